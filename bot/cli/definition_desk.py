@@ -89,7 +89,7 @@ def open_desk(engines: Engines, *, reads: bool = False) -> Iterator[DefinitionDe
     with opened as sql, asyncio.Runner() as runner:
         store = AsyncStore(sql)
         service = build_definition_service(
-            store, engines, policies=FixedPolicy(policy), find_classes=_build_class_finder(policy), clock=SystemClock()
+            store, engines, policies=FixedPolicy(policy), find_classes=build_class_finder(policy), clock=SystemClock()
         )
         try:
             yield DefinitionDesk(service=service, editor=editor, runner=runner, store=store)
@@ -101,7 +101,7 @@ def check_file(engines: Engines, kind: str, given: Submission) -> Checked:
     """Return what is wrong with a file; no database is needed. Raises SettingsError for a kind that there is not."""
     settings = load_settings()
     try:
-        return check_document(find_kind(engines.kinds, kind), given, _build_class_finder(load_policy(settings.policy_file)))
+        return check_document(find_kind(engines.kinds, kind), given, build_class_finder(load_policy(settings.policy_file)))
     except KindUnknown as error:
         raise SettingsError(escape_text(error.reason)) from None
 
@@ -121,7 +121,7 @@ def _refuse(sentence: str) -> NoReturn:
     raise typer.Exit(_NOT_DONE)
 
 
-def _build_class_finder(policy: Policy) -> FindClasses:
+def build_class_finder(policy: Policy) -> FindClasses:
     """Return the function that finds the classes of a method; the catalogue is loaded when it is needed, which it seldom is."""
     catalogue = cache(lambda: _load_catalogue(policy))
     return lambda kind, method: find_method_classes(catalogue(), kind, method)

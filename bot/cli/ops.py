@@ -6,7 +6,7 @@ Commands import their modules inside functions, so that `--help` and refusals ar
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 import orjson
 import typer
@@ -25,6 +25,8 @@ _UNBROKEN_COLUMNS: Final = frozenset(
 """Columns of ids and times, which must not wrap, because half an id on a line is useless."""
 _UNLIMITED: Final = 1_000_000
 
+Language = Literal["ru", "en"]
+"""The languages in which commands speak; an option of this type refuses all others."""
 AS_JSON = "One JSON object a line instead of a table."
 
 
@@ -121,6 +123,17 @@ def write_json_lines(rows: Sequence[Mapping[str, object]]) -> None:
     for row in rows:
         sys.stdout.write(orjson.dumps(hide_installed(row), default=str).decode() + "\n")
     sys.stdout.flush()
+
+
+def hide_log_lines() -> None:
+    """Keep log lines of a command away from stderr, where Python writes those for which nobody has set up a place.
+
+    It is for commands that say themselves what has happened.
+    """
+    import logging  # noqa: PLC0415 - see the module docstring
+
+    if not logging.getLogger().handlers:
+        logging.getLogger().addHandler(logging.NullHandler())
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:

@@ -324,6 +324,14 @@ class DefinitionService:
         found = await asyncio.to_thread(compare_documents, old.document, new.document)
         return Comparison(before=old, after=new, changes=found.changes, more=found.more)
 
+    async def compare_submission(self, editor: Editor, found: DefinitionVersion, given: Submission) -> Difference:
+        """Return what would change in a version if the document were saved as its text. Raises DefinitionRefused."""
+        checked = await self.check(editor, found.kind, found.key, given)
+        if has_errors(checked.findings):
+            raise DefinitionRefused(checked.findings)
+        numbered = definitions.set_number(checked.document, self.find_kind(found.kind).number_field, found.version)
+        return await asyncio.to_thread(compare_documents, found.document, numbered)
+
     def _admit_reader(self, editor: Editor, kind_name: str, key: str) -> DefinitionKind:
         kind = self.find_kind(kind_name)
         check_reader(editor, kind, self._find_roles(kind))

@@ -4,7 +4,6 @@ As in the product the engine is played from its beginning each time something ha
 reach people, models, the portal or other parties is asked of an `Outside`: a person at a terminal, or the script of a test.
 """
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -33,14 +32,20 @@ from orchestrator.engines.runs import (
     RunSuspended,
     RunUpdate,
 )
+from orchestrator.rehearsals.step_names import Names
 from orchestrator.runs.children import MAX_DEPTH
 from orchestrator.runs.memo import Memo, copy_data
 from orchestrator.runs.nodes import NodeNames, check_ask, check_reply, check_result, check_value, plays_node, trim_args
 from orchestrator.runs.questions import build_answer, store_answer
+from state.canonical import dumps
 from state.events.runs import NodeDone, RunWoken
+from state.stored import JsonObject
 
 PERSON: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1)
 """The person of a rehearsal, unless another is given."""
+NO_ANSWER: Final = "degraded"
+"""The code of the failure of a model or an agent that gives no answer."""
+CALLS: Final = "calls"
 _MODEL: Final[Origins] = frozenset({"model"})
 Kind = Literal["message", "question", "answer", "effect", "model", "agent", "wait", "child", "failure"]
 
@@ -56,11 +61,13 @@ class Place:
     definition: str
     """The key of the definition that is played there."""
     node: str
+    name: str = ""
+    """The name of the step as its author wrote it, if it is not what stands in the node."""
 
     @property
     def step(self) -> str:
-        """The step to which the node belongs: the first part of its name."""
-        return self.node.partition("/")[0]
+        """The step to which the node belongs: its name, without one the first part of the node."""
+        return self.name or self.node.partition("/")[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,14 +93,17 @@ class Outside(Protocol):
     async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
         """Return what the person answers, None if the time for it runs out."""
 
-    async def ask_model(self, place: Place, request: RunModelRequest) -> str:
-        """Return the answer of the model."""
+    async def ask_model(self, place: Place, request: RunModelRequest) -> Any:
+        """Return the answer of the model: its text or, if tools are offered, perhaps {text, calls: [{name, arguments}]}."""
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
         """Return what becomes of an effect with these plain parameters. Nothing may really be sent."""
 
     async def ask_agent(self, place: Place, engine: str, args: Mapping[str, Any]) -> str:
         """Return what an engine that holds conversations says."""
+
+    async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what the run reads or notes at this place, which in the product is what `make` gives."""
 
     def tell(self, happening: Happening) -> None:
         """Take in what happened."""
@@ -109,8 +119,6 @@ class _Playing:
     said: set[str] = field(default_factory=set)
     ended: dict[str, RunResult] = field(default_factory=dict)
     """The results of the runs that it started, by node."""
-    failures: Counter[str] = field(default_factory=Counter)
-    """How often the model gave no answer, by node."""
     wait: tuple[str, Ask | datetime] | None = None
     """The node that waits, with its question or moment."""
 
@@ -126,15 +134,24 @@ class Rehearsal:
         *,
         now: datetime,
         person: Actor = PERSON,
+        names: Mapping[str, Names] | None = None,
     ) -> None:
-        """Play with these engines by name; `find` returns the document of (engine, key), or None. The clock begins at `now`."""
-        self._engines, self._find, self.outside = engines, find, outside
+        """Play with these engines by name; `find` returns the document of (engine, key), or None. The clock begins at `now`.
+
+        `names` are those of steps by the key of their definition, where they are not what stands in their nodes.
+        """
+        self._engines, self._find, self.outside, self._names = engines, find, outside, names or {}
         self.now, self.person = now, person
         self._count = 0
 
     async def play(self, engine: str, key: str, args: Mapping[str, Value]) -> RunResult:
         """Return the result of a run. A failure is a result too; RehearsalStopped and SettingsError of the outside are raised."""
         return await self.play_run(engine, key, args, depth=0, parent="")
+
+    def find_place(self, key: str, node: str) -> Place:
+        """Return the place of this node of a run of the definition `key`."""
+        label = node.partition("/")[0]
+        return Place(key, node, self._names.get(key, {}).get(label, label))
 
     async def play_run(self, engine: str, key: str, args: Mapping[str, Value], *, depth: int, parent: str) -> RunResult:
         """Return the result of a run that `parent` started, which `depth` runs wait for."""
@@ -186,7 +203,7 @@ class Rehearsal:
         if run.wait is None:
             raise stuck
         node, awaited = run.wait
-        place = Place(run.info.definition.key, node)
+        place = self.find_place(run.info.definition.key, node)
         if isinstance(awaited, datetime):
             self.now = max(self.now, awaited)
             run.memo.woken[node] = RunWoken(node=node, by="timer")
@@ -223,7 +240,8 @@ class _Context(RunContext):
         return "finished" if is_over else "new"
 
     def count_failures(self, node: str) -> int:
-        return self._playing.failures[node]
+        """Return how often the model gave no answer to this node."""
+        return self._memo.attempts.get(node, 0)
 
     def is_before_retry(self, node: str) -> bool:
         """Return False: nobody has a rehearsal retried."""
@@ -231,7 +249,7 @@ class _Context(RunContext):
         return False
 
     def _find_place(self, node: str) -> Place:
-        return Place(self.run.definition.key, node)
+        return self._rehearsal.find_place(self.run.definition.key, node)
 
     def _tell(self, kind: Kind, node: str, **more: Any) -> None:
         self._outside.tell(Happening(kind=kind, place=self._find_place(node), **more))
@@ -257,17 +275,20 @@ class _Context(RunContext):
         if node not in self._memo.done:
             try:
                 answer = await self._outside.ask_model(self._find_place(node), request)
-            except RunFailed:
-                self._playing.failures[node] += 1
+            except RunFailed as error:
+                if error.code == NO_ANSWER:
+                    self._memo.attempts[node] = self._memo.count_attempt(node)
                 raise
-            self._keep(node, answer, request.origins | _MODEL, kind="model")
-            self._tell("model", node, text=answer, data=[dict(one) for one in request.messages])
+            written = _build_tool_answer(answer) if request.tools else answer
+            self._keep(node, written, request.origins | _MODEL, kind="model")
+            text = answer if isinstance(answer, str) else dumps(answer)
+            self._tell("model", node, text=text, data=[dict(one) for one in request.messages])
         return self._recall(node)
 
     @plays_node("memo")
     async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: Origins = UNDECLARED) -> Value:
         if node not in self._memo.done:
-            self._keep(node, await make(), origins)
+            self._keep(node, await self._outside.read_memo(self._find_place(node), make), origins)
         return self._recall(node)
 
     @plays_node("effect")
@@ -329,6 +350,16 @@ class _Context(RunContext):
     def _recall(self, node: str) -> Value:
         done = self._memo.done[node]
         return Value(copy_data(done.output), frozenset(done.origins))  # type: ignore[arg-type]  # origins are stored as text
+
+
+def _build_tool_answer(answer: Any) -> JsonObject:
+    """Return an answer to a request with tools as the product stores it."""
+    told: JsonObject = answer if isinstance(answer, Mapping) else {"text": answer}
+    calls = [
+        {"id": f"call-{number}", "name": str(one.get("name", "")), "arguments": one.get("arguments") or {}, "problem": ""}
+        for number, one in enumerate(told.get(CALLS) or (), start=1)
+    ]
+    return {"text": str(told.get("text") or ""), "calls": calls, "finish_reason": "tool_calls" if calls else "stop"}
 
 
 def _build_question(ask: Ask) -> Reply:

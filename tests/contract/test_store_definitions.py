@@ -231,6 +231,16 @@ class TestDefinitions:
         assert save(store, 2, {"n": 3}, 1).document == {"n": 3}
         assert publish(store, 2, 2).active
 
+    @pytest.mark.req("S002-A14")
+    def test_a_document_that_says_its_number_says_the_right_one(self, store: SqlStore) -> None:
+        """Its digest is that of the text with the number; a document that is no object, or says none, stays as it is."""
+        for given, stored in (({"version": 9}, {"version": 1}), ({"n": 1}, {"n": 1}), ([1], [1]), ({"version": None}, {"version": 4})):
+            made = definitions.create_version(store, ANNA, KIND, KEY, given, title="", note="", number_field="version")
+            assert (made.document, definitions.find_by_id(store, made.id)) == (stored, made)
+        saved = definitions.save_version(store, ANNA, KIND, KEY, 4, {"version": 1}, title="", note="", expected=1, number_field="version")
+        assert saved.document == {"version": 4}
+        assert definitions.create_version(store, ANNA, KIND, KEY, {"version": 9}, title="", note="").document == {"version": 9}
+
     def test_a_text_that_is_gone_is_damage_and_not_an_empty_document(self, store: SqlStore) -> None:
         create(store)
         with store._dialect.engine.begin() as connection:

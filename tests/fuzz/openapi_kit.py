@@ -115,6 +115,7 @@ def _name_definitions(description: dict[str, Any], drafts: Mapping[str, str]) ->
     """Let the examples of the description name those definitions."""
     for path, key in DEFINITIONS.items():
         _set_examples(description, path, {"key": key})
+    _set_examples(description, f"{AGENTS_PATH}/import", AGENT_SAMPLE.beside)
     for path in description["paths"]:
         begin = next((one for one in drafts if one.endswith("{version_id}") and path.startswith(one)), "")
         if begin:
@@ -212,7 +213,7 @@ def served(folder: Path) -> Iterator[Served]:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(60)
     if failed:
         raise failed[0]
     try:

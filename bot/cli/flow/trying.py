@@ -28,7 +28,7 @@ from state.canonical import dumps
 from state.clock import SystemClock
 from state.stored import JsonObject
 
-Answer = Callable[[Place, RunModelRequest], Awaitable[str]]
+Answer = Callable[[Place, RunModelRequest], Awaitable[Any]]
 """Returns the answer of an agent. Raises RunFailed if there is none, RehearsalStopped if nothing is known of it."""
 
 
@@ -74,8 +74,8 @@ class FlowOutside:
         self._steps = {step.id: step for step in flow.flow.steps}
         self._answer, self._watcher = answer, watcher
 
-    async def ask_model(self, place: Place, request: RunModelRequest) -> str:
-        """Return the answer of an agent. Raises RunFailed and RehearsalStopped."""
+    async def ask_model(self, place: Place, request: RunModelRequest) -> Any:
+        """Return the answer of an agent, or the calls of tools that it asks for. Raises RunFailed and RehearsalStopped."""
         step, visit, number, *further = place.node.split("/")
         attempt = Attempt(self._steps[step], int(visit), int(number))
         if not further:
@@ -85,13 +85,19 @@ class FlowOutside:
         except RunFailed as error:
             self._watcher.fail(attempt, error.detail)
             raise
-        self._watcher.finish(attempt, answer)
+        if isinstance(answer, str):
+            self._watcher.finish(attempt, answer)
         return answer
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
         """Plan the effect; nothing is sent."""
         del params
         return Outcome(status="planned", effect_id=f"rehearsal:{place.definition}/{place.node}", method=effect.method)
+
+    async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what the run notes by itself, or what a tool reads."""
+        del place
+        return await make()
 
     async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
         """Raise RehearsalStopped: a flow that has its parameters asks nobody."""
@@ -131,11 +137,13 @@ async def open_answers(script: Mapping[str, Any] | None) -> AsyncIterator[Answer
         return
     async with open_models() as router:
 
-        async def ask(_place: Place, request: RunModelRequest) -> str:
+        async def ask(_place: Place, request: RunModelRequest) -> Any:
             try:
-                return (await router.chat(request)).text
+                answer = await router.chat(request)
             except ModelClientError as error:
                 raise RunFailed("degraded", error.reason) from None
+            calls = [{"name": one.name, "arguments": dict(one.arguments)} for one in answer.calls]
+            return {"text": answer.text, "calls": calls} if calls else answer.text
 
         yield ask
 

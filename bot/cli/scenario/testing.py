@@ -9,7 +9,7 @@ from typing import Any, Final
 import typer
 
 from bot.cli.definition_desk import write_findings
-from bot.cli.definition_files import SUFFIXES, TEST, get_key, list_files, load_engines, read_file
+from bot.cli.definition_files import SUFFIXES, TEST, get_key, list_files, load_classes, load_engines, read_file
 from bot.cli.ops import escape_text, write_json_lines
 from bot.cli.scenario.files import Documents, Folder, load_scenario
 from orchestrator.domain.errors import SettingsError
@@ -18,6 +18,7 @@ from orchestrator.engines.scenarios.plan import StepTypes
 from orchestrator.rehearsals.dialogue import DialogueFile, check_dialogues
 from orchestrator.rehearsals.playing import compare, list_steps, play_dialogue
 from orchestrator.rehearsals.script import Script
+from orchestrator.rehearsals.step_names import find_known_steps
 
 _MOST_MISSED: Final = 20
 
@@ -92,8 +93,9 @@ def _play_file(path: Path, types: StepTypes) -> _Report:
     dialogues = _find_dialogues(path)
     if dialogues is None:
         raise SettingsError(escape_text(f"{path} has no dialogues"))
-    reading = read_file(dialogues)
-    findings = [*reading.findings, *(check_dialogues(reading.draft) if reading.draft is not None else ())]
+    reading, key = read_file(dialogues), get_key(path)
+    known = find_known_steps(key, Documents(Folder(path.parent), {}), types)
+    findings = [*reading.findings, *(check_dialogues(reading.draft, known) if reading.draft is not None else ())]
     if reading.document is None or has_errors(findings):
         write_findings(findings)
         return _Report(path=path, problem=f"{dialogues.name} has mistakes")
@@ -101,7 +103,6 @@ def _play_file(path: Path, types: StepTypes) -> _Report:
         document = load_scenario(load_engines(), path)
     except DefinitionRefused:
         return _Report(path=path, problem="the scenario has mistakes")
-    key = get_key(path)
     report = _Report(path=path, steps=list_steps(document, types))
     documents = Documents(Folder(path.parent), {key: document})
     asyncio.run(_play_all(report, key, documents, types, DialogueFile.model_validate(reading.document.data)))
@@ -109,8 +110,9 @@ def _play_file(path: Path, types: StepTypes) -> _Report:
 
 
 async def _play_all(report: _Report, key: str, documents: Mapping[str, Any], types: StepTypes, file: DialogueFile) -> None:
+    find_classes = load_classes()
     for number, dialogue in enumerate(file.dialogues, start=1):
-        played = await play_dialogue(key, documents, types, dialogue, Script(dialogue))
+        played = await play_dialogue(key, documents, types, dialogue, Script(dialogue, find_classes=find_classes))
         name = dialogue.name if dialogue.name not in report.dialogues else f"{dialogue.name} ({number})"
         report.dialogues[name] = compare(dialogue.expect, played)
         report.visited |= played.visited.get(key, frozenset())

@@ -1,7 +1,8 @@
 """Plays flows: one agent after another, as the routes of their steps say, until one ends the flow (S002)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import ValidationError
@@ -25,6 +26,21 @@ from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunUpdat
 MOST_STEPS: Final = 100
 """How many steps a run makes at most (S002-A6)."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
+NoteStep = Callable[[str, int, bool], None]
+"""Is called with (step, its visit, whether it succeeded) each time a step is over, also when the run is played again."""
+
+
+def note_nothing(_step: str, _visit: int, _is_success: bool, /) -> None:  # noqa: FBT001 - see NoteStep
+    """Note nothing: of an engine that nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """What flows are played with, beside their runs."""
+
+    most_steps: int
+    find_documents: FindDocuments | None
+    note_step: NoteStep
 
 
 class FlowEngine:
@@ -34,16 +50,24 @@ class FlowEngine:
     replays = frozenset({1})
 
     def __init__(
-        self, find_agents: FindAgents = find_no_agents, *, most_steps: int = MOST_STEPS, find_documents: FindDocuments | None = None
+        self,
+        find_agents: FindAgents = find_no_agents,
+        *,
+        most_steps: int = MOST_STEPS,
+        find_documents: FindDocuments | None = None,
+        note_step: NoteStep = note_nothing,
     ) -> None:
-        """Play flows whose agents `find_agents` finds; their tool rag_search asks `find_documents`."""
-        self._find_agents, self._most_steps, self._find_documents = find_agents, most_steps, find_documents
+        """Play flows whose agents `find_agents` finds. Their tool rag_search asks `find_documents`; `note_step` hears of each end."""
+        self._find_agents = find_agents
+        self._surroundings = _Surroundings(most_steps, find_documents, note_step)
 
     def connect(self, find_agents: FindAgents, find_documents: FindDocuments | None = None) -> "FlowEngine":
         """Return an engine that is the same, whose agents `find_agents` finds; itself if it was made with a way to find them."""
         if self._find_agents is not find_no_agents:
             return self
-        return FlowEngine(find_agents, most_steps=self._most_steps, find_documents=find_documents)
+        connected = FlowEngine(find_agents)
+        connected._surroundings = replace(self._surroundings, find_documents=find_documents)
+        return connected
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the flow and return {payload, summary}. Raises RunFailed and RunSuspended."""
@@ -53,7 +77,7 @@ class FlowEngine:
             raise RunFailed("flow-unreadable", f"the definition is no flow: {error.error_count()} mistakes") from None
         agents = await self._load_agents(ctx, flow)
         start = await find_start(ctx, flow)
-        return await _Playing(ctx, flow, agents, start, self._most_steps, self._find_documents).play()
+        return await _Playing(ctx, flow, agents, start, self._surroundings).play()
 
     async def _load_agents(self, ctx: RunContext, flow: Flow) -> Mapping[str, Agent]:
         """Return the agents by version, as they were when the run began: what is published afterwards does not reach it."""
@@ -71,10 +95,8 @@ class FlowEngine:
 class _Playing:
     """One pass through a flow."""
 
-    def __init__(
-        self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, most_steps: int, find_documents: FindDocuments | None
-    ) -> None:
-        self._ctx, self._flow, self._agents, self._start, self._most_steps = ctx, flow, agents, start, most_steps
+    def __init__(self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, surroundings: _Surroundings) -> None:
+        self._ctx, self._flow, self._agents, self._start, self._surroundings = ctx, flow, agents, start, surroundings
         self._steps = {step.id: step for step in flow.steps}
         self._channels = Channels(flow)
         self._outputs = StepOutputs()
@@ -82,7 +104,7 @@ class _Playing:
         self._marks: dict[str, StepMark] = {}
         self._caused_by: Origins = NOWHERE
         """Where the texts of strangers come from that were read so far: what the flow does afterwards was caused by them, too."""
-        self._attempts = Attempts(ctx, find_documents, self._show)
+        self._attempts = Attempts(ctx, surroundings.find_documents, self._show)
 
     async def play(self) -> RunResult:
         """Follow the routes from the first step to an end. Raises RunFailed if the flow fails."""
@@ -90,12 +112,14 @@ class _Playing:
         doomed: FlowStep | None = None
         reasons: dict[str, Why] = {}
         while place:
-            if self._visits.total() >= self._most_steps:
-                raise RunFailed("flow-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
+            most = self._surroundings.most_steps
+            if self._visits.total() >= most:
+                raise RunFailed("flow-too-long", f"more than {most} steps", most=most)
             step = self._steps[place]
             self._visits[step.id] += 1
             why = await self._play_step(step)
             self._marks[step.id] = "failed" if why else "done"
+            self._surroundings.note_step(step.id, self._visits[step.id], not why)
             route = find_route_after_failure(step) if why else find_route_after_success(step)
             reasons[step.id] = why
             if route.is_doomed and doomed is None:

@@ -10,7 +10,7 @@ from orchestrator.engines.flows.parameters import fits_type, read_parameters
 from orchestrator.engines.runs import Ask, Option, RunContext, RunFailed
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale
-from orchestrator.language.typed_numbers import read_typed_number
+from orchestrator.language.typed_numbers import AmbiguousNumber, read_typed_number
 from state.canonical import loads
 
 PARAMETERS: Final = "parameters"
@@ -86,8 +86,16 @@ async def _ask(ctx: RunContext, one: LaunchParameter) -> Value:
         read = read_answer(one, str(heard.value.data))
         if read is not None:
             return Value(read, heard.value.origins)
-        await ctx.say(build_reply(Notice(code="flow-answer-unfit", args={"type": one.type})), key=f"launch/{one.name}/{number}/unfit")
+        await ctx.say(build_reply(_explain_mistake(one, str(heard.value.data))), key=f"launch/{one.name}/{number}/unfit")
     raise RunFailed("flow-parameter-unfit", f"{one.name}: no answer fitted", name=one.name, problem="type", expected=one.type)
+
+
+def _explain_mistake(one: LaunchParameter, text: str) -> Notice:
+    """Return the sentence that says why an answer does not fit."""
+    number = read_typed_number(text.strip()) if one.type == "number" else None
+    if isinstance(number, AmbiguousNumber):
+        return Notice(code="answer-number-ambiguous", args={"thousands": number.thousands, "decimals": number.decimals})
+    return Notice(code="flow-answer-unfit", args={"type": one.type})
 
 
 def build_options(one: LaunchParameter, locale: Locale) -> tuple[Option, ...]:

@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
 
 from orchestrator.engines.runs import AnswerKind, Takes
-from orchestrator.language.typed_numbers import read_typed_number, shorten_number
+from orchestrator.language.typed_numbers import AmbiguousNumber, read_typed_number, shorten_number
 
 InputType = Literal["text", "number", "integer", "phone", "email", "contact", "photo", "document"]
 SENT: Final[frozenset[InputType]] = frozenset({"contact", "photo", "document"})
@@ -95,6 +95,8 @@ class Expected:
         number = read_typed_number(text)
         if number is None:
             return Mistake("scenario-answer-number")
+        if isinstance(number, AmbiguousNumber):
+            return Mistake("answer-number-ambiguous", {"thousands": number.thousands, "decimals": number.decimals})
         if self.type == "integer" and not isinstance(number, int):
             return Mistake("scenario-answer-integer")
         if self.minimum is not None and number < self.minimum:

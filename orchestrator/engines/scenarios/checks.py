@@ -11,7 +11,14 @@ from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import DefinitionRefused, Finding, Path, Severity, format_path
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.scenarios.answers import compile_pattern
-from orchestrator.engines.scenarios.definition import RESERVED, SCENARIO_FIELDS, STEP_FIELDS, Scenario, is_for_customers
+from orchestrator.engines.scenarios.definition import (
+    ABOUT_PERSON,
+    RESERVED,
+    SCENARIO_FIELDS,
+    STEP_FIELDS,
+    Scenario,
+    is_for_customers,
+)
 from orchestrator.engines.scenarios.graph import Node, build_graph, find_endless_loops, find_reached
 from orchestrator.engines.scenarios.plan import ACTION, ACTION_TYPE, StepTypes
 from orchestrator.engines.scenarios.sentences import SENTENCES
@@ -21,9 +28,12 @@ from state.stored import JsonObject
 
 SYSTEM_NAMES: Final = (
     *("__current_scenario_id__", "__scenario_instance_id__", "agent_id"),
-    *("user_id", "user_name", "employee_id", "chat_id", "text", "today", "time_zone"),
+    "text",
+    *sorted(ABOUT_PERSON),
 )
 """The variables that every run has without anybody setting them."""
+_HANDED_ON: Final = ("input_parameters", "context_to_pass")
+"""The parameters that hold the variables of another scenario."""
 _SHOWN_LOOP: Final = 6
 
 
@@ -61,11 +71,7 @@ class _Checking:
         for node, step in zip(nodes, steps, strict=True):
             if isinstance(step, Mapping):
                 self._check_step(node, step)
-            for target in node.targets:
-                if target.id not in ids:
-                    self._add(
-                        "finding-step-target-unknown", target.path, suggestion=self._suggest(target.id, ids), name=quote_part(target.id)
-                    )
+            self._check_targets(node, ids)
         self._check_loops(nodes)
         reached = find_reached(nodes)
         for node in nodes:
@@ -81,6 +87,14 @@ class _Checking:
                 if name in seen:
                     self._add("finding-step-id-twice", ("steps", index, "id"), name=quote_part(name))
                 seen.add(name)
+
+    def _check_targets(self, node: Node, ids: Mapping[str, None]) -> None:
+        for target in node.targets:
+            name = quote_part(target.id)
+            if _has_placeholder(target.id):
+                self._add("finding-step-target-variable", target.path, name=name)
+            elif target.id not in ids:
+                self._add("finding-step-target-unknown", target.path, suggestion=self._suggest(target.id, ids), name=name)
 
     def _check_step(self, node: Node, step: JsonObject) -> None:
         path: Path = ("steps", node.index)
@@ -98,7 +112,8 @@ class _Checking:
         fields = tuple(node.type.params.model_fields)
         if fields:
             self._warn_of_misspelt_fields(params, given, fields, every=True)
-        self._read_templates({name: one for name, one in given.items() if name not in node.type.unfilled}, params)
+        fixed = node.type.unfilled.union(str(place[0]) for place, _ in node.type.list_targets(given))
+        self._read_templates({name: one for name, one in given.items() if name not in fixed}, params)
         self._check_pattern(params, given)
         self._check_branch(node, step, path)
         if node.type.is_internal and is_for_customers(self._data):
@@ -196,6 +211,10 @@ class _Checking:
         for name in initial if isinstance(initial, Mapping) else ():
             if name.startswith(RESERVED):
                 self._add("finding-variable-reserved", ("initial_context", name), name=quote_part(name))
+        self._warn_of_program_variables(initial, ("initial_context",))
+        for node in nodes:
+            for field in _HANDED_ON:
+                self._warn_of_program_variables(node.params.get(field), ("steps", node.index, "params", field))
         for node in nodes:
             if node.type is None:
                 return
@@ -208,6 +227,11 @@ class _Checking:
                 told.add(name)
                 suggestion = self._suggest(name, known)
                 self._add("finding-variable-unset", path, severity="warning", suggestion=suggestion, name=quote_part(name))
+
+    def _warn_of_program_variables(self, given: object, path: Path) -> None:
+        """Warn of values for variables whose values the program gives."""
+        for name in sorted(ABOUT_PERSON.intersection(given) if isinstance(given, Mapping) else ()):
+            self._add("finding-variable-program", (*path, name), severity="warning", name=quote_part(name))
 
     def _warn_of_misspelt_fields(self, path: Path, given: JsonObject, known: Sequence[str], *, every: bool = False) -> None:
         """Warn of fields that look like one of `known`, or with `every` of all that are none: they have no effect (S000-11)."""

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import Value
-from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunSuspended
+from orchestrator.engines.runs import RunContext, RunFailed, RunInfo, RunResult, RunSuspended
 from orchestrator.engines.scenarios.executor_log import ExecutorLog
 from orchestrator.engines.scenarios.logged_context import LoggedContext
 from orchestrator.engines.scenarios.plan import Plan, PlannedStep, Plans, StepTypes
@@ -65,16 +65,25 @@ class ScenarioEngine:
         return await playing.play()
 
     def _build_variables(self, ctx: RunContext, plan: Plan) -> Variables:
-        """Return the variables at the beginning: the author's, the caller's, the system's (S000-X5)."""
-        name = Value(ctx.run.owner_name, frozenset({"person"}))
+        """Return the variables at the beginning: the author's, the caller's, those about the person, the system's (S000-X5)."""
         system = {"__current_scenario_id__": ctx.run.definition.key, "__scenario_instance_id__": ctx.run.run_id, _AGENT: self._agent}
-        run = ctx.run
-        about = {"employee_id": Value(run.employee), "today": Value(run.today), "time_zone": Value(run.time_zone)}
-        caller = {"user_id": Value(run.owner), "user_name": name, "chat_id": Value(run.home), **run.args, **about}
+        caller = {**ctx.run.args, **_describe_person(ctx.run)}
         try:
             return Variables(plan.initial, caller, {name: Value(one) for name, one in system.items()})
         except VariablesRefused as error:
             raise RunFailed("scenario-values-large", f"at the beginning: {error}", step="1") from None
+
+
+def _describe_person(run: RunInfo) -> dict[str, Value]:
+    """Return the variables of `ABOUT_PERSON`."""
+    return {
+        "user_id": Value(run.owner),
+        "user_name": Value(run.owner_name, frozenset({"person"})),
+        "employee_id": Value(run.employee),
+        "chat_id": Value(run.home),
+        "today": Value(run.today),
+        "time_zone": Value(run.time_zone),
+    }
 
 
 class _Playing:

@@ -87,13 +87,14 @@ def _plan_step(index: int, step: Step, types: StepTypes) -> PlannedStep:
     if found is None:
         raise RunFailed("scenario-step-unknown", f"step {index}: nothing is installed that does {step.type}", step=step.id, type=step.type)
     params = {name: one for name, one in step.params.items() if name != ACTION_TYPE}
+    fixed = found.unfilled.union(str(path[0]) for path, _ in found.list_targets(params))  # no variable chooses where a run goes
     return PlannedStep(
         index=index,
         label=step.id if step.id.isidentifier() and step.id != _TAKEN else f"step-{index + 1}",
         step=step,
         type=found,
-        template=Template({name: one for name, one in params.items() if name not in found.unfilled}, SCENARIO),
-        unfilled={name: one for name, one in params.items() if name in found.unfilled},
+        template=Template({name: one for name, one in params.items() if name not in fixed}, SCENARIO),
+        unfilled={name: one for name, one in params.items() if name in fixed},
         condition=compile_condition(step.condition) if found.decides and step.condition is not None else None,
     )
 

@@ -90,9 +90,9 @@ def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) 
 
 
 def restore_outcome(row: EffectRow) -> Outcome | Pending:
-    """Return the stored result of an effect (proposed call) that was submitted before a crash.
+    """Return the stored result of an effect (proposed call) that was submitted before.
 
-    The turn that is repeated after the crash uses it instead of making the call again.
+    A run that is played again, or a turn that is repeated after a crash, uses it instead of making the call again.
     """
     stored = StoredOrder.from_data(row.call)
     call, method = stored.call, stored.call.method
@@ -199,7 +199,7 @@ def _build_unfinished_outcome(row: EffectRow, call: StoredCall) -> Outcome:
         effect_id=row.effect_id,
         method=call.method,
         reason=told if unknown else over,
-        detail=f"this step stands as {row.status} since before the restart",
+        detail=f"this step was submitted before, and stands as {row.status} since {format_iso(row.updated_at)}",
         call=call.params,
     )
 

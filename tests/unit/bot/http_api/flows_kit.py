@@ -16,6 +16,7 @@ from bot.http_api.server.app import build_app
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.tokens import Tokens, read_tokens
 from orchestrator.runs.registry import Engines
+from state.sql.store import SqlStore
 from tests.unit.bot.http_api.api_kit import LISTED, SECRETS
 from tests.unit.engines.flows.flow_kit import agent
 from tests.unit.spine_kit import a_world
@@ -28,6 +29,7 @@ class FlowApi:
     """One product with the API of flows; `grants` is what the access file says of tokens. Without a caller it is an administrator."""
 
     http: httpx.AsyncClient
+    sql: SqlStore
     grants: dict[str, TokenGrant] = field(default_factory=dict)
 
     async def call(self, method: str, path: str, body: Any = None, caller: str = "chief", **headers: str) -> httpx.Response:
@@ -73,4 +75,4 @@ async def a_flow_api(folder: Path, engines: Engines | None = None, policy: Mappi
         routers = build_read_routers(world.orchestrator, world.clock, engines or Engines(runs={"flow": build_flows()}))
         app = build_app(*routers, identity=Authenticator(tokens))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://bot") as http:
-            yield FlowApi(http, grants)
+            yield FlowApi(http, world.sql, grants)

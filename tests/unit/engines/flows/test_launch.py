@@ -11,7 +11,7 @@ from orchestrator.runs.offers import list_offers, list_startable
 from orchestrator.runs.registry import Engines, StaticDefinitions
 from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
-from tests.unit.engines.scenarios.scenario_kit import click, texts
+from tests.unit.engines.scenarios.scenario_kit import click, replies, texts
 from tests.unit.runs.runs_kit import events, index
 from tests.unit.spine_kit import message
 
@@ -56,6 +56,18 @@ async def test_every_parameter_is_asked_for_and_told_to_the_agent(tmp_path: Path
         assert str(world.model.prompts[0][-1]["content"]) == (
             '{"context":{},"parameters":{"budget":1500.5,"city":"Томск","goals":["рост","порядок"],"size":"S","unit":"шт","urgent":false}}'
         )
+
+
+async def test_a_number_that_may_be_two_is_asked_again(tmp_path: Path) -> None:
+    """150.000 is neither taken as 150 nor as 150,000: a sentence shows both ways of writing."""
+    async with a_flow_world(tmp_path, flow(step("work"), launchParameters=[{"name": "sum", "type": "number"}])) as (world, _):
+        await world.work(start_in_chat())
+        await world.work(message("150.000"))
+        (told,) = [one for row in replies(world) for one in row.body["notices"]]
+        assert told["args"] == {"thousands": "150000", "decimals": "150"}
+        world.model.will("готово")
+        await world.work(message("150 000"))
+        assert str(world.model.prompts[0][-1]["content"]) == '{"context":{},"parameters":{"sum":150000}}'
 
 
 async def test_what_was_typed_behind_the_command_answers_the_first_question(tmp_path: Path) -> None:

@@ -51,6 +51,16 @@ async def test_a_write_asks_and_a_refusal_leads_to_its_step(tmp_path: Path, *, a
         assert len(world.portal.written("crm.deal.update")) == (1 if approve else 0)
 
 
+async def test_what_a_person_typed_never_names_the_step_after_a_refusal(tmp_path: Path) -> None:
+    """A target with a placeholder stays the text that it is, which names no step; the run fails."""
+    steps = (ask("way"), raise_sum(1_200_000, on_refused="{way}"), {"type": "end"}, say("дверь", id="door"))
+    async with a_scenario_world(tmp_path, *steps) as world:
+        await world.work(start())
+        await world.work(message("door"))
+        await world.work(press(cards(world)[0].body, approve=False, key=RUN))
+        assert (failure(world)["code"], texts(world)) == ("scenario-target-unknown", [])
+
+
 async def test_a_refusal_without_a_step_fails_the_run(tmp_path: Path) -> None:
     """Nothing behind it is done."""
     async with a_scenario_world(tmp_path, raise_sum(1_200_000), say("никогда")) as world:

@@ -106,6 +106,35 @@ def test_what_is_doubtful_is_a_warning() -> None:
     assert find(scenario(sub)) == [("warning", "finding-mapping-missing")]
 
 
+@pytest.mark.parametrize("given", ["{way}", "{{way}}x{way}"])
+def test_no_target_is_made_of_a_variable(given: str) -> None:
+    """Wherever a step names another, a placeholder is a mistake, also if a step is called so."""
+    called = {"id": given, "type": "end"}
+    plans = [
+        scenario({**say("а"), "next_step": given}, called),
+        scenario({"type": "branch", "condition": "true", "branches": {"if": given, "else": given}}, called),
+        scenario({"type": "bitrix_call", "params": {"method": "crm.deal.get", "on_refused": given}}, called),
+        scenario({"type": "action", "params": {"action_type": "mongo_count", "collection_name": "c", "on_refused": given}}, called),
+        scenario(ask(on_invalid=given), called),
+        scenario(ask(timeout=1, on_timeout=given), called),
+        scenario(ask(next_step_map={"да": given}), called),
+    ]
+    for plan in plans:
+        assert set(errors(plan)) == {"finding-step-target-variable"}, plan
+
+
+def test_values_for_what_the_program_says_itself_are_a_warning() -> None:
+    """Who and where are given neither at the beginning nor to another scenario."""
+    call = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "x", "input_parameters": {"user_id": "1"}, "output_mapping": []}}
+    later = {"type": "schedule_scenario_run", "params": {"scenario_id": "x", "run_in_seconds": 1, "context_to_pass": {"chat_id": "1"}}}
+    found = check_scenario(Document.from_data(scenario(call, later, initial_context={"user_name": "А"})), TYPES)
+    assert {(one.severity, one.code, one.path) for one in found} == {
+        ("warning", "finding-variable-program", "initial_context.user_name"),
+        ("warning", "finding-variable-program", "steps[0].params.input_parameters.user_id"),
+        ("warning", "finding-variable-program", "steps[1].params.context_to_pass.chat_id"),
+    }
+
+
 @pytest.mark.parametrize("given", [None, [], "text", 5, {}, {"steps": None}, {"steps": []}, {"steps": [None, 5, []]}, {"steps": {"a": 1}}])
 @pytest.mark.req("S000-6")
 def test_what_is_no_scenario_is_refused(given: object) -> None:
