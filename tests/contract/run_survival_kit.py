@@ -1,7 +1,7 @@
 """Kills the program at one commit of a run and lets another go on: what the suite "what every engine must survive" is made of."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ from state.clock import generate_id
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.run_index import RunFilter
-from state.journal.store import Commit, InboxRow, StoredEvent, StoreUnwritable
+from state.journal.store import Commit, InboxRow, StaleEpoch, StoredEvent, StoreUnwritable
 from state.run_state import ENDED
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start
@@ -44,6 +44,10 @@ class MortalStore:
         if self._after:
             self._store.commit(commit)
         raise StoreUnwritable("the program died")
+
+    def commit_group(self, commits: Sequence[Commit]) -> list[list[StoredEvent]]:
+        """Have them stored one by one, so that each is counted."""
+        raise StaleEpoch(f"{len(commits)} commits are stored one by one")
 
     def close(self) -> None:
         """Stay open: the next program needs the database."""

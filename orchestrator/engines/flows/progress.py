@@ -16,11 +16,12 @@ def draw_progress(flow: Flow, marks: Mapping[str, StepMark], attempt: int) -> st
 
     Of a flow with more steps than `MOST_LINES` those around the one at work are shown.
     """
-    lines = [_draw_line(step, marks.get(step.id, "ahead"), attempt) for step in flow.steps]
+    count = len(flow.steps)
     working = next((index for index, step in enumerate(flow.steps) if marks.get(step.id) == "working"), 0)
-    first = max(0, min(working - MOST_LINES // 2, len(lines) - MOST_LINES))
-    last = min(first + MOST_LINES, len(lines))
-    shown = [*(["…"] if first else []), *lines[first:last], *(["…"] if last < len(lines) else [])]
+    first = max(0, min(working - MOST_LINES // 2, count - MOST_LINES))
+    last = min(first + MOST_LINES, count)
+    lines = [_draw_line(step, marks.get(step.id, "ahead"), attempt) for step in flow.steps[first:last]]
+    shown = [*(["…"] if first else []), *lines, *(["…"] if last < count else [])]
     return "\n".join([flow.metadata.title, *shown] if flow.metadata.title else shown)
 
 
