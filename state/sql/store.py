@@ -196,6 +196,8 @@ class SqlStore:
         If this raises, nothing of any of them is stored. On PostgreSQL they are written under a lock, one statement after the other.
         """
         prepared = [(one, [(step, writing.build_drafts(step)) for step in (*one.earlier, one)]) for one in commits]
+        for one in commits:
+            self._known.pop(to_lease_key(one.stream), None)
         with self._database.write() as transaction:
             return [writing.write_commit(transaction, self._statements, steps, one.after) for one, steps in prepared]
 
