@@ -14,18 +14,25 @@ _AUTHOR: Final[Origins] = frozenset({"definition"})
 class Channels:
     """All channels of one run. One that was not declared keeps what is usual (S002-A7)."""
 
-    def __init__(self, flow: Flow, long: LongChannels) -> None:
-        """Start with empty channels that keep as much as the flow declares; `long` keeps those that outlive the run."""
+    def __init__(self, flow: Flow, long: LongChannels | None = None) -> None:
+        """Start with empty channels that keep as much as the flow declares; `long` keeps those that outlive the run, None keeps none."""
         self._long = long
         self._kept = {one.id: one.retention_versions for one in flow.memory.shared_channels}
         self._entries: dict[str, list[Value]] = {}
 
     async def load(self) -> None:
         """Begin with what earlier runs of the person left."""
-        self._entries = {channel: list(entries) for channel, entries in (await self._long.load()).items()}
+        if self._long is not None:
+            self._entries = {channel: list(entries) for channel, entries in (await self._long.load()).items()}
 
     async def write(self, step: FlowStep, output: Value, *, place: str) -> None:
-        """Append what a visit of a step leaves, `place` being its node; STATIC without a payload leaves nothing. Raises RunFailed."""
+        """Append what a visit of a step leaves, and keep what outlives the run; `place` is the visit's node. Raises RunFailed."""
+        written = self.append(step, output)
+        if self._long is not None:
+            await self._long.keep(place, written)
+
+    def append(self, step: FlowStep, output: Value) -> Sequence[Entry]:
+        """Append what a step leaves, and return it; STATIC without a payload leaves nothing."""
         written: list[Entry] = []
         for one in step.memory_writes:
             if one.mode == "AGENT_OUTPUT":
@@ -34,7 +41,7 @@ class Channels:
                 written.append(Entry(one.channel, Value(one.payload, _AUTHOR)))
         for entry in written:
             self._append(entry.channel, entry.value)
-        await self._long.keep(place, written)
+        return written
 
     def _append(self, channel: str, value: Value) -> None:
         kept = self._kept.get(channel, USUAL_VERSIONS)

@@ -96,6 +96,11 @@ async def submit_operations(ctx: RunContext, node: str, operations: Sequence[Ope
     decides, or must look whether they were done.
     """
     outcome = await ctx.submit(node, _build_effect(operations, output.origins | caused_by))
+    return report_operations(operations, output, outcome)
+
+
+def report_operations(operations: Sequence[Operation], output: Value, outcome: Outcome) -> Done:
+    """Return the output with what became of its operations. Pure, so that whoever reads the journal of a run reads the same of it."""
     reports = _list_reports(operations, outcome)
     told = output.map(lambda data: {**data, OPERATIONS: reports})
     return Done(output=told, is_success=all(one["status"] in {"succeeded", "planned", "already"} for one in reports))
