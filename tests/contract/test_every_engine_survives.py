@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.runtime import session, worker
 from tests.contract.run_survival_kit import Survival, survive
+from tests.unit.engines.flows.acting_flow import QUESTIONS, build_acting_flow
 from tests.unit.runs.runs_kit import steps
 
 WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
@@ -47,15 +48,27 @@ DOCUMENTS: dict[str, Any] = {
             {"type": "message", "params": {"text": "Внутри"}},
         ],
     },
+    "begin": steps({"child": "act", "engine": "flow"}, {"say": "После потока"}),
+    "act": build_acting_flow(),
     "fan": {"things": ["а", "б", "в", "г"], "prompt": "{thing}?", "summary": "{answers}"},
 }
-ENGINES = {"plan": "steps", "fan": "fan", "talk": "scenario"}
+FLOW_RESULT = (
+    '**done**:\n- {"method":"crm.deal.update","status":"succeeded"}\n- {"method":"crm.deal.update","status":"succeeded"}\n\n'
+    "**told**: ответ на Ты рассказываешь/0 ответ на Ты читаешь/2 operations:\n"
+    '- {"method":"crm.deal.update","status":"succeeded"}\n- {"method":"crm.deal.update","status":"succeeded"}\n'
+    "said: ответ на Ты предлагаешь/0/снова"
+)
+"""What a person reads of the flow: the last answer and what became of each change, then the answers of its other steps."""
+ENGINES = {"plan": "steps", "fan": "fan", "talk": "scenario", "begin": "steps"}
 SAID = {
     "plan": ["Начинаю", "Какой тариф?", "Внутри", "Конец: ответ на тариф Базовый", "Готово."],
     "talk": ["Начинаю", "Какой тариф?", "Внутри", "Конец: ответ на тариф Базовый"],
+    "begin": [FLOW_RESULT, "После потока", "Готово."],
     "fan": ["ответ на ответ на а?\nответ на б?\nответ на в?\nответ на г?"],
 }
-COMMITS = {"plan": 26, "fan": 5, "talk": 26}
+WRITTEN = {"fan": [], "begin": ["crm.deal.update"] * 2}
+"""What is written at the portal, if it is not one change of a deal."""
+COMMITS = {"plan": 26, "fan": 5, "talk": 26, "begin": 24}
 """How many commits the whole undisturbed run makes; the first test holds the numbers against the truth."""
 POINTS = [(definition, number) for definition, commits in COMMITS.items() for number in range(1, commits + 1)]
 
@@ -73,6 +86,7 @@ async def test_an_undisturbed_run_is_what_the_others_are_compared_with(tmp_path:
     ended = await survive(tmp_path, DOCUMENTS, definition, ENGINES[definition])
     _check(ended, definition)
     assert max(ended.asked.values()) == 1
+    assert definition != "begin" or sorted(ended.asked) == sorted(QUESTIONS)
     assert ended.commits == COMMITS[definition]
 
 
@@ -91,7 +105,7 @@ async def test_a_death_at_any_commit_doubles_nothing_and_loses_nothing(
 def _check(ended: Survival, definition: str) -> None:
     assert ended.status == "done"
     assert sorted(ended.said) == sorted(SAID[definition])
-    assert len([one for one in ended.writes if one[0] == "crm.deal.update"]) == (0 if definition == "fan" else 1)
+    assert [method for method, _ in ended.writes] == WRITTEN.get(definition, ["crm.deal.update"])
     nodes = [(one.stream, one.data["node"], one.data["attempt"]) for one in ended.events if one.type == "NodeDone"]
     assert len(nodes) == len(set(nodes)), "a node was stored twice"
     waits = Counter((one.stream, one.data["node"]) for one in ended.events if one.type == "RunWaits")
