@@ -105,7 +105,7 @@ async def survive(
         async with a_run_world(folder, documents, store=mortal, portal=portal) as world:  # type: ignore[arg-type]  # it is one
             sql.expire_leases()
             world.clock.advance(jump)
-            _answer_all(world, asked)
+            answer_all(world, asked)
             await _work(world, mortal, [ordered, *_answer(world)])
             while not mortal.is_dead and index_status(world) not in ENDED - {"failed"} and (more := _answer(world)):
                 await _work(world, mortal, more)
@@ -141,7 +141,7 @@ def _list_answered(sql: SqlStore) -> list[str]:
     return [find_question(one.data["output"]) for one in found if one.type == "NodeDone" and one.data["model"]]
 
 
-def _answer_all(world: World, asked: Counter[str]) -> None:
+def answer_all(world: World, asked: Counter[str]) -> None:
     """Let the model answer every prompt, and count how often each was asked."""
 
     async def answer(payload: Mapping[str, Any], _on_delta: object = None) -> ModelAnswer:
