@@ -9,7 +9,10 @@ from orchestrator.engines.flows.outputs import StepOutputs
 from orchestrator.engines.flows.prompt import CONTENT
 from state.canonical import dumps
 
+LONGEST_TEXT: Final = 15_000
 LONGEST_QUOTE: Final = 3_000
+_ROOM: Final = 30_000
+"""How many characters of JSON the last message has, so that a run whose agents write much does not fail at its end."""
 _MOST_QUOTES: Final = 20
 MOST_LINES: Final = 12
 """How many steps a message about progress shows."""
@@ -38,7 +41,7 @@ def _draw_line(step: FlowStep, mark: StepMark, attempt: int) -> str:
 def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, object]) -> Reply:
     """Return the last message of a flow: its payload, without one its summary, without either the last answer; then the steps' answers.
 
-    An answer of which everything stands in the message already is not quoted below it.
+    An answer of which everything stands in the message already is not quoted below it. What is too long for a chat is cut.
     """
     titles = {one.name: one.title for one in flow.outputs.titles}
     answers = outputs.list_all()
@@ -46,9 +49,27 @@ def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, ob
     text = "\n\n".join(_tell(main, titles)) if main else (_tell_answer(answers[-1][1], titles) if answers else "")
     said = frozenset({text, *(_write(one) for _, one in main)})
     names = {step.id: step.name or step.id for step in flow.steps}
-    quotes = [Passage(title=names[step], text=_tell_answer(output, titles)[:LONGEST_QUOTE]) for step, output in answers]
+    quotes = [Passage(title=names[step], text=_cut(_tell_answer(output, titles), LONGEST_QUOTE)) for step, output in answers]
     new = [quote for quote, (_, output) in zip(quotes, answers, strict=True) if quote.text and not _is_said(output, said)]
-    return Reply(parts=(*((Text(text=text),) if text else ()), *new[:_MOST_QUOTES]))
+    shown = _cut(text, LONGEST_TEXT)
+    return Reply(parts=(*((Text(text=shown),) if shown else ()), *_keep_some(new, _ROOM - len(dumps(shown)))))
+
+
+def _cut(text: str, most: int) -> str:
+    """Return the beginning of a text that takes at most so many characters as JSON, with a sign if it is not all."""
+    kept = text[:most]
+    while len(dumps(kept)) > most:
+        kept = kept[: len(kept) * 9 // 10]
+    return text if kept == text else f"{kept} …"
+
+
+def _keep_some(quotes: Sequence[Passage], room: int) -> Iterator[Passage]:
+    """Yield the first quotes that fit into the message."""
+    for quote in quotes[:_MOST_QUOTES]:
+        room -= len(dumps([quote.title, quote.text]))
+        if room < 0:
+            return
+        yield quote
 
 
 def _is_said(output: Mapping[str, object], said: frozenset[str]) -> bool:
