@@ -15,7 +15,10 @@ from orchestrator.language.date_format import format_day
 from orchestrator.language.text import Locale
 from state.canonical import dumps
 
+LONGEST_TEXT: Final = 15_000
 LONGEST_QUOTE: Final = 3_000
+_ROOM: Final = 30_000
+"""How many characters of JSON the last message has, so that a run whose agents write much does not fail at its end."""
 _MOST_QUOTES: Final = 20
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
@@ -23,7 +26,8 @@ _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, object], *, today: str, locale: Locale) -> Reply:
     """Return the last message of a flow: its payload, without one its summary, without either the last answer; then the steps' answers.
 
-    An answer of which everything stands in the message already is not quoted below it. `today` is a day such as 2026-11-27.
+    An answer of which everything stands in the message already is not quoted below it. What is too long for a chat is cut. `today` is a
+    day such as 2026-11-27.
     """
     words = _Words({one.name: one.title for one in flow.outputs.titles}, date.fromisoformat(today), locale)
     answers = outputs.list_all()
@@ -32,8 +36,26 @@ def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, ob
     said = frozenset({text, *(words.write(one) for _, one in main)})
     names = {step.id: step.name or step.id for step in flow.steps}
     told = [(names[step], words.tell_answer(output)) for step, output in answers if not words.is_said(output, said)]
-    quotes = [Passage(title=title, text=content[:LONGEST_QUOTE]) for title, content in told if content]
-    return Reply(parts=(*((Text(text=text),) if text else ()), *quotes[:_MOST_QUOTES]))
+    quotes = [Passage(title=title, text=_cut(content, LONGEST_QUOTE)) for title, content in told if content]
+    shown = _cut(text, LONGEST_TEXT)
+    return Reply(parts=(*((Text(text=shown),) if shown else ()), *_keep_some(quotes, _ROOM - len(dumps(shown)))))
+
+
+def _cut(text: str, most: int) -> str:
+    """Return the beginning of a text that takes at most so many characters as JSON, with a sign if it is not all."""
+    kept = text[:most]
+    while len(dumps(kept)) > most:
+        kept = kept[: len(kept) * 9 // 10]
+    return text if kept == text else f"{kept} …"
+
+
+def _keep_some(quotes: Sequence[Passage], room: int) -> Iterator[Passage]:
+    """Yield the first quotes that fit into the message."""
+    for quote in quotes[:_MOST_QUOTES]:
+        room -= len(dumps([quote.title, quote.text]))
+        if room < 0:
+            return
+        yield quote
 
 
 @dataclass(frozen=True, slots=True)
