@@ -65,6 +65,8 @@ class DefinitionKind:
     """
     list_references: Callable[[object], Iterable[Reference]] = list_no_references
     """Returns the versions of other definitions that a document names; they are fixed by their ids when it is saved. It gets any draft."""
+    list_needs: Callable[[object], Iterable[Reference]] = list_no_references
+    """Returns the definitions that must be published when a document is, and that it goes on naming by their keys. It gets any draft."""
     find_title: Callable[[object], str] = find_no_title
     """Returns the title that a correct document gives itself; "" if its author says it when saving."""
     key_field: str = ""

@@ -344,12 +344,13 @@ class DefinitionService:
         return replace(checked, document=linked.document, findings=_merge(checked.findings, linked.findings))
 
     async def _check_references(self, kind: DefinitionKind, key: str, version: int) -> None:
-        """Raise DefinitionRefused if a version that the document names is no longer published, or its definition is switched off."""
+        """Raise DefinitionRefused if what the document names or needs is not published, or its definition is switched off."""
         found = await self._find_version(kind, key, version)
         if found.active:  # to publish it once more changes nothing
             return
         document = Document.from_data(found.document)
-        linked = await link_references(document, kind.list_references(found.document), StoredVersions(self._store))
+        named = (*kind.list_references(found.document), *kind.list_needs(found.document))
+        linked = await link_references(document, named, StoredVersions(self._store))
         if linked.findings:
             raise DefinitionRefused(linked.findings)
 

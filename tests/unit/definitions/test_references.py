@@ -1,6 +1,6 @@
 """A document names versions of other definitions; they are looked up when it is saved, and once more when it is published."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -24,9 +24,10 @@ from tests.unit.spine_kit import NOW, memory_store
 
 
 @asynccontextmanager
-async def a_service() -> AsyncIterator[DefinitionService]:
-    """The service of definitions with flows and agents."""
-    engines = Engines(runs={"flow": RegisteredEngine(engine=FlowEngine(Agents({}).find), kind=FLOWS, parts=(AGENTS,))})
+async def a_service(more: Mapping[str, RegisteredEngine] | None = None) -> AsyncIterator[DefinitionService]:
+    """The service of definitions with flows and agents, and other engines."""
+    flows = RegisteredEngine(engine=FlowEngine(Agents({}).find), kind=FLOWS, parts=(AGENTS,))
+    engines = Engines(runs={"flow": flows, **(more or {})})
     store = AsyncStore(memory_store())
     try:
         yield build_definition_service(
