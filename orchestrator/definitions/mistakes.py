@@ -29,6 +29,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-reference-unknown": 'there is no {kind} "{name}"',
     "finding-reference-draft": 'the {kind} "{name}" is not published',
     "finding-reference-off": 'the {kind} "{name}" is switched off',
+    "finding-value-critical": "a {source} gives this value, and {field} is critical: a card asks a person before it is written",
     "finding-value-unfit": '"{name}" does not fit: {problem}',
 }
 """The English sentences by code; the Fluent files have the same for people."""

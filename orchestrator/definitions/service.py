@@ -12,10 +12,12 @@ from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Difference, compare_documents
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
+from orchestrator.definitions.mistakes import SENTENCES
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references
 from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
+    IsCriticalField,
     KindRoles,
     check_editor,
     check_publisher,
@@ -26,10 +28,11 @@ from orchestrator.definitions.rules import (
     find_key_mistake,
 )
 from orchestrator.documents.document import Document
+from orchestrator.documents.findings import LEFT_OUT, Findings
 from orchestrator.documents.reading import Reading
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.errors import SdelkaError
-from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors, sort_findings
+from orchestrator.domain.finding import DefinitionRefused, Finding, format_path, has_errors, sort_findings
 from orchestrator.domain.inputs import DefinitionNews
 from orchestrator.domain.suggestions import suggest_name
 from state.canonical import to_storable_text
@@ -110,16 +113,30 @@ def find_kind(kinds: Mapping[str, DefinitionKind], name: str) -> DefinitionKind:
     return kind
 
 
-def check_document(kind: DefinitionKind, given: Submission, find_classes: FindClasses) -> Checked:
-    """Return what is wrong with a document, and what in it needs two people."""
+def check_document(kind: DefinitionKind, given: Submission, find_classes: FindClasses, is_critical: IsCriticalField) -> Checked:
+    """Return what is wrong with a document, what in it makes cards, and what in it needs two people."""
     reading = given.read()
     found = find_mistakes(kind, reading)
     if reading.document is None or has_errors(found):
         return Checked(findings=found, read=reading.draft)
     data = reading.document.data
+    told = _list_critical_fields(kind, reading.document, is_critical)
     return Checked(
-        findings=found, document=data, read=reading.document, critical=find_critical_writes(find_writes(kind, data), find_classes)
+        findings=_merge(found, told),
+        document=data,
+        read=reading.document,
+        critical=find_critical_writes(find_writes(kind, data), find_classes),
     )
+
+
+def _list_critical_fields(kind: DefinitionKind, document: Document, is_critical: IsCriticalField) -> tuple[Finding, ...]:
+    """Return what is worth knowing: where a model or a person gives a value that somebody has to confirm."""
+    findings, code = Findings(document), "finding-value-critical"
+    for one in kind.list_filled(document.data):
+        if is_critical(one.write, one.place):
+            args: dict[str, str | int] = {"field": quote_part(format_path(one.place)), "source": one.source}
+            findings.add(code, SENTENCES[code].format(**args), one.path, severity="info", of_value=True, args=args)
+    return findings.list_all()
 
 
 class DefinitionService:
@@ -132,9 +149,11 @@ class DefinitionService:
         *,
         find_roles: Callable[[DefinitionKind], KindRoles],
         find_classes: FindClasses,
+        is_critical: IsCriticalField,
         clock: Clock,
     ) -> None:
         """Work on definitions of these kinds. `find_roles` returns the roles that hold now, `find_classes` the classes of a method."""
+        self._is_critical = is_critical
         self._store, self._kinds, self._clock = store, kinds, clock
         self._find_roles, self._find_classes = find_roles, find_classes
         self._reading = asyncio.Semaphore(1)  # a document of a megabyte takes a hundred times its size while it is read
@@ -329,7 +348,7 @@ class DefinitionService:
 
     async def _check(self, kind: DefinitionKind, given: Submission) -> Checked:
         async with self._reading:
-            checked = await asyncio.to_thread(partial(check_document, kind, given, self._find_classes))
+            checked = await asyncio.to_thread(partial(check_document, kind, given, self._find_classes, self._is_critical))
         return await self._link(kind, checked)
 
     async def _link(self, kind: DefinitionKind, checked: Checked) -> Checked:
@@ -393,8 +412,8 @@ def _to_reading(data: object) -> Reading:
 
 def _merge(first: Sequence[Finding], more: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return all findings in the order of their places; the one that says that others were left out stays the last."""
-    ends = [one for one in first if one.severity == "info"]
-    return (*sort_findings([*(one for one in first if one.severity != "info"), *more]), *ends) if more else tuple(first)
+    every = [*first, *more]
+    return (*sort_findings([one for one in every if one.code != LEFT_OUT]), *[one for one in every if one.code == LEFT_OUT][:1])
 
 
 def _clean(text: str, most: int) -> str:

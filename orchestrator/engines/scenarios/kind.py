@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
-from orchestrator.definitions.kinds import DefinitionKind, Reference, Write
+from orchestrator.definitions.kinds import DefinitionKind, FilledField, Reference, Write
+from orchestrator.domain.finding import Path
 from orchestrator.engines.scenarios.checks import check_scenario
 from orchestrator.engines.scenarios.plan import StepTypes, find_type
 from orchestrator.engines.scenarios.step_types import AnyStepType
+from orchestrator.expressions.placeholders import SCENARIO, Template
 from state.stored import JsonObject
 
 KIND: Final = "scenario"
@@ -19,6 +21,7 @@ def build_kind(types: StepTypes) -> DefinitionKind:
         name=KIND,
         check=lambda document: check_scenario(document, types),
         list_writes=partial(list_writes, types=types),
+        list_filled=partial(list_filled, types=types),
         list_needs=partial(list_needs, types=types),
     )
 
@@ -47,6 +50,22 @@ def list_needs(document: object, types: StepTypes) -> list[Reference]:
         for engine, key in kind.list_uses(params)
         if engine != KIND
     ]
+
+
+def list_filled(document: object, types: StepTypes) -> Iterator[FilledField]:
+    """Yield each place of a correct scenario where an effect gets a variable that a model or an answer of a person fills."""
+    steps = list(_find_steps(document, types))
+    sources: dict[str, Literal["model", "person"]] = {}
+    for _, kind, params in steps:
+        if kind.source:
+            sources.update(dict.fromkeys(kind.list_outputs(params), kind.source))
+    for index, kind, params in steps:
+        written = params.get(kind.call_at, {}) if kind.call_at else {name: one for name, one in params.items() if name not in kind.unfilled}
+        base: Path = ("steps", index, "params", *((kind.call_at,) if kind.call_at else ()))
+        for write in kind.list_writes(params) or ():
+            for place in Template(written, SCENARIO).placeholders:
+                if (source := sources.get(place.name)) is not None:
+                    yield FilledField((*base, *place.at), write, place.at, source)
 
 
 def list_steps(document: object, types: StepTypes) -> list[tuple[AnyStepType, JsonObject]]:

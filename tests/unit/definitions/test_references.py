@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import AGENTS, FLOWS
-from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines, RegisteredEngine
@@ -34,7 +32,7 @@ async def a_service(more: Mapping[str, RegisteredEngine] | None = None) -> Async
             store,
             engines,
             policies=FixedPolicy(Policy()),
-            find_classes=partial(find_method_classes, shipped_catalogue()),
+            catalogue=shipped_catalogue,
             clock=FixedClock(NOW),
         )
     finally:

@@ -70,6 +70,7 @@ RUN_FLOW: Final = StepType(
     perform=_run_flow,
     example={"params": {"flow_id": "proposal", "parameters": {"client": "{client}"}, "output_mapping": {"draft": "text"}}},
     list_outputs=_list_outputs,
+    source="model",
     list_uses=_list_uses,
     unfilled=frozenset({"output_mapping"}),
     is_internal=True,

@@ -1,13 +1,14 @@
 """A scenario runs a flow of agents inside, hands values to it and takes over what it gives; what strangers wrote never chooses one."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.engine import FlowEngine
@@ -41,6 +42,11 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def run_flow(key: str = "draft", **params: Any) -> dict[str, Any]:
     """A step that runs a flow."""
     return {"id": "run", "type": "run_flow", "params": {"flow_id": key, **params}}
+
+
+def scenario_service() -> AbstractAsyncContextManager[DefinitionService]:
+    """The service of definitions with scenarios, flows and agents."""
+    return a_service({"scenario": RegisteredEngine(engine=ScenarioEngine(TYPES), kind=build_kind(TYPES))})
 
 
 @asynccontextmanager
@@ -110,7 +116,7 @@ async def test_a_way_that_strangers_chose_is_told_to_the_flow(tmp_path: Path) ->
 
 async def test_a_scenario_is_published_only_beside_its_flow() -> None:
     """While the flow is not there, a draft or switched off, publishing names the step; a draft may be saved."""
-    async with a_service({"scenario": RegisteredEngine(engine=ScenarioEngine(TYPES), kind=build_kind(TYPES))}) as service:
+    async with scenario_service() as service:
         made = (await service.create(VERA, "scenario", "plan", data(scenario(say("а"), run_flow())))).version
 
         async def refused() -> list[tuple[str, str]]:
