@@ -244,7 +244,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
             "crm_agent": build_agent(settings, catalogue, live, texts),
             "tool_agent": build_tool_agent(settings, services, tells_asker="rag" in services.believed),
         },
-        queries={**build_queries(reads, naming, clock, live), "scenarios": partial_of(list_startable, engines=engines)},
+        queries={**build_queries(reads, naming, clock, live), "startable": partial_of(list_startable, engines=engines)},
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         show_partial=partial,

@@ -1,8 +1,13 @@
 """Builds the service of definitions for a door: kinds from the engines, roles from the policy, classes of methods from the catalogue."""
 
+from collections.abc import Callable
+
+from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.definitions.kinds import DefinitionKind
-from orchestrator.definitions.rules import FindClasses, KindRoles
+from orchestrator.definitions.rules import FindClasses, IsCriticalField, KindRoles
 from orchestrator.definitions.service import DefinitionService
+from orchestrator.gate.call.critical_fields import is_critical_field
+from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.policy_format import DefinitionRoles
@@ -10,14 +15,32 @@ from orchestrator.runs.registry import Engines
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
 
+FindCatalogue = Callable[[], Catalogue]
+"""Returns the catalogue of methods, which a door may load when it is needed first."""
+
 
 def build_definition_service(
-    store: AsyncStore, engines: Engines, *, policies: PolicySource, find_classes: FindClasses, clock: Clock
+    store: AsyncStore, engines: Engines, *, policies: PolicySource, catalogue: FindCatalogue, clock: Clock
 ) -> DefinitionService:
     """Return the service for the kinds of these engines; a change of the policy counts at the next request."""
     return DefinitionService(
-        store, engines.kinds, find_roles=lambda kind: find_roles(kind, policies.now()), find_classes=find_classes, clock=clock
+        store,
+        engines.kinds,
+        find_roles=lambda kind: find_roles(kind, policies.now()),
+        find_classes=build_class_finder(catalogue),
+        is_critical=build_field_judge(catalogue, policies),
+        clock=clock,
     )
+
+
+def build_class_finder(catalogue: FindCatalogue) -> FindClasses:
+    """Return the function that finds the classes of a method."""
+    return lambda kind, method: find_method_classes(catalogue(), kind, method)
+
+
+def build_field_judge(catalogue: FindCatalogue, policies: PolicySource) -> IsCriticalField:
+    """Return the function that tells whether a value at a place in an effect makes a card."""
+    return lambda write, place: is_critical_field(catalogue(), policies.now().critical_fields, write, place)
 
 
 def find_roles(kind: DefinitionKind, policy: Policy) -> KindRoles:

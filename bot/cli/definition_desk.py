@@ -12,14 +12,13 @@ import typer
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.cli.ops import escape_text, open_database_reader, open_database_writer, write_table
-from bot.definition_service import build_definition_service
+from bot.definition_service import build_class_finder, build_definition_service, build_field_judge
 from bot.settings import load_settings
 from orchestrator.definitions.rules import Editor, FindClasses, NotAllowed
 from orchestrator.definitions.service import Checked, DefinitionService, KindUnknown, Submission, check_document, find_kind
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import DefinitionRefused, Finding
-from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_policy
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines
@@ -89,7 +88,7 @@ def open_desk(engines: Engines, *, reads: bool = False) -> Iterator[DefinitionDe
     with opened as sql, asyncio.Runner() as runner:
         store = AsyncStore(sql)
         service = build_definition_service(
-            store, engines, policies=FixedPolicy(policy), find_classes=build_class_finder(policy), clock=SystemClock()
+            store, engines, policies=FixedPolicy(policy), catalogue=cache(lambda: _load_catalogue(policy)), clock=SystemClock()
         )
         try:
             yield DefinitionDesk(service=service, editor=editor, runner=runner, store=store)
@@ -101,7 +100,10 @@ def check_file(engines: Engines, kind: str, given: Submission) -> Checked:
     """Return what is wrong with a file; no database is needed. Raises SettingsError for a kind that there is not."""
     settings = load_settings()
     try:
-        return check_document(find_kind(engines.kinds, kind), given, build_class_finder(load_policy(settings.policy_file)))
+        policy = load_policy(settings.policy_file)
+        catalogue = cache(lambda: _load_catalogue(policy))
+        judge = build_field_judge(catalogue, FixedPolicy(policy))
+        return check_document(find_kind(engines.kinds, kind), given, build_class_finder(catalogue), judge)
     except KindUnknown as error:
         raise SettingsError(escape_text(error.reason)) from None
 
@@ -121,10 +123,9 @@ def _refuse(sentence: str) -> NoReturn:
     raise typer.Exit(_NOT_DONE)
 
 
-def build_class_finder(policy: Policy) -> FindClasses:
+def find_classes_under(policy: Policy) -> FindClasses:
     """Return the function that finds the classes of a method; the catalogue is loaded when it is needed, which it seldom is."""
-    catalogue = cache(lambda: _load_catalogue(policy))
-    return lambda kind, method: find_method_classes(catalogue(), kind, method)
+    return build_class_finder(cache(lambda: _load_catalogue(policy)))
 
 
 def _load_catalogue(policy: Policy) -> Catalogue:

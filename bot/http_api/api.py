@@ -4,7 +4,6 @@ The `Api` is created before the orchestrator, because the orchestrator reports t
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 from fastapi import APIRouter
 
@@ -28,7 +27,6 @@ from bot.http_api.server.authentication import Authenticator, parse_networks
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Tokens, read_tokens
 from bot.settings import Settings
-from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
@@ -84,9 +82,7 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
     reading = StreamReader(desk)
     stored = add_stored_definitions(engines, desk.store)
     deps = orchestrator.tools.gate.deps
-    definitions = build_definition_service(
-        desk.store, engines, policies=deps.policies, find_classes=partial(find_method_classes, deps.catalogue), clock=clock
-    )
+    definitions = build_definition_service(desk.store, engines, policies=deps.policies, catalogue=lambda: deps.catalogue, clock=clock)
     return [
         build_confirmations_router(desk),
         build_session_events_router(desk, reading),

@@ -6,7 +6,7 @@ An engine registers its kind (`orchestrator/runs/registry.py`); the store keeps 
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from orchestrator.definitions.mistakes import SENTENCES
 from orchestrator.documents.document import Document
@@ -40,8 +40,25 @@ class MethodUse:
     must_read: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FilledField:
+    """A place in a document where an effect gets a value that is only known while a run goes on."""
+
+    path: Path
+    write: Write
+    place: Path
+    """Where the value stands in the parameters of the effect."""
+    source: Literal["model", "person"]
+    """Who gives it: a model, or a person who answers a question."""
+
+
 def report_nothing(_document: Document) -> Iterable[Finding]:
     """Return no findings: of a kind that takes every document which can be read."""
+    return ()
+
+
+def list_no_fields(_document: object) -> Iterable[FilledField]:
+    """Return nothing: of documents of this kind it cannot be told which values runs fill in."""
     return ()
 
 
@@ -81,6 +98,10 @@ class DefinitionKind:
     """Returns the versions of other definitions that a document names; they are fixed by their ids when it is saved. It gets any draft."""
     list_methods: Callable[[object], Iterable[MethodUse]] = list_no_methods
     """Returns the methods of the portal that a correct document names; whether they exist and read is checked when it is handed in."""
+    list_needs: Callable[[object], Iterable[Reference]] = list_no_references
+    """Returns the definitions that must be published when a document is, and that it goes on naming by their keys. It gets any draft."""
+    list_filled: Callable[[object], Iterable[FilledField]] = list_no_fields
+    """Returns the places of a correct document where a model or a person fills in what an effect writes."""
     find_title: Callable[[object], str] = find_no_title
     """Returns the title that a correct document gives itself; "" if its author says it when saving."""
     key_field: str = ""

@@ -15,7 +15,7 @@ from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.actor import Actor, Role, is_same_person
 from orchestrator.domain.errors import SdelkaError
-from orchestrator.domain.finding import Finding
+from orchestrator.domain.finding import Finding, Path
 
 CRITICAL: Final = frozenset("DMN")
 """The classes of methods whose definitions need two people."""
@@ -26,6 +26,8 @@ _KEY: Final = re.compile(KEY_PATTERN)
 _NAMED: Final = 3
 """How many methods and writers a sentence names."""
 _ROLES: Final[dict[Role, str]] = {"manager": "managers", "lead": "leads", "admin": "administrators"}
+IsCriticalField = Callable[[Write, Path], bool]
+"""Tells whether the value at a place in the parameters of an effect is one that a person confirms."""
 FindClasses = Callable[[str, str], Collection[str] | None]
 """Returns all classes that a call of (kind of effect, method) may have; None for a method that nobody knows."""
 Deed = Literal["edit", "publish"]

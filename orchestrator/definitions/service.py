@@ -13,10 +13,12 @@ from typing import Final, TypeVar
 from orchestrator.definitions.changes import Difference, compare_documents
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
 from orchestrator.definitions.methods import find_method_mistakes
+from orchestrator.definitions.mistakes import SENTENCES
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references
 from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
+    IsCriticalField,
     KindRoles,
     check_editor,
     check_publisher,
@@ -27,10 +29,11 @@ from orchestrator.definitions.rules import (
     find_key_mistake,
 )
 from orchestrator.documents.document import Document
+from orchestrator.documents.findings import LEFT_OUT, Findings
 from orchestrator.documents.reading import Reading
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.errors import SdelkaError
-from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors, sort_findings
+from orchestrator.domain.finding import DefinitionRefused, Finding, format_path, has_errors, sort_findings
 from orchestrator.domain.inputs import DefinitionNews
 from orchestrator.domain.suggestions import suggest_name
 from state.canonical import to_storable_text
@@ -111,8 +114,8 @@ def find_kind(kinds: Mapping[str, DefinitionKind], name: str) -> DefinitionKind:
     return kind
 
 
-def check_document(kind: DefinitionKind, given: Submission, find_classes: FindClasses) -> Checked:
-    """Return what is wrong with a document, and what in it needs two people."""
+def check_document(kind: DefinitionKind, given: Submission, find_classes: FindClasses, is_critical: IsCriticalField) -> Checked:
+    """Return what is wrong with a document, what in it makes cards, and what in it needs two people."""
     reading = given.read()
     found = find_mistakes(kind, reading)
     if reading.document is None or has_errors(found):
@@ -121,9 +124,23 @@ def check_document(kind: DefinitionKind, given: Submission, find_classes: FindCl
     found = (*found, *find_method_mistakes(reading.document, kind.list_methods(data), find_classes))
     if has_errors(found):
         return Checked(findings=found, read=reading.draft)
+    told = _list_critical_fields(kind, reading.document, is_critical)
     return Checked(
-        findings=found, document=data, read=reading.document, critical=find_critical_writes(find_writes(kind, data), find_classes)
+        findings=_merge(found, told),
+        document=data,
+        read=reading.document,
+        critical=find_critical_writes(find_writes(kind, data), find_classes),
     )
+
+
+def _list_critical_fields(kind: DefinitionKind, document: Document, is_critical: IsCriticalField) -> tuple[Finding, ...]:
+    """Return what is worth knowing: where a model or a person gives a value that somebody has to confirm."""
+    findings, code = Findings(document), "finding-value-critical"
+    for one in kind.list_filled(document.data):
+        if is_critical(one.write, one.place):
+            args: dict[str, str | int] = {"field": quote_part(format_path(one.place)), "source": one.source}
+            findings.add(code, SENTENCES[code].format(**args), one.path, severity="info", of_value=True, args=args)
+    return findings.list_all()
 
 
 class DefinitionService:
@@ -136,9 +153,11 @@ class DefinitionService:
         *,
         find_roles: Callable[[DefinitionKind], KindRoles],
         find_classes: FindClasses,
+        is_critical: IsCriticalField,
         clock: Clock,
     ) -> None:
         """Work on definitions of these kinds. `find_roles` returns the roles that hold now, `find_classes` the classes of a method."""
+        self._is_critical = is_critical
         self._store, self._kinds, self._clock = store, kinds, clock
         self._find_roles, self._find_classes = find_roles, find_classes
         self._reading = asyncio.Semaphore(1)  # a document of a megabyte takes a hundred times its size while it is read
@@ -341,7 +360,7 @@ class DefinitionService:
 
     async def _check(self, kind: DefinitionKind, given: Submission) -> Checked:
         async with self._reading:
-            checked = await asyncio.to_thread(partial(check_document, kind, given, self._find_classes))
+            checked = await asyncio.to_thread(partial(check_document, kind, given, self._find_classes, self._is_critical))
         return await self._link(kind, checked)
 
     async def _link(self, kind: DefinitionKind, checked: Checked) -> Checked:
@@ -356,12 +375,13 @@ class DefinitionService:
         return replace(checked, document=linked.document, findings=_merge(checked.findings, linked.findings))
 
     async def _check_references(self, kind: DefinitionKind, key: str, version: int) -> None:
-        """Raise DefinitionRefused if a version that the document names is no longer published, or its definition is switched off."""
+        """Raise DefinitionRefused if what the document names or needs is not published, or its definition is switched off."""
         found = await self._find_version(kind, key, version)
         if found.active:  # to publish it once more changes nothing
             return
         document = Document.from_data(found.document)
-        linked = await link_references(document, kind.list_references(found.document), StoredVersions(self._store))
+        named = (*kind.list_references(found.document), *kind.list_needs(found.document))
+        linked = await link_references(document, named, StoredVersions(self._store))
         if linked.findings:
             raise DefinitionRefused(linked.findings)
 
@@ -404,8 +424,8 @@ def _to_reading(data: object) -> Reading:
 
 def _merge(first: Sequence[Finding], more: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return all findings in the order of their places; the one that says that others were left out stays the last."""
-    ends = [one for one in first if one.severity == "info"]
-    return (*sort_findings([*(one for one in first if one.severity != "info"), *more]), *ends) if more else tuple(first)
+    every = [*first, *more]
+    return (*sort_findings([one for one in every if one.code != LEFT_OUT]), *[one for one in every if one.code == LEFT_OUT][:1])
 
 
 def _clean(text: str, most: int) -> str:

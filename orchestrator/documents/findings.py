@@ -10,6 +10,10 @@ MOST: Final = 200
 """How many findings are reported of one document; one more says that others were left out."""
 
 
+LEFT_OUT: Final = "finding-more"
+"""The code of that one, which stands last."""
+
+
 class Findings:
     """The findings about one document. Errors are kept before warnings when there are too many."""
 
@@ -85,7 +89,7 @@ class Findings:
         if left_out:
             found.append(
                 Finding(
-                    code="finding-more",
+                    code=LEFT_OUT,
                     message=f"only {self._most} findings are listed: mend these first",
                     severity="info",
                     args={"most": self._most},

@@ -24,7 +24,7 @@ NO_SUMMARY: Final = "none"
 LONGEST_SUMMARY: Final = 200
 LONGEST_TITLE: Final = 60
 MOST_TOLD: Final = 20
-"""How many definitions a model is told of."""
+"""How many definitions of one engine a model is told of."""
 _NAME_LENGTH: Final = 12
 _LIST_LENGTH: Final = 8
 
@@ -48,22 +48,22 @@ async def list_offers(engine: str, command: str, actor: Actor, engines: Engines)
 
 
 async def list_startable(actor: Actor, engines: Engines) -> list[JsonObject]:
-    """Return {name, title, does, words} of the definitions that the actor may start with /run, for a model that may offer them.
+    """Return {kind, name, title, does, words} of the definitions that the actor may start by name, for a model that may offer them.
 
-    `words` are those of the button that starts one, without the last, which makes the button different from others. For customers there
-    are none.
+    `kind` is their engine, of which at most `MOST_TOLD` are named. `words` are those of the button that starts one, without the last, which
+    makes the button different from others. For customers there are none.
     """
     listed = [name for name, one in engines.runs.items() if any(not command.definition for command in one.commands.values())]
     found: list[JsonObject] = []
     for engine in listed if not actor.for_customers else ():
         registered = engines.runs[engine]
-        for one in await engines.definitions.list_all(engine):
-            if may_choose(actor, registered, one.document):
-                title, summary = registered.describe(one.document)
-                does = " ".join(summary.split())[:LONGEST_SUMMARY]
-                words = [OFFER, _name_offer(engine, one)]
-                found.append({"name": one.key, "title": (title or one.key)[:LONGEST_TITLE], "does": does, "words": words})
-    return found[:MOST_TOLD]
+        offered = [one for one in await engines.definitions.list_all(engine) if may_choose(actor, registered, one.document)]
+        for one in offered[:MOST_TOLD]:
+            title, summary = registered.describe(one.document)
+            does = " ".join(summary.split())[:LONGEST_SUMMARY]
+            words = [OFFER, _name_offer(engine, one)]
+            found.append({"kind": engine, "name": one.key, "title": (title or one.key)[:LONGEST_TITLE], "does": does, "words": words})
+    return found
 
 
 def _name_offer(engine: str, definition: Definition) -> str:

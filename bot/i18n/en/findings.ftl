@@ -67,6 +67,10 @@ finding-value-most-open = “{ $name }” must be less than { $bound }.
 finding-text-long = “{ $name }” is too long: at most { $bound } characters.
 finding-list-long = “{ $name }” is too long: at most { $bound } elements.
 finding-definition-key-other = The definition is called “{ $name }”, and it is saved as “{ $key }”.
+finding-value-critical = { $source ->
+    [model] The value comes from a model
+   *[person] The value comes from a person’s answer
+}, and { $field } is critical: a card asks before it is written.
 finding-reference-unknown = There is no { $kind } “{ $name }”.
 finding-reference-draft = The { $kind } “{ $name }” is still a draft: it has to be published.
 finding-reference-off = The { $kind } “{ $name }” is switched off.

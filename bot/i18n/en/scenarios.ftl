@@ -19,7 +19,10 @@ scenario-file-which = Step “{ $step }” does not say which file to send: it n
 scenario-file-own = Step “{ $step }” sends a file that somebody sent here to another chat, but it may go to this one only. Tell whoever wrote the scenario.
 scenario-file-unread = Step “{ $step }” cannot read the file “{ $name }”, so nothing further is done. Tell whoever wrote the scenario.
 scenario-offer = ▶ Start “{ $title }”
-scenario-offer-unknown = There is no such scenario here. /run lists all that can be started.
+run-offer-unknown = { $kind ->
+    [flow] There is no such flow here. /flow lists all that can be started.
+   *[other] There is no such scenario here. /run lists all that can be started.
+}
 scenario-broken = This scenario has mistakes and cannot be played. Please tell its author.
 scenario-too-deep = Scenarios start each other more than { $most } times in a row, which looks like a circle. Please tell their author.
 scenario-too-long = The scenario has made more than { $most } steps, which looks like a circle. Please tell its author.

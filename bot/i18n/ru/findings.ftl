@@ -67,6 +67,10 @@ finding-value-most-open = «{ $name }» — слишком большое чис
 finding-text-long = «{ $name }» — слишком длинный текст, можно не больше { $bound } знаков.
 finding-list-long = «{ $name }» — слишком длинный список, можно не больше { $bound } значений.
 finding-definition-key-other = Определение называется «{ $name }», а сохраняется как «{ $key }».
+finding-value-critical = { $source ->
+    [model] Значение даст модель
+   *[person] Значение даст человек в ответ на вопрос
+}, а { $field } — важное поле: перед записью спросит карточка.
 finding-reference-unknown = «{ $name }» — такого определения вида { $kind } нет.
 finding-reference-draft = «{ $name }» ({ $kind }) — ещё черновик: его нужно опубликовать.
 finding-reference-off = «{ $name }» ({ $kind }) выключено.

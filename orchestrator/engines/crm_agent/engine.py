@@ -29,7 +29,7 @@ from orchestrator.engines.crm_agent.plan import (
     plan_steps,
     resume_question,
 )
-from orchestrator.engines.crm_agent.scenario_offers import build_scenarios_message, take_offers
+from orchestrator.engines.crm_agent.run_offers import build_offer_messages, take_offers
 from orchestrator.engines.crm_agent.setbacks import find_repeated
 from orchestrator.engines.crm_agent.turn_work import start_work
 from state.stored import JsonObject
@@ -75,8 +75,8 @@ class _Turn:
         self._ctx = ctx
         self._fence = Fence()
         self._asked = 0
-        self._scenarios: Sequence[JsonObject] = ()
-        """The scenarios that the model may offer."""
+        self._offered: Sequence[JsonObject] = ()
+        """The scenarios and flows that the model may offer."""
         self._results: dict[int, Submitted] = {}
         """What came of the steps of the present plan, by number."""
         self._dialogue: list[dict[str, str]] = []
@@ -96,7 +96,7 @@ class _Turn:
             text, blocks = await self._find_next_answer(iteration, base)
             self._work.answer_prose = self._work.prose
             self._record_blocks(blocks)
-            blocks = take_offers(blocks, self._scenarios, self._work, self._ctx.turn.turn_id)
+            blocks = take_offers(blocks, self._offered, self._work, self._ctx.turn.turn_id)
             if not blocks.steps:
                 return await self._finish("answered", blocks.assistant)
             over = await self._carry_out(iteration, text, blocks)
@@ -110,13 +110,13 @@ class _Turn:
         when = await ctx.query("when", actor=ctx.actor)
         current = await ctx.query("current", state=ctx.state, actor=ctx.actor)
         card = await ctx.query("portal_card", actor=ctx.actor)
-        self._scenarios = await ctx.query("scenarios", actor=ctx.actor)
+        self._offered = await ctx.query("startable", actor=ctx.actor)
         # The present message stands at the end of the prompt, and what this turn has answered before its cards stands after it.
         history = [line for line in ctx.state.history if line.turn_id != ctx.turn.turn_id]
         return [
             self._agent.build_system_message(ctx.mode, sees_all=ctx.actor.sees == "all"),
             *([prompt.build_portal_message(card)] if card else []),
-            *([build_scenarios_message(self._scenarios)] if self._scenarios else []),
+            *build_offer_messages(self._offered),
             *prompt.build_history_messages(history),
             prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),
             prompt.build_user_message(ctx.turn, self._work.text, self._fence),

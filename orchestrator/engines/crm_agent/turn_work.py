@@ -83,7 +83,7 @@ class TurnWork:
     passages: list[Passage] = field(default_factory=list)
     """The passages of documents that the turn has read, which the person is shown below the answer."""
     offers: dict[str, Action] = field(default_factory=dict)
-    """The buttons of scenarios that the model offers, by name."""
+    """The buttons of scenarios and flows that the model offers, by kind and name."""
     remembered: tuple[str, ...] = ()
     """Names that others may have written: those in lists of earlier answers, which the prompt repeats, and those that a turn that goes on
     had read before its cards."""

@@ -1,13 +1,15 @@
 """The kind of definitions that scenarios are: how they are checked, and what they may write."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
-from orchestrator.definitions.kinds import DefinitionKind, Write
+from orchestrator.definitions.kinds import DefinitionKind, FilledField, Reference, Write
+from orchestrator.domain.finding import Path
 from orchestrator.engines.scenarios.checks import check_scenario
 from orchestrator.engines.scenarios.plan import StepTypes, find_type
 from orchestrator.engines.scenarios.step_types import AnyStepType
+from orchestrator.expressions.placeholders import SCENARIO, Template
 from state.stored import JsonObject
 
 KIND: Final = "scenario"
@@ -15,7 +17,13 @@ KIND: Final = "scenario"
 
 def build_kind(types: StepTypes) -> DefinitionKind:
     """Return the kind for scenarios whose steps are of these types."""
-    return DefinitionKind(name=KIND, check=lambda document: check_scenario(document, types), list_writes=partial(list_writes, types=types))
+    return DefinitionKind(
+        name=KIND,
+        check=lambda document: check_scenario(document, types),
+        list_writes=partial(list_writes, types=types),
+        list_filled=partial(list_filled, types=types),
+        list_needs=partial(list_needs, types=types),
+    )
 
 
 def list_writes(document: object, types: StepTypes) -> Sequence[Write] | None:
@@ -34,13 +42,41 @@ def list_uses(document: object, types: StepTypes) -> list[tuple[str, str]]:
     return list(dict.fromkeys(use for kind, params in list_steps(document, types) for use in kind.list_uses(params)))
 
 
+def list_needs(document: object, types: StepTypes) -> list[Reference]:
+    """Return the definitions of other kinds that must be published when a scenario is. Scenarios may name one another in a circle."""
+    return [
+        Reference(("steps", index, "params"), engine, key)
+        for index, kind, params in _find_steps(document, types)
+        for engine, key in kind.list_uses(params)
+        if engine != KIND
+    ]
+
+
+def list_filled(document: object, types: StepTypes) -> Iterator[FilledField]:
+    """Yield each place of a correct scenario where an effect gets a variable that a model or an answer of a person fills."""
+    steps = list(_find_steps(document, types))
+    sources: dict[str, Literal["model", "person"]] = {}
+    for _, kind, params in steps:
+        if kind.source:
+            sources.update(dict.fromkeys(kind.list_outputs(params), kind.source))
+    for index, kind, params in steps:
+        written = params.get(kind.call_at, {}) if kind.call_at else {name: one for name, one in params.items() if name not in kind.unfilled}
+        base: Path = ("steps", index, "params", *((kind.call_at,) if kind.call_at else ()))
+        for write in kind.list_writes(params) or ():
+            for place in Template(written, SCENARIO).placeholders:
+                if (source := sources.get(place.name)) is not None:
+                    yield FilledField((*base, *place.at), write, place.at, source)
+
+
 def list_steps(document: object, types: StepTypes) -> list[tuple[AnyStepType, JsonObject]]:
     """Return (type, parameters) of the steps of a scenario; steps of unknown types are left out."""
+    return [(kind, params) for _, kind, params in _find_steps(document, types)]
+
+
+def _find_steps(document: object, types: StepTypes) -> Iterator[tuple[int, AnyStepType, JsonObject]]:
     steps = document.get("steps", ()) if isinstance(document, Mapping) else ()
-    found: list[tuple[AnyStepType, JsonObject]] = []
-    for step in steps:
+    for index, step in enumerate(steps):
         params = step.get("params", {}) if isinstance(step, Mapping) else {}
         kind = find_type(str(step.get("type", "")), params, types) if isinstance(step, Mapping) and isinstance(params, Mapping) else None
         if kind is not None:
-            found.append((kind, params))
-    return found
+            yield index, kind, params

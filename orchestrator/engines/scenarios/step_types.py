@@ -5,7 +5,7 @@ A type says what its parameters are, what a step of it does, and what a validato
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, Protocol, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
@@ -213,6 +213,10 @@ class StepType(Generic[P]):
     """Returns (engine, key) of the definitions that it starts."""
     unfilled: frozenset[str] = frozenset()
     """The parameters whose placeholders are not those of this scenario's variables."""
+    call_at: str = ""
+    """The parameter that holds the parameters of the effect that it submits; "" if those of the step are its own."""
+    source: Literal["", "model", "person"] = ""
+    """Who gives the values of the variables that it sets: a model, or a person who answers; "" for the program."""
     is_action: bool = False
     """Whether `type: action` with this name as `action_type` is the same step (S000-52)."""
     waits: bool = False

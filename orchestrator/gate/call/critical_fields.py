@@ -1,14 +1,15 @@
 """Finds the changes that a person must confirm: sums, people, stages, and all fields that the catalogue calls critical. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from bitrix.catalogue.catalogue import ListKind
+from bitrix.catalogue.catalogue import Catalogue, ListKind
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.effect_kinds import find_spec
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.mentions import find_mentions
 from orchestrator.gate.call.policy import Policy
@@ -73,6 +74,27 @@ def find_critical_fields(call: Call, policy: Policy) -> dict[str, object]:
         for name, value in extract_written_fields(call).items()
         if name not in call.system_fields and fields.to_field_key(name, call.entity) in names
     }
+
+
+def is_critical_field(catalogue: Catalogue, critical: frozenset[str], write: tuple[str, str], place: Sequence[str | int]) -> bool:
+    """Return whether a value at this place in the parameters of an effect (kind, method) makes a card, as far as a definition tells.
+
+    `critical` are the fields that the policy adds. All counts that is given to a method which deletes, moves money or reaches people;
+    nothing that is given to an unknown one.
+    """
+    spec = find_spec(catalogue, *write)
+    if spec is None or spec.reads_only:
+        return False
+    if any(letter in spec.classes for letter, _ in _CLASS_CODES) or spec.asks:
+        return True
+    inside = list(place) if not spec.fields_at else list(place[1:]) if place[:1] == (spec.fields_at,) else []
+    if not inside:
+        return False
+    key = fields.to_field_key(str(inside[0]), spec.entity)
+    watched = to_field_keys(critical, spec.entity)
+    if spec.verb == "add":
+        return key in watched | _SUMS | _PEOPLE | _STAGES
+    return key in watched | to_field_keys(spec.critical, spec.entity)
 
 
 @lru_cache(maxsize=1024)  # its arguments are lists of the catalogue and the policy, so there are few

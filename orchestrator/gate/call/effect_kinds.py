@@ -61,14 +61,19 @@ def list_policy_names() -> tuple[str, ...]:
     return tuple(name if name.startswith(f"{kind}.") else f"{kind}.{name}" for kind, methods in METHODS.items() for name in methods)
 
 
+def find_spec(catalogue: Catalogue, kind: str, method: str) -> Method | None:
+    """Return the description of a method as a definition names it, None for an unknown one."""
+    name = method.strip()
+    real = _WITHOUT_KIND.get(name, kind) if kind == "bitrix" else kind
+    return catalogue.find(name) if real == "bitrix" else find_effect_kind(real, name)
+
+
 def find_method_classes(catalogue: Catalogue, kind: str, method: str) -> frozenset[str] | None:
     """Return the class letters that a call of this method may have; None if nobody knows the method, or if it is a batch of any others.
 
     A method whose parameters decide whether something is sent to people outside has N, too.
     """
-    name = method.strip()
-    real = _WITHOUT_KIND.get(name, kind) if kind == "bitrix" else kind
-    spec = catalogue.find(name) if real == "bitrix" else find_effect_kind(real, name)
+    spec = find_spec(catalogue, kind, method)
     if spec is None or spec.name == "batch":
         return None
     return frozenset(spec.classes) | ({"N"} if spec.inward else frozenset())

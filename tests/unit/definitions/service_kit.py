@@ -14,7 +14,6 @@ from orchestrator.definitions.service import DefinitionService, Submission
 from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.actor import Actor, Role
-from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines
@@ -89,7 +88,7 @@ def build_desk(store: AsyncStore, sql: SqlStore, policy: Mapping[str, Any] | Non
         store,
         engines or build_engines({}),
         policies=FixedPolicy(rules),
-        find_classes=partial(find_method_classes, shipped_catalogue()),
+        catalogue=shipped_catalogue,
         clock=clock,
     )
     return Desk(made, store, sql, clock, rules)

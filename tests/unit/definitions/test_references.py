@@ -1,8 +1,7 @@
 """A document names versions of other definitions; they are looked up when it is saved, and once more when it is published."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import AGENTS, FLOWS
-from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines, RegisteredEngine
@@ -24,16 +22,17 @@ from tests.unit.spine_kit import NOW, memory_store
 
 
 @asynccontextmanager
-async def a_service() -> AsyncIterator[DefinitionService]:
-    """The service of definitions with flows and agents."""
-    engines = Engines(runs={"flow": RegisteredEngine(engine=FlowEngine(Agents({}).find), kind=FLOWS, parts=(AGENTS,))})
+async def a_service(more: Mapping[str, RegisteredEngine] | None = None) -> AsyncIterator[DefinitionService]:
+    """The service of definitions with flows and agents, and other engines."""
+    flows = RegisteredEngine(engine=FlowEngine(Agents({}).find), kind=FLOWS, parts=(AGENTS,))
+    engines = Engines(runs={"flow": flows, **(more or {})})
     store = AsyncStore(memory_store())
     try:
         yield build_definition_service(
             store,
             engines,
             policies=FixedPolicy(Policy()),
-            find_classes=partial(find_method_classes, shipped_catalogue()),
+            catalogue=shipped_catalogue,
             clock=FixedClock(NOW),
         )
     finally:

@@ -232,6 +232,7 @@ BITRIX_CALL: Final = StepType(
     example={"params": {"method": "crm.deal.get", "params": {"id": "{deal_id}"}, "output_var": "deal"}},
     list_outputs=list_named("output_var", "bitrix_result"),
     list_writes=_list_bitrix_writes,
+    call_at="params",
     list_targets=list_refused,
     is_action=True,
 )

@@ -165,10 +165,10 @@ async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
     if params.output_mapping is None:
         text = f"step {call.node} has no output_mapping: {params.sub_scenario_id} overwrites all variables of the same names"
         call.surroundings.note(logging.WARNING, text)
-    return StepResult(changes=_map_outputs(params.output_mapping, ended.value))
+    return StepResult(changes=map_outputs(params.output_mapping, ended.value))
 
 
-def _map_outputs(mapping: JsonObject | list[str] | None, context: Value) -> Mapping[str, Value]:
+def map_outputs(mapping: JsonObject | list[str] | None, context: Value) -> Mapping[str, Value]:
     """Return the variables that the parent takes over from the final context of a sub-scenario (S000-39 … 42, S000-A8)."""
     known = context.data if isinstance(context.data, Mapping) else {}
     if mapping is None:
@@ -206,7 +206,8 @@ def _list_expressions(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]:
     return ((("values", name), source) for name, source in named if isinstance(source, str))
 
 
-def _list_mapped(raw: Raw) -> Iterable[str]:
+def list_mapped(raw: Raw) -> Iterable[str]:
+    """Return the names of the variables that an output_mapping sets."""
     mapping = raw.get("output_mapping")
     return (str(name).split(".")[0] for name in mapping) if isinstance(mapping, Mapping | list) else ()
 
@@ -267,7 +268,7 @@ SUB_SCENARIO: Final = StepType(
     params=SubScenarioParams,
     perform=_run_sub_scenario,
     example={"params": {"sub_scenario_id": "ask_phone", "input_parameters": {"who": "{client}"}, "output_mapping": ["phone"]}},
-    list_outputs=_list_mapped,
+    list_outputs=list_mapped,
     list_uses=_list_sub_scenarios,
     unfilled=frozenset({"output_mapping"}),
     waits=True,

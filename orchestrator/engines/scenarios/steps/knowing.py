@@ -91,6 +91,7 @@ LLM_REQUEST: Final = StepType(
     perform=_ask_model,
     example={"params": {"prompt": "Write one polite sentence to {client}.", "output_var": "letter"}},
     list_outputs=list_named("output_var", "llm_result"),
+    source="model",
     is_action=True,
 )
 RAG_SEARCH: Final = StepType(
@@ -100,6 +101,7 @@ RAG_SEARCH: Final = StepType(
     perform=_search,
     example={"params": {"query": "When do we call after an offer?", "output_var": "rules"}},
     list_outputs=list_named("output_var", "rag_results"),
+    source="model",
     is_action=True,
     is_internal=True,
 )
@@ -110,6 +112,7 @@ ASK_TOOL_AGENT: Final = StepType(
     perform=_ask_tool_agent,
     example={"params": {"question": "What does the regulation say about discounts?", "output_var": "found"}},
     list_outputs=list_named("output_var", "tool_result"),
+    source="model",
     is_action=True,
     is_internal=True,
 )

@@ -188,6 +188,7 @@ INPUT: Final = StepType(
     perform=_ask,
     example={"params": {"prompt": "How large is the budget?", "input_variable": "budget", "type": "integer", "minimum": 1}},
     list_outputs=_list_input_outputs,
+    source="person",
     list_targets=_list_input_targets,
     unfilled=frozenset({"regex", "next_step_map", "on_invalid", "on_timeout"}),
     waits=True,

@@ -46,6 +46,17 @@ def test_the_types_of_steps_are_shown_with_parameters_defaults_and_an_example() 
     assert call("steps", "inputt") == (2, "there is no type of steps 'inputt', perhaps input")
 
 
+def test_a_critical_value_of_a_model_is_told_and_forbids_nothing(tmp_path: Path) -> None:
+    """`validate` says so as information, at its line, and ends well."""
+    update = "{type: bitrix_call, params: {method: crm.deal.update, params: {id: 1, fields: {OPPORTUNITY: '{sum}'}}}}"
+    ask = "{type: llm_request, params: {prompt: Сколько?, output_var: sum}}"
+    (tmp_path / "plan.yaml").write_text(f"name: План\nsteps:\n  - {ask}\n  - {update}\n", encoding="utf-8")
+    code, told = call("validate", "plan.yaml")
+    assert (code, "No mistakes." in told) == (0, True)
+    _, (row,) = call_json("validate", "plan.yaml")
+    assert (row["severity"], row["code"], row["line"], row["args"]["source"]) == ("info", "finding-value-critical", 4, "model")
+
+
 @pytest.mark.req("S000-64")
 def test_the_table_of_the_page_agrees_with_the_models() -> None:
     """Every type and every parameter stands in docs/scenarios.md, and nothing else does."""

@@ -94,7 +94,7 @@ class Fake:
                 return {}
             case "portal_card":
                 return self.card
-            case "scenarios":
+            case "startable":
                 return ()
             case "resolve":
                 return self.resolve(**args)

@@ -183,5 +183,5 @@ async def test_a_question_without_an_answer_in_the_middle_is_a_failed_attempt(tm
 def test_methods_of_an_agent_are_checked_when_it_is_handed_in(tools: list[str], effects: list[str], found: list[tuple[str, str]]) -> None:
     """Unknown ones, writing ones among the tools, reading ones among the effects; each at its place."""
     document = agent(tools=tools, effects=effects)
-    checked = check_document(AGENTS, data(document), partial(find_method_classes, shipped_catalogue()))
+    checked = check_document(AGENTS, data(document), partial(find_method_classes, shipped_catalogue()), lambda _write, _place: False)
     assert [(one.code, one.path) for one in checked.findings] == found

@@ -1,4 +1,4 @@
-"""The CRM agent may offer a published scenario with a button; nothing starts before a person presses it."""
+"""The CRM agent may offer a published scenario or flow with a button; nothing starts before a person presses it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,6 +14,8 @@ from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, OutboxRow
+from tests.unit.engines.flows.flow_kit import flow
+from tests.unit.engines.flows.flow_kit import step as flow_step
 from tests.unit.engines.scenarios.scenario_kit import say, scenario
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World, a_world, message, raise_sum, reply, step
 
@@ -73,6 +75,27 @@ async def test_an_offer_is_a_button_that_starts_one_run(tmp_path: Path) -> None:
         assert started(world) == 1
 
 
+async def test_a_flow_is_offered_beside_a_scenario_of_the_same_name(tmp_path: Path) -> None:
+    """Each has its own step, button and run; a flow that is not for chats is not told of, and a step that names it is no button."""
+    plan = flow(flow_step("work"), metadata={"title": "Черновик предложения", "description": "Пишет предложение"})
+    hidden = {**plan, "triggers": {"ui": False}}
+    documents = {**GREET, ("flow", "greet"): plan, ("flow", "hidden"): hidden}
+    async with a_world(tmp_path, engines=engines(documents)) as world:
+        offers = (OFFER, step("flow.offer", {"name": "greet"}), step("flow.offer", {"name": "hidden"}))
+        world.model.will(reply(*offers, text="Вот."))
+        await world.work(message("подготовь предложение"))
+        told = [one["content"].splitlines() for one in world.model.prompts[0] if one["content"].startswith(("SCENARIOS ", "FLOWS "))]
+        assert [lines[1:] for lines in told] == [
+            ['{"name": "greet", "title": "Квалификация лида", "does": "Знакомится с клиентом"}'],
+            ['{"name": "greet", "title": "Черновик предложения", "does": "Пишет предложение"}'],
+        ]
+        (said,) = replies(world)
+        assert [one["label"]["args"]["title"] for one in said.body["actions"]] == ["Квалификация лида", "Черновик предложения"]
+        assert [(one["code"], one["args"]["kind"]) for one in said.body["notices"]] == [("run-offer-unknown", "flow")]
+        await world.work(press(said.body["actions"][1]["words"]))
+        assert [one.engine for one in world.sql.list_runs(RunFilter())] == ["flow"]
+
+
 async def test_an_offer_beside_other_steps_stands_under_the_last_answer(tmp_path: Path) -> None:
     """The other step is carried out as ever: it asks, and the button stands beside it."""
     async with a_world(tmp_path, engines=engines()) as world:
@@ -89,7 +112,7 @@ async def test_an_unknown_name_is_no_button(tmp_path: Path) -> None:
         world.model.will(reply(step("scenario.offer", {"name": "steal"}), step("scenario.offer", {"name": ["greet"]}), text="Вот."))
         await world.work(message("запусти что-нибудь"))
         (said,) = replies(world)
-        assert ([one["code"] for one in said.body["notices"]], said.body["actions"]) == (["scenario-offer-unknown"], [])
+        assert ([one["code"] for one in said.body["notices"]], said.body["actions"]) == (["run-offer-unknown"], [])
 
 
 async def test_text_of_a_customer_starts_nothing(tmp_path: Path) -> None:
