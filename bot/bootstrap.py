@@ -32,7 +32,7 @@ from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.scenarios import build_file_reader, connect_services
+from bot.scenarios import build_file_reader, connect_services, limit_scenarios
 from bot.settings import Settings, hide_secrets
 from bot.tool_services import build_service_clients, build_tool_agent
 from orchestrator.directory.naming import Naming
@@ -207,6 +207,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     watch = PolicyWatcher()
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     folder = Folder(settings.files_dir) if settings.files_dir is not None else None
+    engines = limit_scenarios(engines, steps=settings.scenario_max_steps, depth=settings.scenario_max_depth)
     engines = connect_agents(connect_services(engines, documents.ask, build_file_reader(folder, live)), store, documents.ask)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)

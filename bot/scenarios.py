@@ -52,6 +52,15 @@ def connect_services(engines: Engines, find: FindDocuments, read_file: ReadFile)
     return replace(engines, runs={**engines.runs, KIND: replace(found, engine=found.engine.connect(find, read_file))})
 
 
+def limit_scenarios(engines: Engines, *, steps: int, depth: int) -> Engines:
+    """Return the engines in which a run of a scenario makes at most so many steps, and so many scenarios stand inside of each other."""
+    found = engines.runs.get(KIND)
+    if found is None or not isinstance(found.engine, ScenarioEngine):
+        return engines
+    limited = replace(found, engine=found.engine.limit(most_steps=steps, most_depth=depth))
+    return replace(engines, runs={**engines.runs, KIND: limited})
+
+
 def build_file_reader(folder: Folder | None, policies: PolicySource) -> ReadFile:
     """Return what reads files of the folder for the chat of a run. The policy opens the folder to it as to every other reader."""
 

@@ -218,7 +218,8 @@ class Rehearsal:
             woken = RunWoken(node=node, by="answer", value=stored, origins=sorted(origins))
         run.memo.woken[node] = woken
         heard = build_answer(woken, awaited)
-        self.outside.tell(Happening(kind="answer", place=place, text=heard.kind, data=heard.value.data))
+        pressed = tuple(one.label for one in awaited.controls if heard.kind == "option" and one.value == heard.value.data)
+        self.outside.tell(Happening(kind="answer", place=place, text=heard.kind, data=heard.value.data, controls=pressed))
 
 
 class _Context(RunContext):

@@ -127,7 +127,8 @@ def _write_happening(one: Happening, tr: Translator) -> None:
             labels = [*one.options, *map(tr.translate, one.controls)]
             lines = [spoken, *(f"  {number}. {label}" for number, label in enumerate(labels, start=1))]
         case "answer":
-            lines = [f"> {_cut(dumps(one.data) if not isinstance(one.data, str) else one.data)}"]
+            given = tr.translate(one.controls[0]) if one.controls else one.data
+            lines = [f"> {_cut(dumps(given) if not isinstance(given, str) else given)}"]
         case "effect":
             mark = {"planned": "planned, not sent", "succeeded": "mocked", "refused": f"refused: {one.text}"}[one.data["status"]]
             comment = f" — {one.data['comment']}" if one.data["comment"] else ""

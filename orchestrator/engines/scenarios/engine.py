@@ -44,6 +44,17 @@ class ScenarioEngine:
         self._find_documents, self._read_file = find_documents, read_file
         self._most_steps, self._most_depth, self._agent = most_steps, most_depth, agent
 
+    def limit(self, *, most_steps: int, most_depth: int) -> "ScenarioEngine":
+        """Return an engine that is the same, with these bounds on its runs."""
+        return ScenarioEngine(
+            self._types,
+            find_documents=self._find_documents,
+            read_file=self._read_file,
+            most_steps=most_steps,
+            most_depth=most_depth,
+            agent=self._agent,
+        )
+
     def connect(self, find_documents: FindDocuments, read_file: ReadFile | None = None) -> "ScenarioEngine":
         """Return an engine that is the same, with steps that find documents and read files."""
         return ScenarioEngine(

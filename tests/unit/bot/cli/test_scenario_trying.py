@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import stat
 import sys
 from pathlib import Path
@@ -74,6 +75,17 @@ def test_whatever_is_typed_stays_text(tmp_path: Path, typed: str) -> None:
     assert "\x1b" not in told
     assert "\u202e" not in told
     assert "<tg:1" not in told
+
+
+def test_a_button_of_the_program_is_shown_by_its_words(tmp_path: Path) -> None:
+    """«Шаг назад» stands as the answer, not the value that the button has for the program."""
+    ask = "{type: input, params: {prompt: '%s?', input_variable: %s}}"
+    steps = "".join(f"\n  - {ask % (one, one)}" for one in ("a", "b"))
+    Path("back.yaml").write_text(f"name: x\nallow_back: true\nsteps:{steps}\n", encoding="utf-8")
+    code, told = call("run", "back.yaml", *(part for one in ("1", "scenario-back", "2", "3") for part in ("--input", one)))
+    assert code == 0, told
+    assert "__scenario__" not in told
+    assert re.search(r"^> .*(Шаг назад|step back|Step back)", told, re.MULTILINE), told
 
 
 async def test_the_configured_model_is_asked_only_where_there_is_no_mock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

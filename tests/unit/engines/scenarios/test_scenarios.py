@@ -1,10 +1,14 @@
 """A scenario is played as its author wrote it: every example of the seed, and the rules between its lines."""
 
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 
+from bot.features import SHIPPED_ENGINES
+from bot.scenarios import connect_services, limit_scenarios
 from orchestrator.domain.taint import Value
+from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, say, scenario, start, texts
 from tests.unit.runs.runs_kit import events, index
@@ -165,6 +169,14 @@ async def test_a_condition_that_makes_no_sense_fails_the_run_and_takes_no_branch
         assert texts(world) == []
         assert failure(world)["status"] == "failed"
         assert failure(world)["code"] == "scenario-condition-failed"
+
+
+def test_the_settings_bound_steps_and_depth() -> None:
+    """Both reach the engine that the program plays scenarios with, and stay when its services are connected (A11)."""
+    limited = limit_scenarios(SHIPPED_ENGINES, steps=7, depth=2)
+    connected = connect_services(limited, AsyncMock(), AsyncMock()).runs["scenario"].engine
+    assert isinstance(connected, ScenarioEngine)
+    assert (connected._most_steps, connected._most_depth) == (7, 2)
 
 
 async def test_a_loop_of_pure_steps_ends_at_the_bound(tmp_path: Path) -> None:
