@@ -4,7 +4,9 @@
 scenario_executor.log: from the order of the run to the last byte of journal, log and audit log. Both are the best of several tries after
 the first, which also compiles the scenario; the compilation stands in a row of its own. Processor time of the whole process, so that other
 programs of the machine do not count; only beside Burr it is the time that passes for both, since a flush of the disk for each step is most
-of what its checkpoints cost. The floor is what one transaction of the bare driver takes in the same run.
+of what its checkpoints cost. They do not promise the same: Burr and LangGraph store the state after each step, this program stores what
+cannot be had again (messages, answers, effects) with each commit and plays the pure steps between anew. The floor is what one transaction
+of the bare driver takes in the same run.
 """
 
 import asyncio
@@ -14,7 +16,7 @@ import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from bench.peers_scenarios import Figures, measure_peers
 from bench.runs import ANNA, build_row, build_settings, started
@@ -82,6 +84,10 @@ def build_scenario(*, has_messages: bool = True) -> dict[str, Any]:
     return {"name": "Тысяча шагов", "initial_context": {"n": 20, "name": "Анна"}, "steps": steps}
 
 
+DURABILITY: Final = "Burr stores each step, here a commit stores messages and effects, and pure steps are played again"
+"""What the comparison must say of itself: the figures buy different things."""
+
+
 async def scenario_benches() -> list[dict[str, Any]]:
     """Steps in memory and journalled, the compilation and the validation of 1,000 steps, and the peers."""
     gc.collect()
@@ -95,7 +101,7 @@ async def scenario_benches() -> list[dict[str, Any]]:
     burr = next((one.passed for one in peers if one.name == "Burr + SQLite" and one.rate), 0.0)
     times = round(passed / burr, 1) if burr else 0.0
     plain, stored = _tell([one for one in peers if not one.is_stored]), _tell([one for one in peers if one.is_stored])
-    beside = f"passed: {passed:.0f}/s, Burr + SQLite {burr:.0f}/s" if burr else stored
+    beside = f"passed: {passed:.0f}/s, Burr + SQLite {burr:.0f}/s; {DURABILITY}" if burr else stored
     floor = f"one commit with fsync {commit * 1e6:.0f} µs"
     return [
         _row("scenario: steps in memory", round(memory), "1/s", ">= 30000", holds=memory >= 30_000, versus=plain),

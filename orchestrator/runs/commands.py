@@ -1,7 +1,6 @@
 """The typed commands of runs: /runs lists them, /cancel ends one, and the commands of the engines start one."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -15,6 +14,7 @@ from orchestrator.runs.listening import build_input, build_receipt, build_start
 from orchestrator.runs.offers import list_offers
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines, RunCommand
+from orchestrator.runs.titles import NONE, RunName, name_runs
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import CommandSpec, Handler, Tools
 from orchestrator.runtime.session import Session
@@ -30,38 +30,32 @@ MAX_TEXT: Final = 20_000
 OPEN: Final = ("running", "waiting", "paused")
 WAITS: Final = ("effect", "input", "timer", "run")
 """What a run may wait for; of several the first here is named in the list of runs."""
-ID_SHOWN: Final = 6
-"""How many characters of its id tell a run from another one of the same definition."""
 LONGEST_NAME: Final = 60
-NONE: Final = "none"
-"""The value of an argument of a sentence that is left out."""
 
 
-async def list_runs(row: InboxRow, session: Session, tools: Tools) -> None:
+async def list_runs(row: InboxRow, session: Session, tools: Tools, *, engines: Engines) -> None:
     """Show the runs of the chat that are not over, each with a button that cancels it, and those that failed last."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
     found = await tools.store.list_runs(RunFilter(home=session.key, statuses=(*OPEN, "failed"), limit=LISTED))
     heading = Notice(code="runs-listed", args={"count": len(found)})
-    await _answer(row, heading, found, actor, session, tools)
-
-
-async def _answer(row: InboxRow, heading: Notice, found: Sequence[RunRow], actor: Actor, session: Session, tools: Tools) -> None:
-    """Show these runs below the heading, with a button for each that the actor may cancel or retry."""
-    known = Counter(one.definition for one in found)
-    names = {one.run_id: one.run_id[-ID_SHOWN:] if known[one.definition] > 1 else NONE for one in found}
-    lines = [await _describe_run(one, names[one.run_id], tools) for one in found]
-    actions = [_build_button(one, names[one.run_id]) for one in found if one.owner == actor.key or actor.role in MAY_CONTROL]
-    reply = Reply(notices=(heading, *lines), actions=tuple(actions))
+    reply = await _list_named(heading, found, await name_runs(found, engines), actor, tools)
     told = [outbox.build_reply_row(session.key, reply, session.now)]
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
 
 
-async def _describe_run(row: RunRow, name: str, tools: Tools) -> Notice:
+async def _list_named(heading: Notice, found: Sequence[RunRow], names: Mapping[str, RunName], actor: Actor, tools: Tools) -> Reply:
+    """Return the list of these runs below the heading, with a button for each that the actor may cancel or retry."""
+    lines = [await _describe_run(one, names[one.run_id], tools) for one in found]
+    actions = [_build_button(one, names[one.run_id]) for one in found if one.owner == actor.key or actor.role in MAY_CONTROL]
+    return Reply(notices=(heading, *lines), actions=tuple(actions))
+
+
+async def _describe_run(row: RunRow, name: RunName, tools: Tools) -> Notice:
     """Return the line about a run: what it executes, what it does or waits for, and when it began."""
     what = await _describe_status(row, tools)
-    return Notice(code="run-line", args={"definition": row.definition, "id": name, "what": what.model_dump(), "at": row.started_at})
+    return Notice(code="run-line", args={"definition": name.title, "id": name.mark, "what": what.model_dump(), "at": row.started_at})
 
 
 async def _describe_status(row: RunRow, tools: Tools) -> Notice:
@@ -84,17 +78,17 @@ async def _describe_status(row: RunRow, tools: Tools) -> Notice:
             return Notice(code="run-does-work")
 
 
-def _build_button(row: RunRow, name: str) -> Action:
+def _build_button(row: RunRow, name: RunName) -> Action:
     order = "retry" if row.status == "failed" else "cancel"
-    args = {"definition": row.definition, "id": name}
+    args = {"definition": name.title, "id": name.mark}
     label = Notice(code="run-retry-one", args=args) if order == "retry" else Notice(code="run-cancel-one", args=args)
     return Action(words=(BUTTON, row.run_id, order), label=label)
 
 
-async def cancel_run(row: InboxRow, session: Session, tools: Tools) -> None:
+async def cancel_run(row: InboxRow, session: Session, tools: Tools, *, engines: Engines) -> None:
     """Cancel the run that what was typed after the command names; without it, the only run of the chat.
 
-    A run is named by its definition, or by the beginning or the end of its id.
+    A run is named by the key or title of its definition, or by the beginning or the end of its id.
     """
     actor = await admit_actor(row, session, tools)
     if actor is None:
@@ -102,23 +96,31 @@ async def cancel_run(row: InboxRow, session: Session, tools: Tools) -> None:
     wanted = Command.model_validate(row.body).args.strip()
     found = await tools.store.list_runs(RunFilter(home=session.key, statuses=OPEN, limit=100))
     mine = [one for one in found if one.owner == actor.key or actor.role in MAY_CONTROL]
-    fits = [one for one in mine if _is_named(one, wanted)]
+    names = await name_runs(mine, engines)
+    fits = [one for one in mine if _is_named(one, names[one.run_id], wanted)]
     if not fits:
         none = Notice(code="run-cancel-none", args={"wanted": wanted[:LONGEST_NAME] or NONE})
         told = [outbox.build_reply_row(session.key, build_reply(none), session.now)]
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
     if len(fits) > 1:
-        await _answer(row, Notice(code="run-cancel-which"), fits[:LISTED], actor, session, tools)
+        reply = await _list_named(Notice(code="run-cancel-which"), fits[:LISTED], names, actor, tools)
+        told = [outbox.build_reply_row(session.key, reply, session.now)]
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
     order = build_input(RunOrder(order="cancel"), f"{PREFIX}{fits[0].run_id}", actor, session, source=f"run-cancel:{row.id}")
     told = build_receipt("run-passed", order.session, session)
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[order])
 
 
-def _is_named(row: RunRow, wanted: str) -> bool:
+def _is_named(row: RunRow, name: RunName, wanted: str) -> bool:
     words = wanted.casefold()
-    return not words or row.definition.casefold() == words or row.run_id.startswith(words) or row.run_id.endswith(words)
+    return (
+        not words
+        or words in (row.definition.casefold(), name.title.casefold())
+        or row.run_id.startswith(words)
+        or row.run_id.endswith(words)
+    )
 
 
 def build_commands(engines: Engines) -> dict[str, Handler]:
@@ -128,7 +130,7 @@ def build_commands(engines: Engines) -> dict[str, Handler]:
         for engine, registered in engines.runs.items()
         for name, command in registered.commands.items()
     }
-    return {"runs": list_runs, "cancel": cancel_run, **started}
+    return {"runs": partial(list_runs, engines=engines), "cancel": partial(cancel_run, engines=engines), **started}
 
 
 def build_command_specs(engines: Engines) -> dict[str, CommandSpec]:

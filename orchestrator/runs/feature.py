@@ -58,6 +58,6 @@ def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: ti
         buttons={BUTTON: listening.take_click, OFFER: partial(take_offer, engines=engines)},
         commands=build_commands(engines),
         command_specs=build_command_specs(engines),
-        message_takers=(listening.take_message,),
+        message_takers=(partial(listening.take_message, engines=engines),),
         given_up_inputs={RunStart.KIND: runner.give_up, RunPlay.KIND: runner.give_up, RunFile.KIND: taker.give_up},
     )

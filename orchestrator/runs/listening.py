@@ -10,6 +10,8 @@ from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunQuestion, Run
 from orchestrator.domain.taint import Value
 from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.runs.memo import format_args
+from orchestrator.runs.registry import Engines
+from orchestrator.runs.titles import name_runs
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -38,7 +40,7 @@ async def note_question(row: InboxRow, session: Session, _tools: Tools) -> None:
     await session.commit(event, actor="system", inbox_done=[row.id])
 
 
-async def take_message(row: InboxRow, session: Session, tools: Tools) -> bool:
+async def take_message(row: InboxRow, session: Session, tools: Tools, *, engines: Engines) -> bool:
     """Pass a message on to the run that waits for words of this person in this chat; return whether there is such a run.
 
     Of several, the run that asked last gets the message.
@@ -58,7 +60,7 @@ async def take_message(row: InboxRow, session: Session, tools: Tools) -> bool:
     own, pasted = split_foreign_text(said.text)
     foreign = "\n\n".join(part for part in (said.quoted, pasted) if part)
     answer = RunAnswer(question_id=question_id, text=own, quoted=foreign)
-    told = [*build_receipt("run-passed", run, session), *await _tell_choice(session, row.actor_key, run, tools)]
+    told = [*build_receipt("run-passed", run, session), *await _tell_choice(session, row.actor_key, run, tools, engines)]
     await session.commit(
         InputTaken(question_id=question_id),
         actor=actor.key,
@@ -69,17 +71,19 @@ async def take_message(row: InboxRow, session: Session, tools: Tools) -> bool:
     return True
 
 
-async def _tell_choice(session: Session, person: str, run: str, tools: Tools) -> list[OutboxRow]:
+async def _tell_choice(session: Session, person: str, run: str, tools: Tools, engines: Engines) -> list[OutboxRow]:
     """Return the message that says which run got the words, if others wait here for words of this person, too."""
     listening = (session.state.listening or {}).values()
     waiting = dict.fromkeys(one.run for one in listening if "text" in one.takes and person in one.answers)
     others = [key for key in waiting if key != run]
     if not others:
         return []
-    names = [row.definition for key in (run, others[-1]) for row in await tools.store.list_runs(RunFilter(run_id=key.removeprefix(PREFIX)))]
-    if len(names) != len((run, others[-1])):
+    ids = [key.removeprefix(PREFIX) for key in (run, others[-1])]
+    names = await name_runs([row for run_id in ids for row in await tools.store.list_runs(RunFilter(run_id=run_id))], engines)
+    if len(names) != len(ids):
         return []
-    notice = Notice(code="run-chosen", args={"taken": names[0], "waiting": names[1], "count": len(others)})
+    taken, asked = (names[run_id].written for run_id in ids)
+    notice = Notice(code="run-chosen", args={"taken": taken, "waiting": asked, "count": len(others)})
     return [outbox.build_reply_row(session.key, build_reply(notice), session.now)]
 
 
