@@ -108,6 +108,8 @@ class DefinitionKind:
     """The field of a document that repeats the key under which it is stored; "" if none does."""
     number_field: str = ""
     """The field of a document that repeats the number of its version; the store writes the right one into it. "" if none does."""
+    is_told: bool = True
+    """Whether leads and administrators are told of a publication; not of parts, which change nothing until what names them is published."""
     edit_roles: frozenset[Role] = EDITORS
     publish_roles: frozenset[Role] = EDITORS
 

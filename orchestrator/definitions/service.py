@@ -258,7 +258,7 @@ class DefinitionService:
                 expected=expected,
                 check=check,
                 note=said,
-                inbox_new=[_build_news_row(author, kind.name, key, version, note=said)],
+                inbox_new=[_build_news_row(author, kind.name, key, version, note=said)] if kind.is_told else [],
             ),
             editor,
         )

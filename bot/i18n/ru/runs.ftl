@@ -117,7 +117,10 @@ run-plan-more = …и ещё { $count ->
 } того же сценария.
 run-reminder = ⏰ Сценарий «{ $definition }» ждёт вас больше суток:
 run-reminder-cards = Карточки — по команде /pending.
-definition-published = 📄 Опубликована версия { NUMBER($version, useGrouping: 0) } сценария «{ $definition }» ({ $who }). Новые запуски пойдут по ней, начатые закончатся по прежней.{ $given ->
+definition-published = 📄 Опубликована версия { NUMBER($version, useGrouping: 0) } { $kind ->
+    [flow] потока
+   *[other] сценария
+} «{ $definition }» ({ $who }). Новые запуски пойдут по ней, начатые закончатся по прежней.{ $given ->
     [yes] {" "}Что изменилось: { $note }
    *[no] {""}
 }

@@ -64,7 +64,12 @@ def find_flow_title(document: object) -> str:
 
 
 AGENTS: Final = DefinitionKind(
-    name=AGENT, check=check_agent, list_writes=list_agent_writes, list_methods=list_agent_methods, find_title=find_agent_title
+    name=AGENT,
+    check=check_agent,
+    list_writes=list_agent_writes,
+    list_methods=list_agent_methods,
+    find_title=find_agent_title,
+    is_told=False,
 )
 FLOWS: Final = DefinitionKind(
     name=FLOW,

@@ -20,7 +20,14 @@ def build_feature(staff: Staff | None) -> Feature:
 async def tell_leads(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff | None) -> None:
     """Tell every lead and administrator but the one who published it. Raises StoreError."""
     news, by = DefinitionNews.model_validate(row.body), Actor.model_validate(row.actor)
-    args = {"definition": news.key, "version": news.version, "who": by.name, "given": "yes" if news.note else "no", "note": news.note}
+    args = {
+        "kind": news.definition_kind,
+        "definition": news.key,
+        "version": news.version,
+        "who": by.name,
+        "given": "yes" if news.note else "no",
+        "note": news.note,
+    }
     notice = Notice(code="definition-published", args=args)
     people = [one for one in staff.list_people() if one.role in {"lead", "admin"} and one.key != by.key] if staff is not None else []
     told = [outbox.build_reply_row(one.key, build_reply(notice), session.now) for one in people]

@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from bot.flows import build_flows
 from bot.i18n.translate import Translator
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import DefinitionNews
 from orchestrator.features.definitions import feature
+from orchestrator.runs.registry import Engines
 from orchestrator.runtime.feature import Feature
 from state.journal.store import InboxRow
 from tests.unit.definitions.service_kit import HELLO, VERA, build_desk, data
+from tests.unit.engines.flows.flow_kit import agent, flow, step
 from tests.unit.spine_kit import ANNA, World, a_world
 from tests.unit.spine_kit import VERA as VERA_ACTOR
 
@@ -70,3 +73,14 @@ async def test_without_an_access_list_nobody_is_told_and_the_input_is_done(tmp_p
 def count_new(world: World) -> int:
     rows: list[InboxRow] = world.sql.list_waiting_inbox("definition-news", "express")
     return len([row for row in rows if row.kind == DefinitionNews.KIND])
+
+
+async def test_nobody_is_told_of_an_agent_which_no_run_executes_by_itself(tmp_path: Path) -> None:
+    """A flow goes on with the version that it names until it is published anew, and that is told, as a flow."""
+    engines = Engines(runs={"flow": build_flows()})
+    async with a_world(tmp_path) as world:
+        desk = build_desk(world.store, world.sql, engines=engines)
+        await desk.publish("writer", agent(), kind="agent")
+        assert count_new(world) == 0
+        await desk.publish("plan", {**flow(step("work")), "flowId": "plan"}, kind="flow")
+        assert count_new(world) == 1
