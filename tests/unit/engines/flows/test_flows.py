@@ -49,7 +49,7 @@ def failure(world: World) -> dict[str, Any]:
     return dict(event.data)
 
 
-@pytest.mark.req("S002-1", "S002-21", "S002-34", "S002-35", "S002-41", "S002-42", "S002-43", "S002-A9")
+@pytest.mark.req("S002-1", "S002-21", "S002-22", "S002-34", "S002-35", "S002-41", "S002-42", "S002-43", "S002-A9")
 async def test_the_seed_s_example_goes_its_happy_way(tmp_path: Path) -> None:
     """Gather, generate, review, complete; the result takes fields of answers that are JSON, and null where there is none."""
     async with a_flow_world(tmp_path, mend(), AGENTS) as (world, _):
@@ -208,6 +208,7 @@ async def test_agents_are_fixed_when_the_run_begins(tmp_path: Path) -> None:
         assert failure(world)["code"] == "flow-agent-gone"
 
 
+@pytest.mark.req("S002-23")
 async def test_the_chat_sees_how_far_the_flow_is_and_no_agent_s_words(tmp_path: Path) -> None:
     """One draft has a line for each step with a sign: done, at work with its attempt, ahead; what is finished is not shown again."""
     async with a_flow_world(tmp_path, flow(step("first", success="second"), step("second", maxAttempts=2))) as (world, _):
