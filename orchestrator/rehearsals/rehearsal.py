@@ -16,7 +16,7 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, SentFile, Text, build_reply
 from orchestrator.domain.run_inputs import RunAnswer
-from orchestrator.domain.taint import UNDECLARED, Origins, Value, split_values
+from orchestrator.domain.taint import UNDECLARED, Origins, Value, join_origins, split_values
 from orchestrator.engines.runs import (
     Ask,
     Definition,
@@ -94,6 +94,9 @@ class Outside(Protocol):
     async def ask_agent(self, place: Place, engine: str, args: Mapping[str, Any]) -> str:
         """Return what an engine that holds conversations says."""
 
+    async def run_elsewhere(self, place: Place, engine: str, args: Mapping[str, Any]) -> Any:
+        """Return what a run of an engine gives that is not rehearsed, such as a flow. Raises RunFailed if it fails."""
+
     def tell(self, happening: Happening) -> None:
         """Take in what happened."""
 
@@ -132,6 +135,10 @@ class Rehearsal:
     async def play(self, engine: str, key: str, args: Mapping[str, Value]) -> RunResult:
         """Return the result of a run. A failure is a result too; RehearsalStopped and SettingsError of the outside are raised."""
         return await self.play_run(engine, key, args, depth=0, parent="")
+
+    def has_engine(self, engine: str) -> bool:
+        """Return whether runs of this engine are played here."""
+        return engine in self._engines
 
     async def play_run(self, engine: str, key: str, args: Mapping[str, Value], *, depth: int, parent: str) -> RunResult:
         """Return the result of a run that `parent` started, which `depth` runs wait for."""
@@ -309,6 +316,11 @@ class _Context(RunContext):
             text = await self._outside.ask_agent(place, engine, told)
             self._tell("agent", node, text=text, data=told)
             ended = RunResult(value=Value({"text": text}, _MODEL))
+        elif not self._rehearsal.has_engine(engine):
+            told = {name: one.data for name, one in args.items()}
+            self._tell("child", node, text=definition, data=told)
+            given = await self._outside.run_elsewhere(place, engine, told)
+            ended = RunResult(value=Value(given, _MODEL | join_origins(args.values())))
         else:
             self._tell("child", node, text=definition, data={name: one.data for name, one in args.items()})
             run, key = self._rehearsal, self.run.run_id

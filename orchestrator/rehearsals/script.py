@@ -105,6 +105,16 @@ class Script:
             raise ScriptEnded(f"step {place.step} of {place.definition} asks {engine}: give its answer as mocks.{place.step}")
         return given
 
+    async def run_elsewhere(self, place: Place, engine: str, args: Mapping[str, Any]) -> Any:
+        """Return the mock of this step as what the run gives. Raises RunFailed and ScriptEnded."""
+        del args
+        found = self._take_mock(place)
+        if (why := _read_problem(found, FAILED)) is not None:
+            raise RunFailed("degraded", why)
+        if found is _NOTHING:
+            raise ScriptEnded(f"step {place.step} of {place.definition} runs a {engine}: give its result as mocks.{place.step}")
+        return found
+
     async def find_documents(self, question: str, *, person: str, role: str, top_k: int | None) -> DocumentAnswer:
         """Return the mock of the present step as what the company's documents say. Raises ServiceFailed and ScriptEnded."""
         del question, person, role, top_k
