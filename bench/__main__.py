@@ -12,6 +12,7 @@ from typing import Any
 from bench.bulk import bulk_benches
 from bench.definitions import definition_benches
 from bench.expressions import expression_benches
+from bench.flows import flow_benches
 from bench.history import history_benches
 from bench.http_chat import http_benches
 from bench.idle import idle_benches
@@ -37,6 +38,7 @@ BENCHES = {
     "runs": run_benches,
     "definitions": definition_benches,
     "scenarios": scenario_benches,
+    "flows": flow_benches,
     "expressions": expression_benches,
     "scripts": script_benches,
     "tokens": token_benches,

@@ -28,6 +28,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.run_inputs import RunPlay, RunStart
 from orchestrator.engines.runs import Ask, RunContext, RunModelRequest, RunResult, run_all
+from orchestrator.model_client.router import ModelRouter
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runtime.feature import merge_features
@@ -179,14 +180,14 @@ def build_row(key: str, kind: str, body: JsonObject) -> InboxRow:
 
 
 @contextlib.asynccontextmanager
-async def started(settings: Settings, engines: Engines) -> AsyncIterator[Orchestrator]:
-    """The product on that database, with these engines."""
+async def started(settings: Settings, engines: Engines, model: ModelRouter | None = None) -> AsyncIterator[Orchestrator]:
+    """The product on that database, with these engines, and with a model that answers at once unless another is given."""
     async with open_async_store(settings) as store:
         orchestrator = build_from_clients(
             settings,
             store,
             InstantClient(Portal()),
-            InstantModel(),  # type: ignore[arg-type]
+            model or ModelRouter.from_client(InstantModel()),  # type: ignore[arg-type]  # answers in a stream alone
             trouble=_ignore,
             partial=_silent,
             clock=SystemClock(),

@@ -7,7 +7,7 @@ start (`install_secrets`). From then on every function here hides them, so that 
 import logging
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 HIDDEN = "***"
@@ -147,7 +147,8 @@ def _is_secret_name(key: object) -> bool:
     return isinstance(key, str) and key.lower().replace("_", "").replace("-", "") in _SECRET_KEYS
 
 
-_OWN_SHORTEST = 8
+SHORTEST_SECRET: Final = 8
+"""How many characters a value has at least that is hidden; a shorter one would also hide ordinary words."""
 _FILLERS = "*_~`\\\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff\u00ad"
 _BETWEEN = rf"[{re.escape(_FILLERS)}]{{0,4}}"
 """Formatting and invisible characters that would make a value look different from itself."""
@@ -158,7 +159,7 @@ class SecretMask:
 
     def __init__(self, values: Iterable[str] = ()) -> None:
         """Prepare to hide `values`; those under eight characters would also hide ordinary words, so they are left out."""
-        own = {value for value in values if len(value) >= _OWN_SHORTEST}
+        own = {value for value in values if len(value) >= SHORTEST_SECRET}
         own |= {form for value in own for form in (quote(value, safe=""), value.replace("/", "\\/"))}
         forms = (_BETWEEN.join(map(re.escape, value)) for value in sorted(own, key=len, reverse=True))
         self._own = re.compile("|".join(forms), re.IGNORECASE) if own else None

@@ -208,7 +208,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     folder = Folder(settings.files_dir) if settings.files_dir is not None else None
     engines = limit_scenarios(engines, steps=settings.scenario_max_steps, depth=settings.scenario_max_depth)
-    engines = connect_agents(connect_services(engines, documents.ask, build_file_reader(folder, live)), store)
+    engines = connect_agents(connect_services(engines, documents.ask, build_file_reader(folder, live)), store, documents.ask)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
     switch = LiveSwitch(store)

@@ -1,13 +1,16 @@
-"""Builds the engine of flows, and lets it find its agents in the store of definitions. Part of the composition root."""
+"""Builds the engine of flows, and connects it with the store, for its agents and its memory. Part of the composition root."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.engines.flows.agents import KIND as AGENT
+from orchestrator.engines.flows.agents import FindAgents
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import AGENTS, FLOW, FLOWS
+from orchestrator.runs.person_memory import StoredMemory
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
@@ -40,17 +43,26 @@ def is_for_people(document: object) -> bool:
     return not isinstance(triggers, Mapping) or triggers.get("ui") is not False
 
 
-def connect_agents(engines: Engines, store: AsyncStore) -> Engines:
-    """Return the engines in which flows find their agents in `store`."""
+def connect_agents(engines: Engines, store: AsyncStore, find_documents: FindDocuments | None = None) -> Engines:
+    """Return the engines in which flows find their agents, and keep what they remember of people, in `store`.
+
+    Agents look for documents with `find_documents`.
+    """
     found = engines.runs.get(FLOW)
     if found is None or not isinstance(found.engine, FlowEngine):
         return engines
+    engine = found.engine.connect(build_agent_finder(store), find_documents, StoredMemory(store))
+    return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=engine)})
+
+
+def build_agent_finder(store: AsyncStore) -> FindAgents:
+    """Return the function that finds published agents in `store`."""
 
     async def find(versions: list[str], /) -> Mapping[str, object]:
         documents = {version: await _find_agent(store, version) for version in versions}
         return {version: document for version, document in documents.items() if document is not None}
 
-    return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=found.engine.connect(find))})
+    return find
 
 
 async def _find_agent(store: AsyncStore, version_id: str) -> object:

@@ -9,11 +9,12 @@ from typing import Any, Final
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.file_path import PathRefused, parse_path
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.engines.scenarios.definition import is_for_customers
 from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.kind import KIND, build_kind, list_uses
 from orchestrator.engines.scenarios.registry import build_step_types, load_plugins
-from orchestrator.engines.scenarios.step_types import FindDocuments, ReadFile
+from orchestrator.engines.scenarios.step_types import ReadFile
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.performers.files.folder import FileRefused, Folder
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand

@@ -29,8 +29,11 @@ HERE = Path(__file__).resolve().parent
 WHERE = "SDELKA_TEST_FORKER"
 """The variable that tells the workers where it listens."""
 _LIBRARIES = ("anyio._backends._asyncio", "httpcore", "uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto")
+_BOT = ("bot.cli.app", "bot.process", "bot.cli.chat", "bot.telegram.door", "alembic.command", *_LIBRARIES)
 LOADED = {
-    "bot": ("bot.cli.app", "bot.process", "bot.cli.chat", "bot.telegram.door", "alembic.command", *_LIBRARIES),
+    "bot": _BOT,
+    "examples.engines": ("examples.engines.definitions", *_BOT),
+    "tests.e2e.demo_child": ("sandbox.demo.__main__", *_LIBRARIES),
     "sandbox.portal": ("sandbox.portal.server", *_LIBRARIES),
     "sandbox.telegram": ("sandbox.telegram.server", *_LIBRARIES),
     "sandbox.model": ("sandbox.model.server", *_LIBRARIES),
@@ -163,7 +166,7 @@ def _load(program: str) -> None:
     names = LOADED.get(program, LOADED.get(Path(program).name, ()))
     if not names or names[0] in sys.modules:
         return
-    if program == "bot":
+    if _BOT[0] in names:
         import_module("bot.telegram.lazy_aiogram").import_aiogram()
     for name in names:
         with contextlib.suppress(ImportError):  # it will say so itself

@@ -4,15 +4,19 @@ A SettingsError ends the program with one sentence on stderr and exit code 2.
 """
 
 import asyncio
+import errno
 import gc
 import os
 import sys
 from importlib import import_module
+from typing import Final, Literal
 
 import typer
 
 from orchestrator.domain.errors import SettingsError
 
+_UNWRITABLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""The errors of a file that takes no more, such as the one to which the output goes."""
 _SERVERS = ("portal", "telegram", "model")
 
 app = typer.Typer(
@@ -43,7 +47,7 @@ def run() -> None:
 def chat(
     name: str = typer.Option("local", help="Name of the conversation."),
     user: int | None = typer.Option(None, help="Your employee number in Bitrix24."),
-    language: str = typer.Option("ru", help="ru or en."),
+    language: Literal["ru", "en"] = typer.Option("ru", help="The language of the copilot."),
 ) -> None:
     """Talk to the copilot in this terminal; changes are confirmed with y or n."""
     from bot.cli.chat import run_chat  # noqa: PLC0415 - see run
@@ -52,7 +56,7 @@ def chat(
 
     settings = load_settings()
     configure_logging("ERROR")
-    asyncio.run(run_chat(settings, name=name, user=user, language="en" if language == "en" else "ru"))
+    asyncio.run(run_chat(settings, name=name, user=user, language=language))
 
 
 def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app") -> None:
@@ -74,6 +78,7 @@ _add_lazy_command("runs", "bot.cli.runs", "List, show, start and control runs: e
 _add_lazy_command("definitions", "bot.cli.definitions", "List, save, compare, publish and switch definitions: what runs execute.")
 _add_lazy_command("scenario", "bot.cli.scenario.app", "Write scenarios: check, draw, try, test and record them, or begin a first one.")
 _add_lazy_command("flow", "bot.cli.flow.app", "Write flows: check, draw, publish, compare and try them.")
+_add_lazy_command("memory", "bot.cli.memory", "List, show and clear what flows remember of people.")
 _add_lazy_command("schema", "bot.cli.schema", "Print the JSON Schema of a kind of definitions, for editors.")
 _add_lazy_command("schedules", "bot.cli.schedules", "List, show, make and control schedules, which start runs by themselves.")
 _add_lazy_command("backup", "bot.cli.backup", "Database and audit logs in one file, beside a running bot.")
@@ -107,9 +112,24 @@ def _execute_module(module: str, arguments: list[str]) -> None:
 
 
 def main() -> None:
-    """Run the command line; a SettingsError becomes one sentence on stderr and exit code 2."""
+    """Run the command line; a SettingsError becomes one sentence on stderr and exit code 2, an output that takes no more exit code 1."""
     try:
-        app()
+        _run_app()
     except SettingsError as error:
         sys.stderr.write(f"{error.reason}\n")
         sys.exit(2)
+    except OSError as error:
+        if error.errno not in _UNWRITABLE or error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes what is left when it ends
+        sys.stderr.write(f"the output cannot be written: {error.strerror}\n")
+        sys.exit(1)
+
+
+def _run_app() -> None:
+    """Run the command line and write its whole output. Raises OSError if that is not possible."""
+    try:
+        app()
+    finally:
+        if sys.stdout is not None:  # a closed standard output is none
+            sys.stdout.flush()

@@ -14,7 +14,7 @@ from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.cli.ops import escape_text, open_database_reader, open_database_writer, write_table
 from bot.definition_service import build_class_finder, build_definition_service, build_field_judge
 from bot.settings import load_settings
-from orchestrator.definitions.rules import Editor, NotAllowed
+from orchestrator.definitions.rules import Editor, FindClasses, NotAllowed
 from orchestrator.definitions.service import Checked, DefinitionService, KindUnknown, Submission, check_document, find_kind
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
@@ -38,6 +38,7 @@ class DefinitionDesk:
     service: DefinitionService
     editor: Editor
     runner: asyncio.Runner
+    store: AsyncStore
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Return the result of a call of the service; its refusals end the command."""
@@ -90,7 +91,7 @@ def open_desk(engines: Engines, *, reads: bool = False) -> Iterator[DefinitionDe
             store, engines, policies=FixedPolicy(policy), catalogue=cache(lambda: _load_catalogue(policy)), clock=SystemClock()
         )
         try:
-            yield DefinitionDesk(service=service, editor=editor, runner=runner)
+            yield DefinitionDesk(service=service, editor=editor, runner=runner, store=store)
         finally:
             runner.run(store.aclose())
 
@@ -120,6 +121,11 @@ def write_findings(findings: Iterable[Finding], describe: Callable[[Finding], st
 def _refuse(sentence: str) -> NoReturn:
     typer.echo(escape_text(sentence), err=True)
     raise typer.Exit(_NOT_DONE)
+
+
+def find_classes_under(policy: Policy) -> FindClasses:
+    """Return the function that finds the classes of a method; the catalogue is loaded when it is needed, which it seldom is."""
+    return build_class_finder(cache(lambda: _load_catalogue(policy)))
 
 
 def _load_catalogue(policy: Policy) -> Catalogue:

@@ -9,6 +9,7 @@ from orchestrator.documents.reading import MAX_BYTES, Reading, read_document
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
+    from orchestrator.definitions.rules import FindClasses
     from orchestrator.runs.registry import Engines
 
 SUFFIXES: Final[Mapping[str, Literal["json", "yaml"]]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
@@ -61,3 +62,12 @@ def load_engines() -> "Engines":
     from bot.features import SHIPPED_ENGINES  # noqa: PLC0415 - it takes seconds to import, and pictures need none of it
 
     return SHIPPED_ENGINES
+
+
+def load_classes() -> "FindClasses":
+    """Return the function that finds the classes of a method as the policy of this installation has them. Raises SettingsError."""
+    from bot.cli.definition_desk import find_classes_under  # noqa: PLC0415 - see load_engines
+    from bot.settings import load_settings  # noqa: PLC0415 - see load_engines
+    from orchestrator.gate.call.policy import load_policy  # noqa: PLC0415 - see load_engines
+
+    return find_classes_under(load_policy(load_settings().policy_file))

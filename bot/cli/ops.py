@@ -5,8 +5,8 @@ Commands import their modules inside functions, so that `--help` and refusals ar
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, cast
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 import orjson
 import typer
@@ -15,6 +15,7 @@ from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:  # every command of `sdelka` passes here, its `--help` too: what takes long to load is loaded where it is used
     from bot.settings import Settings
+    from orchestrator.model_client.router import ModelRouter
     from state.journal.store import Store
     from state.sql.store import SqlStore
 
@@ -24,6 +25,8 @@ _UNBROKEN_COLUMNS: Final = frozenset(
 """Columns of ids and times, which must not wrap, because half an id on a line is useless."""
 _UNLIMITED: Final = 1_000_000
 
+Language = Literal["ru", "en"]
+"""The languages in which commands speak; an option of this type refuses all others."""
 AS_JSON = "One JSON object a line instead of a table."
 
 
@@ -99,6 +102,20 @@ def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[
         yield cast("Store", reader), told
 
 
+@contextlib.asynccontextmanager
+async def open_models() -> "AsyncIterator[ModelRouter]":
+    """Yield the way to the models of the settings; what is asked costs. Raises SettingsError."""
+    from bot.model_providers import build_models  # noqa: PLC0415 - see the module docstring
+    from bot.settings import load_settings  # noqa: PLC0415 - see the module docstring
+
+    models = build_models(load_settings())
+    try:
+        yield models.router
+    finally:
+        for client in models.clients.values():
+            await client.aclose()
+
+
 def write_json_lines(rows: Sequence[Mapping[str, object]]) -> None:
     """Write each row as one JSON object on a line of its own, without secrets of this installation."""
     from bitrix.masking import hide_installed  # noqa: PLC0415 - see the module docstring
@@ -106,6 +123,17 @@ def write_json_lines(rows: Sequence[Mapping[str, object]]) -> None:
     for row in rows:
         sys.stdout.write(orjson.dumps(hide_installed(row), default=str).decode() + "\n")
     sys.stdout.flush()
+
+
+def hide_log_lines() -> None:
+    """Keep log lines of a command away from stderr, where Python writes those for which nobody has set up a place.
+
+    It is for commands that say themselves what has happened.
+    """
+    import logging  # noqa: PLC0415 - see the module docstring
+
+    if not logging.getLogger().handlers:
+        logging.getLogger().addHandler(logging.NullHandler())
 
 
 def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:

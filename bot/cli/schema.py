@@ -1,8 +1,12 @@
 """The command group `sdelka schema`: the JSON Schemas by which editors complete and check definitions while they are written."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from state.stored import JsonObject
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Print the JSON Schema of a kind of definitions, for editors.")
 
@@ -15,9 +19,29 @@ def group() -> None:
 @app.command()
 def scenario() -> None:
     """Print the JSON Schema of scenarios, with the types of steps of installed plugins. Exit code: 0."""
-    import orjson  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-
-    from bot.cli.scenario.files import load_types  # noqa: PLC0415 - see above
+    from bot.cli.scenario.files import load_types  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
     from orchestrator.engines.scenarios.authoring.schema import build_schema  # noqa: PLC0415 - see above
 
-    sys.stdout.write(orjson.dumps(build_schema(load_types()), option=orjson.OPT_INDENT_2).decode() + "\n")
+    _write(build_schema(load_types()))
+
+
+@app.command()
+def flow() -> None:
+    """Print the JSON Schema of flows. Exit code: 0."""
+    from orchestrator.engines.flows.schema import build_flow_schema  # noqa: PLC0415 - see scenario
+
+    _write(build_flow_schema())
+
+
+@app.command()
+def agent() -> None:
+    """Print the JSON Schema of agents, which the steps of flows name. Exit code: 0."""
+    from orchestrator.engines.flows.schema import build_agent_schema  # noqa: PLC0415 - see scenario
+
+    _write(build_agent_schema())
+
+
+def _write(schema: "JsonObject") -> None:
+    import orjson  # noqa: PLC0415 - see scenario
+
+    sys.stdout.write(orjson.dumps(schema, option=orjson.OPT_INDENT_2).decode() + "\n")

@@ -20,6 +20,7 @@ from bot.http_api.chat.responses import ChatContext
 from bot.http_api.chat.router import build_chat_router
 from bot.http_api.definitions.router import build_definitions_router
 from bot.http_api.flows.definition_router import build_flow_definition_routers
+from bot.http_api.flows.run_router import build_flow_runs_router
 from bot.http_api.runs.router import build_runs_router
 from bot.http_api.schedules.router import build_schedules_router
 from bot.http_api.server.authentication import Authenticator, parse_networks
@@ -90,4 +91,5 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
         build_schedules_router(desk, stored),
         build_definitions_router(definitions),
         *build_flow_definition_routers(definitions),
+        build_flow_runs_router(desk, reading, stored, definitions),
     ]

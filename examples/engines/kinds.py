@@ -24,12 +24,19 @@ _DEEDS: Final[Mapping[str, Sequence[str]]] = {
     "write": ("params", "kind"),
     "later": (),
     "sleep": (),
-    "child": (),
+    "child": ("engine",),
     "turn": (),
 }
 """What a step does, with the fields that belong to it."""
 _NUMBERS: Final = ("later", "sleep")
-_SHAPES: Final[Mapping[str, Shape]] = {"timeout": "number", "params": "object", "kind": "text", "takes": "list", "options": "list"}
+_SHAPES: Final[Mapping[str, Shape]] = {
+    "timeout": "number",
+    "params": "object",
+    "kind": "text",
+    "engine": "text",
+    "takes": "list",
+    "options": "list",
+}
 _TAKES: Final = ("text", "contact", "photo", "document")
 
 

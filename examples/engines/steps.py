@@ -3,9 +3,10 @@
 A definition is {"steps": [...]}; each step has a unique `name`, which people read if it fails, and one of: `say` (a text), `ask` (a
 text, with `options`, or with what it `takes`: text, contact, photo, document; without both an answer in words), `model` (a prompt),
 `write` (a method with `params`; its `kind` if it is no call of the portal: telegram, file, http, mongo, schedule), `later` (hours from now:
-a moment for a reminder), `sleep` (seconds), `child` (the key of a definition of this engine), `turn` (a request for the CRM agent). An
-option is a value, or {"label": the text of its button, "value": …}. In texts and params "{name}" stands for what the step of that name
-gave, "{name.part}" for a part of it, such as the phone of a contact, and "{text}" for what was typed after the command.
+a moment for a reminder), `sleep` (seconds), `child` (the key of a definition of this engine, or of another `engine`), `turn` (a request
+for the CRM agent). An option is a value, or {"label": the text of its button, "value": …}. In texts and params "{name}" stands for what
+the step of that name gave, "{name.part}" for a part of it, such as the phone of a contact, and "{text}" for what was typed after the
+command.
 """
 
 import re
@@ -40,7 +41,7 @@ class StepsEngine:
 
 def list_children(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (engine, key) of the definitions that the steps of this one start."""
-    return [("steps", step["child"]) for step in document["steps"] if "child" in step]
+    return [(step.get("engine", "steps"), step["child"]) for step in document["steps"] if "child" in step]
 
 
 async def _do_step(step: Mapping[str, Any], given: Mapping[str, Value], ctx: RunContext) -> Value:
@@ -75,7 +76,7 @@ async def _do_step(step: Mapping[str, Any], given: Mapping[str, Value], ctx: Run
             ended = await ctx.child(name, "crm_agent", "", {"text": _fill(text, given)})
             return ended.value.get("text")
         case {"child": definition}:
-            ended = await ctx.child(name, "steps", definition, {"text": given.get("text", Value(""))})
+            ended = await ctx.child(name, step.get("engine", "steps"), definition, {"text": given.get("text", Value(""))})
             if ended.status != "done":
                 raise RunFailed("run-step-failed", ended.code, step=name)
             return ended.value

@@ -32,6 +32,15 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class MethodUse:
+    """A place in a document that names a method of the portal, and whether it may be called there only if it reads."""
+
+    path: Path
+    method: str
+    must_read: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FilledField:
     """A place in a document where an effect gets a value that is only known while a run goes on."""
 
@@ -55,6 +64,11 @@ def list_no_fields(_document: object) -> Iterable[FilledField]:
 
 def list_no_references(_document: object) -> Iterable[Reference]:
     """Return nothing: documents of this kind name no versions of others."""
+    return ()
+
+
+def list_no_methods(_document: object) -> Iterable[MethodUse]:
+    """Return nothing: documents of this kind name no methods that can be looked up."""
     return ()
 
 
@@ -82,6 +96,8 @@ class DefinitionKind:
     """
     list_references: Callable[[object], Iterable[Reference]] = list_no_references
     """Returns the versions of other definitions that a document names; they are fixed by their ids when it is saved. It gets any draft."""
+    list_methods: Callable[[object], Iterable[MethodUse]] = list_no_methods
+    """Returns the methods of the portal that a correct document names; whether they exist and read is checked when it is handed in."""
     list_needs: Callable[[object], Iterable[Reference]] = list_no_references
     """Returns the definitions that must be published when a document is, and that it goes on naming by their keys. It gets any draft."""
     list_filled: Callable[[object], Iterable[FilledField]] = list_no_fields

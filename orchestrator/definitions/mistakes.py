@@ -29,6 +29,9 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-reference-unknown": 'there is no {kind} "{name}"',
     "finding-reference-draft": 'the {kind} "{name}" is not published',
     "finding-reference-off": 'the {kind} "{name}" is switched off',
+    "finding-method-unknown": 'there is no method "{name}" of the portal',
+    "finding-method-writes": 'the method "{name}" changes something, and only reading methods may stand here',
+    "finding-method-reads": 'the method "{name}" only reads, so nothing is there to propose',
     "finding-value-critical": "a {source} gives this value, and {field} is critical: a card asks a person before it is written",
     "finding-value-unfit": '"{name}" does not fit: {problem}',
 }

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Difference, compare_documents
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
+from orchestrator.definitions.methods import find_method_mistakes
 from orchestrator.definitions.mistakes import SENTENCES
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references
 from orchestrator.definitions.rules import (
@@ -120,6 +121,9 @@ def check_document(kind: DefinitionKind, given: Submission, find_classes: FindCl
     if reading.document is None or has_errors(found):
         return Checked(findings=found, read=reading.draft)
     data = reading.document.data
+    found = (*found, *find_method_mistakes(reading.document, kind.list_methods(data), find_classes))
+    if has_errors(found):
+        return Checked(findings=found, read=reading.draft)
     told = _list_critical_fields(kind, reading.document, is_critical)
     return Checked(
         findings=_merge(found, told),
@@ -338,6 +342,14 @@ class DefinitionService:
         new = await self.find_version(editor, kind_name, key, after)
         found = await asyncio.to_thread(compare_documents, old.document, new.document)
         return Comparison(before=old, after=new, changes=found.changes, more=found.more)
+
+    async def compare_submission(self, editor: Editor, found: DefinitionVersion, given: Submission) -> Difference:
+        """Return what would change in a version if the document were saved as its text. Raises DefinitionRefused."""
+        checked = await self.check(editor, found.kind, found.key, given)
+        if has_errors(checked.findings):
+            raise DefinitionRefused(checked.findings)
+        numbered = definitions.set_number(checked.document, self.find_kind(found.kind).number_field, found.version)
+        return await asyncio.to_thread(compare_documents, found.document, numbered)
 
     def _admit_reader(self, editor: Editor, kind_name: str, key: str) -> DefinitionKind:
         kind = self.find_kind(kind_name)

@@ -1,10 +1,11 @@
 """An effect (an outside action that an engine proposes), and where its values come from: the person, or text of others."""
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 from pydantic import Field
 
-from bitrix.client.batch import restore_written_keys
+from bitrix.client.batch import BatchError, Command, build_cmd, restore_written_keys
 from orchestrator.domain.frozen import Frozen
 from state.stored import JsonObject
 
@@ -76,3 +77,15 @@ def to_written_params(method: str, params: JsonObject) -> dict[str, object]:
     if method.lower() != "batch" or "cmd" not in params:
         return dict(params)
     return {**params, "cmd": restore_written_keys(params["cmd"])}
+
+
+class BatchUnwritable(ValueError):
+    """Raised for calls that no batch can hold; the message names the command and says why."""
+
+
+def write_batch(commands: Mapping[str, tuple[str, JsonObject]]) -> JsonObject:
+    """Return the parameter `cmd` of a batch that makes these calls, by key: (method, params). Raises BatchUnwritable."""
+    try:
+        return dict(build_cmd([Command(key, method, dict(params)) for key, (method, params) in commands.items()]))
+    except BatchError as error:
+        raise BatchUnwritable(f"{error.key}: {error.why}") from None

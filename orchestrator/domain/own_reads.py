@@ -5,7 +5,7 @@ Here are their names, the texts of the first, and the forms of the answers to th
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from orchestrator.domain.frozen import View
 from state.stored import JsonObject
@@ -80,3 +80,10 @@ class DocumentAnswer(View):
     answered_by: str = ""
     """Who made the answer: "model", "passages" or "nothing"; `model` is the model, both "" if the service does not say it."""
     model: str = ""
+
+
+class FindDocuments(Protocol):
+    """Answers a question from the company's documents, as far as the person with this role may read them."""
+
+    async def __call__(self, question: str, *, person: str, role: str, top_k: int | None) -> DocumentAnswer:
+        """Return the answer with its passages. Raises ServiceFailed."""

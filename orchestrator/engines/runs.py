@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any, Final, Literal, Protocol, TypeVar
 
 from orchestrator.domain.actor import Actor, Mode
@@ -96,6 +97,19 @@ class RunModelRequest(ModelRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunLimits:
+    """How much of models and time a run may use from its begin, or from the moment when a person last had it retried; None: no limit.
+
+    `cost` is in the currency of the policy's prices. `time` does not pass while the run waits for people: for an answer, the decision about
+    an effect, or the end of a pause.
+    """
+
+    tokens: int | None = None
+    cost: Decimal | None = None
+    time: timedelta | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunEffect:
     """An outside action that a node proposes. `params` is JSON data in which every value from outside of the program is a `Value`."""
 
@@ -180,6 +194,13 @@ class RunContext(Protocol):
     def is_before_retry(self, node: str) -> bool:
         """Return whether the node was played, or failed, before a person last had the run retried."""
 
+    def limit(self, limits: RunLimits) -> None:
+        """Hold the models that the run asks from here on to these limits, also those that services ask for it.
+
+        A call that might exceed them with its whole prompt and answer is not made and raises RunFailed. What earlier nodes used counts,
+        also a call whose answer a crash has lost.
+        """
+
     async def say(self, reply: Reply, *, key: str) -> None:
         """Send a message to the run's chat, once for each `key`, also if the run is played again.
 
@@ -200,8 +221,7 @@ class RunContext(Protocol):
 
         With tools it is {text, calls: [{id, name, arguments, problem}], finish_reason}, otherwise its text.
         While it comes it is shown as a draft in the run's chat, unless the request says otherwise or the engine takes its parts itself with
-        `on_delta`.
-        Raises RunFailed if the model does not answer or the person's budget is used up.
+        `on_delta`. Raises RunFailed if the model does not answer, or if the person's budget or a limit of the run is used up.
         """
 
     async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: frozenset[Origin] = UNDECLARED) -> Value:

@@ -3,8 +3,8 @@
 It stands beside the scenario as `NAME.test.yaml`. Texts may be written as numbers or true, as in the scenario itself.
 """
 
-from collections.abc import Iterable
-from datetime import date
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -13,8 +13,9 @@ from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.domain.address import REHEARSAL_PERSON
-from orchestrator.domain.finding import Finding
+from orchestrator.domain.finding import Finding, Path
 from orchestrator.language.schedule_terms import is_plain_zone
+from orchestrator.rehearsals.step_names import KnownSteps
 from state.stored import JsonObject
 
 EACH: Final = "each"
@@ -25,13 +26,13 @@ FAILED: Final = "failed"
 """The key of a mock of a model, an agent or a service that gives no answer; its value is the reason."""
 
 
-class _Part(BaseModel):
+class FilePart(BaseModel):
     """A part of the file; a field that there is not is a mistake."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Given(_Part):
+class Given(FilePart):
     """One answer of the person that is more than a typed text; exactly one field is given."""
 
     text: str | None = Field(None, description="What is typed, also if a button says the same.")
@@ -50,7 +51,7 @@ class Given(_Part):
         return self
 
 
-class ExpectedEffect(_Part):
+class ExpectedEffect(FilePart):
     """One effect that must have been asked for."""
 
     step: str | None = None
@@ -58,7 +59,7 @@ class ExpectedEffect(_Part):
     params: JsonObject | None = Field(None, description="All parameters; without it any.")
 
 
-class Expected(_Part):
+class Expected(FilePart):
     """What must come of a dialogue. What is left out is not looked at."""
 
     outcome: Literal["done", "failed", "cancelled"] = "done"
@@ -70,7 +71,7 @@ class Expected(_Part):
     effects: list[ExpectedEffect] | None = Field(None, description="All effects, in order.")
 
 
-class Person(_Part):
+class Person(FilePart):
     """Who has the dialogue."""
 
     name: str = "Test"
@@ -86,16 +87,13 @@ class Person(_Part):
         return given
 
 
-class Dialogue(_Part):
-    """One dialogue."""
+class Case(FilePart):
+    """What tests of scenarios and of flows have in common: who has the run, on which day, and what is answered."""
 
     name: str = Field(min_length=1, max_length=200)
     person: Person = Field(default_factory=Person)
     day: str = Field("", description="The day on which it begins, such as 2026-11-27; without it a Monday.")
-    args: JsonObject = Field(default_factory=lambda: {"text": ""}, description="What it is started with; without it as by a bare /run.")
     inputs: list[str | Given] = Field(default_factory=list, description="The answers, in order.")
-    mocks: dict[str, Any] = Field(default_factory=dict, description="What models, effects, documents and agents give, by step.")
-    expect: Expected = Field(default_factory=Expected)
 
     @field_validator("day", mode="before")
     @classmethod
@@ -110,8 +108,24 @@ class Dialogue(_Part):
         """Return numbers and truth values as the texts that a person would type."""
         return [to_typed(one) for one in given] if isinstance(given, list) else given
 
+    def find_start(self, usual: datetime) -> datetime:
+        """Return the moment at which it begins: `usual`, or its hour on the day of the test."""
+        return datetime.combine(date.fromisoformat(self.day), usual.timetz()) if self.day else usual
 
-class DialogueFile(_Part):
+
+class Dialogue(Case):
+    """One dialogue."""
+
+    args: JsonObject = Field(default_factory=lambda: {"text": ""}, description="What it is started with; without it as by a bare /run.")
+    mocks: dict[str, Any] = Field(default_factory=dict, description="What models, effects, documents and agents give, by step.")
+    expect: Expected = Field(default_factory=Expected)
+
+    def choose_mocks(self, _place: object, _kind: object) -> tuple[str, Mapping[str, Any]]:
+        """Return all mocks: the step says what is asked for."""
+        return "mocks", self.mocks
+
+
+class DialogueFile(FilePart):
     """All dialogues of one scenario."""
 
     dialogues: list[Dialogue] = Field(min_length=1, max_length=1000)
@@ -124,15 +138,27 @@ def to_typed(given: object) -> object:
     return str(given) if isinstance(given, int | float) else given
 
 
-def check_dialogue(document: Document) -> Iterable[Finding]:
+def check_dialogue(document: Document, known: KnownSteps) -> Iterable[Finding]:
     """Return what is wrong with a document that is a single dialogue."""
     findings = Findings(document)
-    report_model_mistakes(findings, Dialogue, document.data, ())
+    if report_model_mistakes(findings, Dialogue, document.data, ()):
+        _check_steps(findings, known, Dialogue.model_validate(document.data), ())
     return findings.list_all()
 
 
-def check_dialogues(document: Document) -> Iterable[Finding]:
-    """Return what is wrong with a file of dialogues, all of it."""
+def check_dialogues(document: Document, known: KnownSteps) -> Iterable[Finding]:
+    """Return what is wrong with a file of dialogues, all of it. Steps that there are not are looked for when nothing else is wrong."""
     findings = Findings(document)
-    report_model_mistakes(findings, DialogueFile, document.data, ())
+    if report_model_mistakes(findings, DialogueFile, document.data, ()):
+        for index, one in enumerate(DialogueFile.model_validate(document.data).dialogues):
+            _check_steps(findings, known, one, ("dialogues", index))
     return findings.list_all()
+
+
+def _check_steps(findings: Findings, known: KnownSteps, dialogue: Dialogue, path: Path) -> None:
+    """Report mocks and effects of steps that there are not: nothing would ever ask for them."""
+    for name in dialogue.mocks:
+        known.report_unknown(findings, (*path, "mocks", name), name, may_be_keyed=True)
+    for index, effect in enumerate(dialogue.expect.effects or ()):
+        if effect.step is not None:
+            known.report_unknown(findings, (*path, "expect", "effects", index, "step"), effect.step, of_value=True)

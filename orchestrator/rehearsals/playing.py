@@ -2,12 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
-from difflib import ndiff
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outputs import Reply
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import RunResult
 from orchestrator.engines.scenarios.checks import SYSTEM_NAMES
@@ -15,10 +13,11 @@ from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.engines.scenarios.plan import StepTypes, build_plan
 from orchestrator.engines.scenarios.step_types import AnyStepCall, AnyStepType, StepResult
-from orchestrator.rehearsals.dialogue import Dialogue, Expected, ExpectedEffect
-from orchestrator.rehearsals.rehearsal import PERSON, Happening, Place, Rehearsal
+from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
+from orchestrator.rehearsals.dialogue import Dialogue, Expected, Person
+from orchestrator.rehearsals.rehearsal import PERSON, Happening, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded
-from state.canonical import dumps
+from orchestrator.rehearsals.step_names import find_known_steps, name_steps
 from state.stored import JsonObject
 
 BEGINS: Final = datetime(2026, 1, 12, 9, 0, tzinfo=UTC)
@@ -36,7 +35,7 @@ class Played:
     variables: JsonObject
     happenings: Sequence[Happening]
     visited: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """The steps that were done, by the key of their scenario; a step without an id is `step-3`, its number."""
+    """The steps that were done, by the key of their scenario, each by its name."""
     problem: str = ""
     """Why the dialogue could not be played to its end; "" if it was."""
     left: int = 0
@@ -45,7 +44,18 @@ class Played:
     @property
     def own_variables(self) -> JsonObject:
         """The variables at the end without those that every run has."""
-        return {name: one for name, one in self.variables.items() if name not in {*SYSTEM_NAMES, "success"}}
+        return select_own_variables(self.variables)
+
+
+def build_actor(person: Person) -> Actor:
+    """Return the person of a test as the one with whose rights its run works."""
+    told = {"key": person.key, "name": person.name, "bitrix_user_id": person.employee, "time_zone": person.time_zone}
+    return Actor.model_validate({**PERSON.model_dump(), **told})
+
+
+def select_own_variables(variables: JsonObject) -> JsonObject:
+    """Return the variables at the end of a scenario without those that every run has."""
+    return {name: one for name, one in variables.items() if name not in {*SYSTEM_NAMES, "success"}}
 
 
 async def play_dialogue(
@@ -55,19 +65,17 @@ async def play_dialogue(
 
     It begins at `now`, or at the hour of `now` on the day that the dialogue names.
     """
-    if dialogue.day:
-        now = datetime.combine(date.fromisoformat(dialogue.day), now.timetz())
+    now = dialogue.find_start(now)
     visited: dict[str, set[str]] = {}
 
     def note(call: AnyStepCall) -> None:
-        script.at = Place(call.ctx.run.definition.key, call.node)
+        script.at = rehearsal.find_place(call.ctx.run.definition.key, call.node)
         visited.setdefault(script.at.definition, set()).add(script.at.step)
 
     engine = ScenarioEngine(trace_types(types, note), find_documents=script.find_documents)
-    who = dialogue.person
-    told = {"key": who.key, "name": who.name, "bitrix_user_id": who.employee, "time_zone": who.time_zone}
-    person = Actor.model_validate({**PERSON.model_dump(), **told})
-    rehearsal = Rehearsal({KIND: engine}, lambda kind, name: documents.get(name) if kind == KIND else None, script, now=now, person=person)
+    names = find_known_steps(key, documents, types).names
+    find = lambda kind, name: documents.get(name) if kind == KIND else None  # noqa: E731 - reads as the argument that it is
+    rehearsal = Rehearsal({KIND: engine}, find, script, now=now, person=build_actor(dialogue.person), names=names)
     problem, result = "", RunResult(status="cancelled")
     try:
         result = await rehearsal.play(KIND, key, {name: Value(one, PERSONS) for name, one in dialogue.args.items()})
@@ -93,24 +101,7 @@ def _trace(kind: AnyStepType, note: NoteCall) -> Callable[[AnyStepCall], Awaitab
 
 def list_steps(document: object, types: StepTypes) -> list[str]:
     """Return the steps of a scenario as `Played.visited` names them. Raises RunFailed for one that cannot be played."""
-    return [one.label for one in build_plan(document, types).steps]
-
-
-def list_messages(happenings: Sequence[Happening]) -> list[str]:
-    """Return everything that the person read, in order."""
-    return [say_reply(one) for one in happenings if one.kind in {"message", "question"}]
-
-
-def say_reply(happening: Happening) -> str:
-    """Return a message as a test holds it: its text, and sentences of the program as [their-code], in whatever language they are."""
-    reply = happening.reply or Reply()
-    return "\n".join([*([happening.text] if happening.text else []), *(f"[{one.code}]" for one in reply.notices)])
-
-
-def list_effects(happenings: Sequence[Happening]) -> list[ExpectedEffect]:
-    """Return the effects that were asked for, in order."""
-    told = [one for one in happenings if one.kind == "effect"]
-    return [ExpectedEffect(step=one.place.step, method=one.data["method"], params=one.data["params"]) for one in told]
+    return list(name_steps(build_plan(document, types)).values())
 
 
 def compare(expect: Expected, played: Played) -> list[str]:
@@ -119,48 +110,14 @@ def compare(expect: Expected, played: Played) -> list[str]:
 
 
 def _compare(expect: Expected, played: Played) -> Iterator[str]:
-    yield from _compare_ends(expect, played)
-    if expect.messages is not None:
-        yield from _compare_lists("messages", expect.messages, list_messages(played.happenings))
-    if expect.effects is not None:
-        came_effects = list_effects(played.happenings)
-        if len(came_effects) != len(expect.effects) or not all(map(_is_effect_fitting, expect.effects, came_effects)):
-            yield from _compare_lists("effects", list(map(_write_effect, expect.effects)), list(map(_write_effect, came_effects)))
-
-
-def _compare_ends(expect: Expected, played: Played) -> Iterator[str]:
-    """Return how the end differs: the outcome, the variables, and whether every input was asked for."""
     if played.problem:
         yield played.problem
-        return
-    result = played.result
-    if expect.outcome != result.status or (expect.code and expect.code != result.code):
-        wanted, came = f"{expect.outcome} {expect.code}".strip(), f"{result.status} {result.code}".strip()
-        details = [one.text for one in played.happenings if one.kind == "failure" and one.text]
-        yield f"outcome: expected {wanted}, came {came}{f' ({details[-1]})' if details else ''}"
-    for name, value in expect.variables.items():
-        if name not in played.variables:
-            yield f"variables.{name}: expected {dumps(value)}, and nothing set it"
-        elif dumps(played.variables[name]) != dumps(value):
-            yield f"variables.{name}: expected {dumps(value)}, came {dumps(played.variables[name])}"
-    if played.left:
-        yield f"inputs: the last {played.left} were not asked for"
-
-
-def _compare_lists(name: str, expected: Sequence[str], came: Sequence[str]) -> Iterator[str]:
-    """Return the lines of both lists with what is only in the one (-) or the other (+); none if they are equal."""
-    if list(expected) == list(came):
-        return
-    yield f"{name}: - expected, + came"
-    wanted, found = ([one.replace("\n", " ⏎ ") for one in lines] for lines in (expected, came))
-    yield from (f"  {line}" for line in ndiff(wanted, found) if not line.startswith("?"))
-
-
-def _is_effect_fitting(wanted: ExpectedEffect, came: ExpectedEffect) -> bool:
-    is_right = wanted.method == came.method and wanted.step in {None, came.step}
-    return is_right and (wanted.params is None or dumps(wanted.params) == dumps(came.params))
-
-
-def _write_effect(effect: ExpectedEffect) -> str:
-    where = f"{effect.step}: " if effect.step else ""
-    return f"{where}{effect.method}" + (f" {dumps(effect.params)}" if effect.params is not None else "")
+    else:
+        yield from compare_outcome(expect.outcome, expect.code, played.result, played.happenings)
+        yield from compare_values("variables", expect.variables, played.variables)
+        if played.left:
+            yield f"inputs: the last {played.left} were not asked for"
+    if expect.messages is not None:
+        yield from compare_lists("messages", expect.messages, list_messages(played.happenings))
+    if expect.effects is not None:
+        yield from compare_effects("effects", expect.effects, list_effects(played.happenings))

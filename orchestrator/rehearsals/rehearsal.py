@@ -27,19 +27,26 @@ from orchestrator.engines.runs import (
     RunEngine,
     RunFailed,
     RunInfo,
+    RunLimits,
     RunModelRequest,
     RunResult,
     RunSuspended,
     RunUpdate,
 )
+from orchestrator.rehearsals.step_names import Names
 from orchestrator.runs.children import MAX_DEPTH
 from orchestrator.runs.memo import Memo, copy_data
 from orchestrator.runs.nodes import NodeNames, check_ask, check_reply, check_result, check_value, plays_node, trim_args
 from orchestrator.runs.questions import build_answer, store_answer
+from state.canonical import dumps
 from state.events.runs import NodeDone, RunWoken
+from state.stored import JsonObject
 
 PERSON: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1)
 """The person of a rehearsal, unless another is given."""
+NO_ANSWER: Final = "degraded"
+"""The code of the failure of a model or an agent that gives no answer."""
+CALLS: Final = "calls"
 _MODEL: Final[Origins] = frozenset({"model"})
 Kind = Literal["message", "question", "answer", "effect", "model", "agent", "wait", "child", "failure"]
 
@@ -55,11 +62,13 @@ class Place:
     definition: str
     """The key of the definition that is played there."""
     node: str
+    name: str = ""
+    """The name of the step as its author wrote it, if it is not what stands in the node."""
 
     @property
     def step(self) -> str:
-        """The step to which the node belongs: the first part of its name."""
-        return self.node.partition("/")[0]
+        """The step to which the node belongs: its name, without one the first part of the node."""
+        return self.name or self.node.partition("/")[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +94,8 @@ class Outside(Protocol):
     async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
         """Return what the person answers, None if the time for it runs out."""
 
-    async def ask_model(self, place: Place, request: RunModelRequest) -> str:
-        """Return the answer of the model."""
+    async def ask_model(self, place: Place, request: RunModelRequest) -> Any:
+        """Return the answer of the model: its text or, if tools are offered, perhaps {text, calls: [{name, arguments}]}."""
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
         """Return what becomes of an effect with these plain parameters. Nothing may really be sent."""
@@ -96,6 +105,9 @@ class Outside(Protocol):
 
     async def run_elsewhere(self, place: Place, engine: str, args: Mapping[str, Any]) -> Any:
         """Return what a run of an engine gives that is not rehearsed, such as a flow. Raises RunFailed if it fails."""
+
+    async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what the run reads or notes at this place, which in the product is what `make` gives."""
 
     def tell(self, happening: Happening) -> None:
         """Take in what happened."""
@@ -126,9 +138,13 @@ class Rehearsal:
         *,
         now: datetime,
         person: Actor = PERSON,
+        names: Mapping[str, Names] | None = None,
     ) -> None:
-        """Play with these engines by name; `find` returns the document of (engine, key), or None. The clock begins at `now`."""
-        self._engines, self._find, self.outside = engines, find, outside
+        """Play with these engines by name; `find` returns the document of (engine, key), or None. The clock begins at `now`.
+
+        `names` are those of steps by the key of their definition, where they are not what stands in their nodes.
+        """
+        self._engines, self._find, self.outside, self._names = engines, find, outside, names or {}
         self.now, self.person = now, person
         self._count = 0
 
@@ -139,6 +155,11 @@ class Rehearsal:
     def has_engine(self, engine: str) -> bool:
         """Return whether runs of this engine are played here."""
         return engine in self._engines
+
+    def find_place(self, key: str, node: str) -> Place:
+        """Return the place of this node of a run of the definition `key`."""
+        label = node.partition("/")[0]
+        return Place(key, node, self._names.get(key, {}).get(label, label))
 
     async def play_run(self, engine: str, key: str, args: Mapping[str, Value], *, depth: int, parent: str) -> RunResult:
         """Return the result of a run that `parent` started, which `depth` runs wait for."""
@@ -190,7 +211,7 @@ class Rehearsal:
         if run.wait is None:
             raise stuck
         node, awaited = run.wait
-        place = Place(run.info.definition.key, node)
+        place = self.find_place(run.info.definition.key, node)
         if isinstance(awaited, datetime):
             self.now = max(self.now, awaited)
             run.memo.woken[node] = RunWoken(node=node, by="timer")
@@ -228,17 +249,19 @@ class _Context(RunContext):
         return "finished" if is_over else "new"
 
     def count_failures(self, node: str) -> int:
-        """Return 0: a model that gives no answer ends the rehearsal."""
-        del node
-        return 0
+        """Return how often the model gave no answer to this node."""
+        return self._memo.attempts.get(node, 0)
 
     def is_before_retry(self, node: str) -> bool:
         """Return False: nobody has a rehearsal retried."""
         del node
         return False
 
+    def limit(self, limits: RunLimits) -> None:
+        """Hold to nothing: the answers of a rehearsal are given, and cost nothing."""
+
     def _find_place(self, node: str) -> Place:
-        return Place(self.run.definition.key, node)
+        return self._rehearsal.find_place(self.run.definition.key, node)
 
     def _tell(self, kind: Kind, node: str, **more: Any) -> None:
         self._outside.tell(Happening(kind=kind, place=self._find_place(node), **more))
@@ -262,15 +285,22 @@ class _Context(RunContext):
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
         del on_delta
         if node not in self._memo.done:
-            answer = await self._outside.ask_model(self._find_place(node), request)
-            self._keep(node, answer, request.origins | _MODEL, kind="model")
-            self._tell("model", node, text=answer, data=[dict(one) for one in request.messages])
+            try:
+                answer = await self._outside.ask_model(self._find_place(node), request)
+            except RunFailed as error:
+                if error.code == NO_ANSWER:
+                    self._memo.attempts[node] = self._memo.count_attempt(node)
+                raise
+            written = _build_tool_answer(answer) if request.tools else answer
+            self._keep(node, written, request.origins | _MODEL, kind="model")
+            text = answer if isinstance(answer, str) else dumps(answer)
+            self._tell("model", node, text=text, data=[dict(one) for one in request.messages])
         return self._recall(node)
 
     @plays_node("memo")
     async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: Origins = UNDECLARED) -> Value:
         if node not in self._memo.done:
-            self._keep(node, await make(), origins)
+            self._keep(node, await self._outside.read_memo(self._find_place(node), make), origins)
         return self._recall(node)
 
     @plays_node("effect")
@@ -337,6 +367,16 @@ class _Context(RunContext):
     def _recall(self, node: str) -> Value:
         done = self._memo.done[node]
         return Value(copy_data(done.output), frozenset(done.origins))  # type: ignore[arg-type]  # origins are stored as text
+
+
+def _build_tool_answer(answer: Any) -> JsonObject:
+    """Return an answer to a request with tools as the product stores it."""
+    told: JsonObject = answer if isinstance(answer, Mapping) else {"text": answer}
+    calls = [
+        {"id": f"call-{number}", "name": str(one.get("name", "")), "arguments": one.get("arguments") or {}, "problem": ""}
+        for number, one in enumerate(told.get(CALLS) or (), start=1)
+    ]
+    return {"text": str(told.get("text") or ""), "calls": calls, "finish_reason": "tool_calls" if calls else "stop"}
 
 
 def _build_question(ask: Ask) -> Reply:

@@ -1,25 +1,59 @@
 """Answers for everything outside of a rehearsal by a script: the inputs in order, the mocks by step."""
 
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, Literal, Protocol
 
+from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.engines.runs import Ask, RunEffect, RunFailed, RunModelRequest
+from orchestrator.gate.call.effect_kinds import find_method_classes
+from orchestrator.gate.call.policy import SHIPPED, load_policy
 from orchestrator.language.foreign_text import split_foreign_text
-from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Dialogue, Given
-from orchestrator.rehearsals.rehearsal import Happening, Place, RehearsalStopped
+from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Given
+from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, RehearsalStopped
+from state.canonical import dumps
 
 _NOTHING: Final = object()
+Asked = Literal["model", "effect", "agent", "documents", "memo", "run"]
+"""What is asked for in the place of the outside."""
 Ending = Callable[[Place, str], Awaitable[str | None]]
 """Returns what is given in place of what the script does not have, for (place, what is asked), None for nothing."""
 
 
+@cache
+def _load_catalogue() -> Catalogue:
+    rows = load_policy(None).catalogue
+    return load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in rows])
+
+
+def find_shipped_classes(kind: str, method: str) -> Collection[str] | None:
+    """Return the class letters that a call of this method may have by the shipped policy, None for one that it does not know."""
+    return find_method_classes(_load_catalogue(), kind, method)
+
+
 class ScriptEnded(RehearsalStopped):
     """The scenario asks for something that the script does not have, or cannot take what it has; the text says which step, and what."""
+
+
+class Scripted(Protocol):
+    """What a script reads: a test of a scenario or of a flow."""
+
+    @property
+    def inputs(self) -> Sequence[str | Given]:
+        """The answers of the person, in order."""
+
+    def choose_mocks(self, place: Place, kind: Asked) -> tuple[str, Mapping[str, Any]]:
+        """Return the mocks by step among which that of this place is, with the name of their field in the file."""
+
+
+class AnswerUnfit(ScriptEnded):
+    """An input is none of the answers that the question takes."""
 
 
 AskModel = Callable[[RunModelRequest], Awaitable[str | None]]
@@ -40,15 +74,22 @@ class Script:
     """The outside of a rehearsal. It keeps what happened."""
 
     def __init__(
-        self, dialogue: Dialogue, *, ask_further: Ending = end_script, model: AskModel = ask_no_model, is_strict: bool = True
+        self,
+        dialogue: Scripted,
+        *,
+        ask_further: Ending = end_script,
+        model: AskModel = ask_no_model,
+        find_classes: FindClasses = find_shipped_classes,
+        is_strict: bool = True,
     ) -> None:
-        """Answer by the inputs and mocks of this dialogue.
+        """Answer by the inputs and mocks of this test.
 
         What they lack of answers is asked of `ask_further`, answers of models first of `model`. With `is_strict` a search of documents
-        without a mock ends the rehearsal, otherwise it is one without documents.
+        without a mock ends the rehearsal, otherwise it is one without documents. `find_classes` says which effects only read.
         """
         self._inputs = deque(dialogue.inputs)
-        self._mocks, self._further, self._model, self._is_strict = dialogue.mocks, ask_further, model, is_strict
+        self._dialogue, self._further, self._model, self._is_strict = dialogue, ask_further, model, is_strict
+        self._find_classes = find_classes
         self._used: Counter[str] = Counter()
         self.happenings: list[Happening] = []
         self.at = Place("", "")
@@ -67,28 +108,35 @@ class Script:
         """Return the next input as the answer to this question. Raises ScriptEnded."""
         given: str | Given | None = self._inputs.popleft() if self._inputs else await self._further(place, "answer")
         if given is None:
-            raise ScriptEnded(f'step {place.step} of {place.definition} asks "{ask.text}", and no input is left')
+            raise build_end(place, ask)
         return read_answer(given, ask, place)
 
-    async def ask_model(self, place: Place, request: RunModelRequest) -> str:
-        """Return the mock of this step, or what stands in its place. Raises RunFailed and ScriptEnded."""
-        found = self._take_mock(place)
+    async def ask_model(self, place: Place, request: RunModelRequest) -> Any:
+        """Return the mock of this step, or what stands in its place. Raises RunFailed and ScriptEnded.
+
+        Where tools are offered a mock {text, calls} calls some; any other that is no text is an answer in JSON, null an empty one.
+        """
+        found = self._take_mock(place, "model")
         if found is _NOTHING:
             given = await self._model(request)
             if given is None:
                 given = await self._further(place, str(request.messages[-1].get("content", "")))
             if given is None:
-                raise ScriptEnded(f"step {place.step} of {place.definition} asks a model: give its answer as mocks.{place.step}")
+                raise ScriptEnded(
+                    f"step {place.step} of {place.definition} asks a model: give its answer as {self._name_mock(place, 'model')}"
+                )
             return given
         if (why := _read_problem(found, FAILED)) is not None:
-            raise RunFailed("degraded", why)
-        return found if isinstance(found, str) else str(found)
+            raise RunFailed(NO_ANSWER, why)
+        is_call = bool(request.tools) and isinstance(found, Mapping) and CALLS in found and set(found) <= {CALLS, "text"}
+        return found if is_call else to_written(found)
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
         """Return the mock of this step as the result of the effect; without one it is only planned."""
         del params
-        found = self._take_mock(place)
-        told = {"effect_id": f"rehearsal:{place.definition}/{place.node}", "method": effect.method}
+        found = self._take_mock(place, "effect")
+        classes = "".join(sorted(self._find_classes(effect.kind, effect.method) or ()))
+        told = {"effect_id": f"rehearsal:{place.definition}/{place.node}", "method": effect.method, "call_class": classes}
         if found is _NOTHING:
             return Outcome(status="planned", **told)
         if (why := _read_problem(found, REFUSED)) is not None:
@@ -97,30 +145,30 @@ class Script:
 
     async def ask_agent(self, place: Place, engine: str, args: Mapping[str, Any]) -> str:
         """Return the mock of this step, or what stands in its place. Raises RunFailed and ScriptEnded."""
-        found = self._take_mock(place)
-        given = await self._further(place, f"{engine}: {args.get('text', '')}") if found is _NOTHING else str(found)
+        found = self._take_mock(place, "agent")
+        given = await self._further(place, f"{engine}: {args.get('text', '')}") if found is _NOTHING else to_written(found)
         if (why := _read_problem(found, FAILED)) is not None:
-            raise RunFailed("degraded", why)
+            raise RunFailed(NO_ANSWER, why)
         if given is None:
-            raise ScriptEnded(f"step {place.step} of {place.definition} asks {engine}: give its answer as mocks.{place.step}")
+            where = self._name_mock(place, "agent")
+            raise ScriptEnded(f"step {place.step} of {place.definition} asks {engine}: give its answer as {where}")
         return given
 
     async def run_elsewhere(self, place: Place, engine: str, args: Mapping[str, Any]) -> Any:
         """Return the mock of this step as what the run gives. Raises RunFailed and ScriptEnded."""
         del args
-        found = self._take_mock(place)
+        found = self.take_required(place, "run", f"runs a {engine}: give its result")
         if (why := _read_problem(found, FAILED)) is not None:
-            raise RunFailed("degraded", why)
-        if found is _NOTHING:
-            raise ScriptEnded(f"step {place.step} of {place.definition} runs a {engine}: give its result as mocks.{place.step}")
+            raise RunFailed(NO_ANSWER, why)
         return found
 
     async def find_documents(self, question: str, *, person: str, role: str, top_k: int | None) -> DocumentAnswer:
         """Return the mock of the present step as what the company's documents say. Raises ServiceFailed and ScriptEnded."""
         del question, person, role, top_k
-        found = self._take_mock(self.at)
+        found = self._take_mock(self.at, "documents")
         if found is _NOTHING and self._is_strict:
-            raise ScriptEnded(f"step {self.at.step} of {self.at.definition} asks the documents: give the answer as mocks.{self.at.step}")
+            where = self._name_mock(self.at, "documents")
+            raise ScriptEnded(f"step {self.at.step} of {self.at.definition} asks the documents: give the answer as {where}")
         if found is _NOTHING:
             raise ServiceFailed("a rehearsal has no documents")
         if (why := _read_problem(found, FAILED)) is not None:
@@ -131,28 +179,51 @@ class Script:
         read = [DocumentPassage(title=str(one.get("title", "")), text=str(one.get("text", ""))) for one in passages]
         return DocumentAnswer(answer=str(found.get("answer", "")), passages=tuple(read))
 
-    def _take_mock(self, place: Place) -> Any:
+    async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
+        """Return what the run notes by itself: it needs nothing of the outside."""
+        del place
+        return await make()
+
+    def take_required(self, place: Place, kind: Asked, why: str) -> Any:
+        """Return the mock of this step, which is needed because of `why`. Raises ScriptEnded."""
+        found = self._take_mock(place, kind)
+        if found is _NOTHING:
+            raise ScriptEnded(f"step {place.step} of {place.definition} {why} as {self._name_mock(place, kind)}")
+        return found
+
+    def _name_mock(self, place: Place, kind: Asked) -> str:
+        """Return where in the file the mock of this place would stand."""
+        return f"{self._dialogue.choose_mocks(place, kind)[0]}.{place.step}"
+
+    def _take_mock(self, place: Place, kind: Asked) -> Any:
         """Return what the script gives for this step: under KEY/STEP of a sub-scenario, or under STEP. Raises ScriptEnded."""
-        name = next((one for one in (f"{place.definition}/{place.step}", place.step) if one in self._mocks), "")
+        field, mocks = self._dialogue.choose_mocks(place, kind)
+        name = next((one for one in (f"{place.definition}/{place.step}", place.step) if one in mocks), "")
         if not name:
             return _NOTHING
-        found = self._mocks[name]
+        found = mocks[name]
         if not (isinstance(found, Mapping) and set(found) == {EACH} and isinstance(found[EACH], list)):
             return found
-        values, number = found[EACH], self._used[name]
-        self._used[name] += 1
+        where = f"{field}.{name}"
+        values, number = found[EACH], self._used[where]
+        self._used[where] += 1
         if number >= len(values):
-            raise ScriptEnded(f"step {place.step} of {place.definition} is done a further time, and mocks.{name}.{EACH} has no more")
+            raise ScriptEnded(f"step {place.step} of {place.definition} is done a further time, and {where}.{EACH} has no more")
         return values[number]
 
 
+def build_end(place: Place, ask: Ask) -> ScriptEnded:
+    """Return the error of a question for which no input is left."""
+    return ScriptEnded(f'step {place.step} of {place.definition} asks "{ask.text}", and no input is left')
+
+
 def read_answer(given: str | Given, ask: Ask, place: Place) -> RunAnswer | None:
-    """Return an input as the answer to a question, None for one that does not come in time. Raises ScriptEnded if nobody could give it."""
+    """Return an input as the answer to a question, None for one that does not come in time. Raises AnswerUnfit if nobody could give it."""
     labels = [one.label for one in (*ask.options, *ask.controls)]
     one = given if isinstance(given, Given) else None
     if one is not None and one.timeout:
         if ask.timeout is None:
-            raise ScriptEnded(f"step {place.step} of {place.definition} waits for ever: its input cannot be a timeout")
+            raise AnswerUnfit(f"step {place.step} of {place.definition} waits for ever: its input cannot be a timeout")
         return None
     pressed = one.press if one is not None else given
     if isinstance(pressed, str) and pressed in labels:
@@ -168,7 +239,12 @@ def read_answer(given: str | Given, ask: Ask, place: Place) -> RunAnswer | None:
         return RunAnswer(question_id="", text=own, quoted=pasted)
     wanted = [*(f'the button "{label}"' for label in labels), *sorted(ask.takes)]
     what = given if isinstance(given, str) else one.model_dump(exclude_none=True) if one is not None else ""
-    raise ScriptEnded(f"step {place.step} of {place.definition} takes {', '.join(wanted)}, not {what}")
+    raise AnswerUnfit(f"step {place.step} of {place.definition} takes {', '.join(wanted)}, not {what}")
+
+
+def to_written(found: Any) -> str:
+    """Return a mock as the text that a model would have written: JSON for what is no text, nothing for null."""
+    return found if isinstance(found, str) else "" if found is None else dumps(found)
 
 
 def _read_problem(found: Any, key: str) -> str | None:

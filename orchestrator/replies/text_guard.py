@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bitrix.masking import SecretMask
+from bitrix.masking import SHORTEST_SECRET, SecretMask
 from orchestrator.domain.outputs import Notice, Passage, Reply, Table, Text
 from orchestrator.language.links import extract_addresses, find_allowed_links, strip_unknown_links
 
@@ -29,6 +29,8 @@ class TextGuard:
     def clean_data(self, data: Any, *, locale: str) -> Any:
         """Return JSON data each of whose texts is cleaned as by `clean_partial`; the names in its objects stay as they are."""
         match data:
+            case str() if len(data) < SHORTEST_SECRET and data.isalnum():
+                return data  # pictures of progress have many such words: the states of steps
             case str():
                 return self.clean_partial(data, locale=locale)
             case Mapping():

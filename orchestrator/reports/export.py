@@ -81,6 +81,8 @@ NAMES: Final = {
     "DefinitionPublished": ("Definition published", 6),
     "DocumentChanged": ("Document added or removed", 6),
     "DefinitionSwitched": ("Definition switched on or off", 6),
+    "MemoryWritten": ("Memory of a person written", 2),
+    "MemoryCleared": ("Memory of a person cleared", 6),
     "ConfirmationReopened": ("Confirmation waits again", 3),
     "BudgetWarned": ("Budget nearly used", 3),
     "LeadsAsked": ("Other leads asked", 1),

@@ -24,6 +24,7 @@ from orchestrator.engines.runs import (
     RunEffect,
     RunFailed,
     RunInfo,
+    RunLimits,
     RunModelRequest,
     RunResult,
     RunSuspended,
@@ -36,6 +37,7 @@ from orchestrator.gate.call.serialization import build_effect_id, build_node_slo
 from orchestrator.runs.children import Children
 from orchestrator.runs.drafts import Drafts
 from orchestrator.runs.foreign_texts import ForeignTexts
+from orchestrator.runs.limits import LimitedBudget
 from orchestrator.runs.memo import Memo, copy_data, format_args, load_output
 from orchestrator.runs.model_nodes import ask_model_once
 from orchestrator.runs.nodes import EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
@@ -84,6 +86,8 @@ class Context(RunContext):
         """Whether this attempt at the input still counts, because nothing new was stored in it."""
         self._flushing: asyncio.Task[None] | None = None
         self.foreign = ForeignTexts(run.definition.document, run.args.values())
+        self.model_budget = LimitedBudget(tools.model_budget, memo.usage, lambda: tools.gate.policy.budget)
+        """The budget of the run in front of that of its person."""
         self.drafts = Drafts(session.key, run.home, tools, locale=actor.locale)
 
     @property
@@ -114,6 +118,10 @@ class Context(RunContext):
     def is_before_retry(self, node: str) -> bool:
         """Return whether the node was played, or failed, before a person last had the run retried."""
         return node in self.known.before_retry
+
+    def limit(self, limits: RunLimits) -> None:
+        """Hold the models that the run asks from here on to these limits."""
+        self.model_budget.limits = limits
 
     async def say(self, reply: Reply, *, key: str) -> None:
         """Send a message to the run's chat, once for each `key`.
@@ -228,7 +236,7 @@ class Context(RunContext):
 
         return PaidModels(
             models=self._tools.model,
-            budget=self._tools.model_budget,
+            budget=self.model_budget,
             session=self._session,
             actor=self.actor,
             owner=self.run.owner,

@@ -23,7 +23,8 @@ async def find_definitions(order: RunStart, engines: Engines, store: AsyncStore)
     """Return the definition that a new run is to execute, followed by those that it uses; nothing if there is none.
 
     What a run that waits for the new one has fixed at its own start is taken as it was then; everything else as it is now. Raises RunFailed
-    if the text of a fixed definition is gone or damaged, and if no run of the definition may begin now.
+    if the text of a fixed definition is gone or damaged, if no run of the definition may begin now, and if the version in force is not the
+    ordered one.
     """
     await engines.definitions.check_start(order.engine, order.definition)
     own = order.engine, order.definition
@@ -38,6 +39,9 @@ async def find_definitions(order: RunStart, engines: Engines, store: AsyncStore)
             if name == own:
                 raise
             return None  # as one that is missing: it is refused when it is to be started
+        if found is not None and name == own and order.version not in {0, found.version}:
+            detail = f"version {order.version} of {name[1]} is not in force any more"
+            raise RunFailed("run-definition-changed", detail, definition=name[1], version=order.version)
         return replace(found, engine=name[0]) if found is not None else None
 
     named = [own]

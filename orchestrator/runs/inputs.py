@@ -16,7 +16,7 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunResult
 from orchestrator.runs.context import TIMEOUT
 from orchestrator.runs.ending import build_pause_reply, finish_run
-from orchestrator.runs.memo import RETRY
+from orchestrator.runs.limits import RETRY
 from orchestrator.runs.questions import BUTTON, build_closing_row, build_reopening_row, is_answer_fitting, store_answer
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools

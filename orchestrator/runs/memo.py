@@ -6,6 +6,7 @@ from typing import Any
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed
+from orchestrator.runs.limits import RETRY, RunUsage
 from state.canonical import dumps, hash_text, loads
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWoken
 from state.journal.async_store import AsyncStore
@@ -15,9 +16,6 @@ from state.stored import JsonObject
 PAGE = 1000
 _VALUES = frozenset({"NodeDone", "RunWoken"})
 """The types of the events that hold a value which the engine gets."""
-RETRY = "retry"
-"""What a RunWoken event of the whole run says if a person has the failed nodes done again."""
-
 CHILD = "run"
 """What a RunWoken event says of the node that waited for another run: it has ended."""
 
@@ -46,6 +44,8 @@ class Memo:
     before_retry: frozenset[str] = frozenset()
     """The nodes that were done, or had failed, when a person last had the run retried."""
     finished: RunFinished | None = None
+    usage: RunUsage = field(default_factory=RunUsage)
+    """What the run has used of models and time."""
     is_incomplete: bool = False
     """Whether a value is missing, because the person who gave it was erased: without it the run would take another way than it took."""
 
@@ -55,6 +55,7 @@ class Memo:
             for event in page:
                 self.is_incomplete |= event.erased and event.type in _VALUES
                 self.add(event.type, event.data)
+                self.usage.add_event(event.type, event.data, event.ts)
                 self.started_at = event.ts if event.type == "RunStarted" else self.started_at
                 self.seq = event.seq
 

@@ -25,13 +25,14 @@ _MODEL: Final[Origins] = frozenset({"model"})
 async def ask_model_once(ctx: "Context", node: str, request: RunModelRequest, on_delta: OnDelta | None) -> Value:
     """Return the model's answer with its origins, stored as what the node gives.
 
-    Raises RunFailed if the budget is used up or no provider answers, RunSuspended if the run was paused or has ended meanwhile.
+    Raises RunFailed if the budget of the person or of the run is used up or no provider answers, RunSuspended if the run was paused or has
+    ended meanwhile.
     """
     attempt = ctx.known.count_attempt(node)
     asked = build_asked_event(request, ctx.tools.model.find_model_name(request), ctx.actor, ctx.now, node=node, attempt=attempt)
-    reserved = await ctx.tools.model_budget.reserve(ctx.actor, ctx.now, asked)
+    reserved = await ctx.model_budget.reserve(ctx.actor, ctx.now, asked)
     if isinstance(reserved, Notice):
-        raise RunFailed(reserved.code, "the budget is used up", **reserved.args)
+        raise RunFailed(reserved.code, f"the budget is used up: {reserved.code}", **reserved.args)
     async with hold(reserved):
         ctx.check_going_on(node)  # it may have waited for the budget
         # The call does not wait until this is stored: that is done while the model thinks (ADR 30). It does not count as progress

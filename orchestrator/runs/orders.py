@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from orchestrator.runs.memo import RETRY
+from orchestrator.runs.limits import RETRY
 from state.events.runs import WHOLE, RunFinished, RunWaits, RunWoken
 from state.journal.store import StoredEvent
 

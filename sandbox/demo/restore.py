@@ -30,7 +30,9 @@ SCENARIOS: Final = tuple(
 )
 """What the bot offers with /run."""
 AGENTS: Final = tuple(Example(kind="agent", file=file) for file in sorted((_EXAMPLES / "flows" / "agents").glob("*.yaml")))
-FLOWS: Final = tuple(Example(kind="flow", file=file) for file in sorted((_EXAMPLES / "flows").glob("*.yaml")))
+FLOWS: Final = tuple(
+    Example(kind="flow", file=file) for file in sorted((_EXAMPLES / "flows").glob("*.yaml")) if not file.stem.endswith(".test")
+)
 """What the bot offers with /flow; their agents are published before them, for a flow names published ones."""
 _PATIENCE = 120.0
 """Seconds that even a busy machine needs for a start of the bot."""

@@ -80,8 +80,8 @@ class Desk:
             if fault and fault.kind in SPOILING:
                 self.script.put_back(scripted[1])
             return scripted[0], "script"
-        if (answer := answer_flow_agent(body.messages)) is not None:
-            return ScriptedAnswer(text=answer), "flow_agent"
+        if (flow_answer := answer_flow_agent(offer, body.messages)) is not None:
+            return flow_answer, "flow_agent"
         last = last_user_content(body.messages)
         if body.messages[-1].get("role") not in {"tool", "function"} and (call := choose_tool(offer, body.messages) or choose(offer, last)):
             return ScriptedAnswer(tool_calls=(call,)), "function"

@@ -1,19 +1,22 @@
 """The store for asyncio: its methods run in threads, so that no flush blocks the event loop.
 
 SQLite gets one thread for writes and one for reads, PostgreSQL several for both: a caller that needs an order between two calls awaits the
-first. A started call is always carried out. If its caller is cancelled, the cancellation is raised only after the thread has finished, so
-no commit is still running then; what the call has stored can be read from the store.
+first. Commits that wait for SQLite's one thread at the same time share a transaction: with many sessions at once most of the time went to
+flushing the disk for each. A started call is always carried out. If its caller is cancelled, the cancellation is raised only after the
+thread has finished, so no commit is still running then; what the call has stored can be read from the store.
 """
 
 import asyncio
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import copy_context
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Final, Literal, ParamSpec, Protocol, TypeVar
 
 from state.events.talking import AnswerGiven
 from state.journal.record_index import IndexEntry, What
@@ -36,6 +39,8 @@ from state.journal.store import (
 )
 
 log = logging.getLogger(__name__)
+MOST_TOGETHER: Final = 64
+"""How many commits share a transaction at most."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -86,9 +91,13 @@ class ThreadWorker:
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function` in a thread and return its result; a cancellation is raised only after the function has finished."""
+        self.check_open()
+        return await self._run(partial(function, *args, **kwargs))
+
+    def check_open(self) -> None:
+        """Raise StoreUnwritable if no call is taken any more."""
         if self._closed:
             raise StoreUnwritable("the store is closed")
-        return await self._run(partial(function, *args, **kwargs))
 
     async def aclose(self) -> None:
         """Finish the calls handed in before, then end the threads."""
@@ -158,6 +167,65 @@ async def run_to_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | No
     return task.result()
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """A commit that waits to be written, and then what became of it."""
+
+    commit: Commit
+    keep: Callable[[list[StoredEvent]], None]
+    is_over: bool = False
+    error: BaseException | None = None
+
+
+class _CommitQueue:
+    """Writes commits in a single thread. Those that wait there at the same time share a transaction, and so a flush to disk.
+
+    Whoever handed a commit in is told of it when it is durable, as if it had been written by itself.
+    """
+
+    def __init__(self, store: Store, writer: ThreadWorker) -> None:
+        self._store, self._writer = store, writer
+        self._waiting: deque[_Waiting] = deque()
+
+    async def write(self, commit: Commit, keep: Callable[[list[StoredEvent]], None]) -> None:
+        """Write the commit, then call `keep` with its events in the writer's thread; raises what `Store.commit` raises."""
+        self._writer.check_open()  # what is handed in after that is written, also if its caller is told otherwise
+        mine = _Waiting(commit, keep)
+        self._waiting.append(mine)
+        await self._writer.call(self._write_with_others, mine)
+
+    def _write_with_others(self, mine: _Waiting) -> None:
+        """Write this commit with those that wait behind it, unless it was written with one before."""
+        if not mine.is_over:
+            count = min(len(self._waiting), MOST_TOGETHER)
+            self._write_group([self._waiting.popleft() for _ in range(count)])
+        if mine.error is not None:
+            raise mine.error
+
+    def _write_group(self, group: Sequence[_Waiting]) -> None:
+        """Write all in one transaction. If one of them cannot be stored, each is tried by itself, so that only its caller hears of it."""
+        if len(group) > 1:
+            try:
+                stored = self._store.commit_group([one.commit for one in group])
+            except StoreUnwritable as error:  # the database's fault, and none of theirs
+                for one in group:
+                    one.is_over, one.error = True, error
+                return
+            except BaseException:  # noqa: BLE001 - nothing of the group is stored; whose error it is shows when each is tried
+                log.debug("%d commits are stored one by one", len(group), extra={"action": "commits_parted"})
+            else:
+                for one, events in zip(group, stored, strict=True):
+                    one.is_over = True
+                    one.keep(events)
+                return
+        for one in group:
+            one.is_over = True
+            try:
+                one.keep(self._store.commit(one.commit))
+            except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the caller of that commit, not to this thread
+                one.error = error
+
+
 class AsyncStore:
     """Offers every method of `Store` as a coroutine, which runs the method of the given store in a thread. Closing it closes that store."""
 
@@ -169,6 +237,7 @@ class AsyncStore:
         self._store = store
         self._writer = ThreadWorker("store-writer", threads)
         self._reader = ThreadWorker("store-reader") if threads == 1 else self._writer
+        self._commits = _CommitQueue(store, self._writer) if threads == 1 else None
         self._hints = hints
         self.listeners: list[Callable[[], None]] = []
         """Functions called in the loop when another process may have stored inputs or replies; such a call may also be missing."""
@@ -262,9 +331,9 @@ class AsyncStore:
 
     async def commit(self, commit: Commit) -> list[StoredEvent]:
         """Write the commit in one transaction and return its stored events; raises what `Store.commit` raises."""
-        stored = await self._writer.call(self._store.commit, commit)
-        self._tell_of(commit)
-        return stored
+        stored: list[list[StoredEvent]] = []
+        await self.commit_then(commit, stored.append)
+        return stored[0]
 
     async def commit_then(self, commit: Commit, then: Callable[[list[StoredEvent]], None]) -> None:
         """Commit as `commit` does, then call `then` with the stored events, even if the caller was cancelled meanwhile.
@@ -273,7 +342,10 @@ class AsyncStore:
         """
         stored: list[list[StoredEvent]] = []
         try:
-            await self._writer.call(lambda: stored.append(self._store.commit(commit)))
+            if self._commits is not None:
+                await self._commits.write(commit, stored.append)
+            else:
+                await self._writer.call(lambda: stored.append(self._store.commit(commit)))
         finally:
             if stored:
                 self._tell_of(commit)

@@ -59,7 +59,7 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
     with take_turn(store, author) as turn:
         old, at = store.definitions.find_key(kind, key), format_iso(author.at)
         version = (old.last_version if old else 0) + 1
-        if (numbered := _set_number(document, number_field, version)) is not document:
+        if (numbered := set_number(document, number_field, version)) is not document:
             text = _encode(kind, key, numbered)
         row = VersionRow(
             id=generate_id(),
@@ -105,7 +105,7 @@ def save_version(  # noqa: PLR0913 - as `create_version`
     Raises StaleRevision if its revision is not `expected`, NotADraft if it is published, DefinitionMissing, and what `create_version`
     raises; then nothing has changed.
     """
-    text = _encode(kind, key, _set_number(document, number_field, version))
+    text = _encode(kind, key, set_number(document, number_field, version))
     with take_turn(store, author) as turn:
         old, stored = _find_stored(store, kind, key, version)
         if stored.row.status != "draft":
@@ -253,7 +253,7 @@ def list_history(store: Store, kind: str, key: str, limit: int = MOST) -> list[H
     return [HistoryEntry(**row._asdict()) for row in store.definitions.list_history(kind, key, min(limit, MOST))]
 
 
-def _set_number(document: Any, field: str, version: int) -> Any:
+def set_number(document: Any, field: str, version: int) -> Any:
     """Return the document with the number of its version, which the store alone gives (S002-A14), where it says one."""
     return {**document, field: version} if field and isinstance(document, dict) and field in document else document
 

@@ -320,6 +320,12 @@ class Store(Protocol):
         Raises StaleEpoch, EffectConflict, WriteStopped, CapReached or Uncounted; then nothing of it is stored.
         """
 
+    def commit_group(self, commits: Sequence[Commit]) -> list[list[StoredEvent]]:
+        """Write commits of any streams in one transaction and return the events of each.
+
+        Raises what `commit` raises for any of them; then nothing of any is stored.
+        """
+
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order."""
 

@@ -190,6 +190,17 @@ class SqlStore:
                 return self._commit_batch(commit, steps)
         return self._database.retry(locked)
 
+    def commit_group(self, commits: Sequence[Commit]) -> list[list[StoredEvent]]:
+        """Write commits of any streams in one transaction, which is flushed to disk once, and return the events of each.
+
+        If this raises, nothing of any of them is stored. On PostgreSQL they are written under a lock, one statement after the other.
+        """
+        prepared = [(one, [(step, writing.build_drafts(step)) for step in (*one.earlier, one)]) for one in commits]
+        for one in commits:
+            self._known.pop(to_lease_key(one.stream), None)
+        with self._database.write() as transaction:
+            return [writing.write_commit(transaction, self._statements, steps, one.after) for one, steps in prepared]
+
     def _commit_batch(self, commit: Commit, steps: Sequence[writing.Step]) -> list[StoredEvent]:
         session = to_lease_key(commit.stream)
         known = self._known.pop(session, None)  # after any failure it is read again

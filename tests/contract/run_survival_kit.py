@@ -1,21 +1,22 @@
 """Kills the program at one commit of a run and lets another go on: what the suite "what every engine must survive" is made of."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.inputs import FeatureClick
-from orchestrator.domain.models import ModelAnswer
+from orchestrator.domain.models import ModelAnswer, ToolCall
 from state.clock import generate_id
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.run_index import RunFilter
-from state.journal.store import Commit, InboxRow, StoredEvent, StoreUnwritable
+from state.journal.store import Commit, InboxRow, StaleEpoch, StoredEvent, StoreUnwritable
 from state.run_state import ENDED
 from state.sql.store import SqlStore
+from tests.unit.engines.flows.acting_flow import answer_question, find_question, name_question
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start
 from tests.unit.spine_kit import ANNA, CHAT, NOW, Said, World, memory_store, message, press, until
 from tests.unit.spine_portal import Portal
@@ -23,6 +24,11 @@ from tests.unit.spine_portal import Portal
 _WRITES = frozenset({"put_inbox", "take_inbox", "return_inbox", "finish_inbox", "acquire", "release", "set_value", "swap_value",
                      "mark_outbox_sent", "reschedule_outbox", "mark_outbox_failed"})  # fmt: skip
 ROUNDS = 40
+OPERATIONS: list[dict[str, Any]] = [
+    {"method": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}, "comment": "Бюджет вырос"},
+    {"method": "crm.deal.update", "params": {"id": 482, "fields": {"OPPORTUNITY": 90000}}},
+]
+"""What the agent of a flow proposes."""
 
 
 class MortalStore:
@@ -44,6 +50,10 @@ class MortalStore:
         if self._after:
             self._store.commit(commit)
         raise StoreUnwritable("the program died")
+
+    def commit_group(self, commits: Sequence[Commit]) -> list[list[StoredEvent]]:
+        """Have them stored one by one, so that each is counted."""
+        raise StaleEpoch(f"{len(commits)} commits are stored one by one")
 
     def close(self) -> None:
         """Stay open: the next program needs the database."""
@@ -99,7 +109,7 @@ async def survive(
         async with a_run_world(folder, documents, store=mortal, portal=portal) as world:  # type: ignore[arg-type]  # it is one
             sql.expire_leases()
             world.clock.advance(jump)
-            _answer_all(world, asked)
+            answer_all(world, asked)
             await _work(world, mortal, [ordered, *_answer(world)])
             while not mortal.is_dead and index_status(world) not in ENDED - {"failed"} and (more := _answer(world)):
                 await _work(world, mortal, more)
@@ -132,16 +142,19 @@ async def survive(
 def _list_answered(sql: SqlStore) -> list[str]:
     """Return the prompts whose answers the journal holds."""
     found = [one for row in sql.list_runs(_filter()) for one in sql.read_events(f"run:{row.run_id}")]
-    return [str(one.data["output"]).removeprefix("ответ на ") for one in found if one.type == "NodeDone" and one.data["model"]]
+    return [find_question(one.data["output"]) for one in found if one.type == "NodeDone" and one.data["model"]]
 
 
-def _answer_all(world: World, asked: Counter[str]) -> None:
+def answer_all(world: World, asked: Counter[str]) -> None:
     """Let the model answer every prompt, and count how often each was asked."""
 
     async def answer(payload: Mapping[str, Any], _on_delta: object = None) -> ModelAnswer:
-        prompt = payload["messages"][-1]["content"]
+        question = name_question(payload["messages"])
+        prompt = question or payload["messages"][-1]["content"]
         asked[prompt] += 1
-        return Said(f"ответ на {prompt}")
+        text, calls = answer_question(prompt, OPERATIONS)
+        wanted = tuple(ToolCall(id=f"c{place}", name=name, arguments=given) for place, (name, given) in enumerate(calls))
+        return replace(Said(text), calls=wanted)
 
     world.model.stream_chat = answer  # type: ignore[method-assign,assignment]  # the wire of this test
 

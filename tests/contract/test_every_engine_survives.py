@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.runtime import session, worker
 from tests.contract.run_survival_kit import Survival, survive
+from tests.unit.engines.flows.acting_flow import QUESTIONS, build_acting_flow
 from tests.unit.runs.runs_kit import steps
 
 WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
@@ -47,15 +48,22 @@ DOCUMENTS: dict[str, Any] = {
             {"type": "message", "params": {"text": "Внутри"}},
         ],
     },
+    "begin": steps({"child": "act", "engine": "flow"}, {"say": "После потока"}),
+    "act": build_acting_flow(),
     "fan": {"things": ["а", "б", "в", "г"], "prompt": "{thing}?", "summary": "{answers}"},
 }
-ENGINES = {"plan": "steps", "fan": "fan", "talk": "scenario"}
+FLOW_RESULT = "ответ на Ты рассказываешь/0"
+"""How the last message of the flow begins; the answers of its other steps follow."""
+ENGINES = {"plan": "steps", "fan": "fan", "talk": "scenario", "begin": "steps"}
 SAID = {
     "plan": ["Начинаю", "Какой тариф?", "Внутри", "Конец: ответ на тариф Базовый", "Готово."],
     "talk": ["Начинаю", "Какой тариф?", "Внутри", "Конец: ответ на тариф Базовый"],
+    "begin": [FLOW_RESULT, "После потока", "Готово."],
     "fan": ["ответ на ответ на а?\nответ на б?\nответ на в?\nответ на г?"],
 }
-COMMITS = {"plan": 26, "fan": 5, "talk": 26}
+WRITTEN = {"fan": [], "begin": ["crm.deal.update"] * 2}
+"""What is written at the portal, if it is not one change of a deal."""
+COMMITS = {"plan": 26, "fan": 5, "talk": 26, "begin": 24}
 """How many commits the whole undisturbed run makes; the first test holds the numbers against the truth."""
 POINTS = [(definition, number) for definition, commits in COMMITS.items() for number in range(1, commits + 1)]
 
@@ -73,6 +81,7 @@ async def test_an_undisturbed_run_is_what_the_others_are_compared_with(tmp_path:
     ended = await survive(tmp_path, DOCUMENTS, definition, ENGINES[definition])
     _check(ended, definition)
     assert max(ended.asked.values()) == 1
+    assert definition != "begin" or sorted(ended.asked) == sorted(QUESTIONS)
     assert ended.commits == COMMITS[definition]
 
 
@@ -90,8 +99,9 @@ async def test_a_death_at_any_commit_doubles_nothing_and_loses_nothing(
 
 def _check(ended: Survival, definition: str) -> None:
     assert ended.status == "done"
-    assert sorted(ended.said) == sorted(SAID[definition])
-    assert len([one for one in ended.writes if one[0] == "crm.deal.update"]) == (0 if definition == "fan" else 1)
+    said = [FLOW_RESULT if one.startswith(FLOW_RESULT) else one for one in ended.said]
+    assert sorted(said) == sorted(SAID[definition])
+    assert [method for method, _ in ended.writes] == WRITTEN.get(definition, ["crm.deal.update"])
     nodes = [(one.stream, one.data["node"], one.data["attempt"]) for one in ended.events if one.type == "NodeDone"]
     assert len(nodes) == len(set(nodes)), "a node was stored twice"
     waits = Counter((one.stream, one.data["node"]) for one in ended.events if one.type == "RunWaits")

@@ -65,6 +65,7 @@ async def test_what_is_missing_or_silent_is_said(tmp_path: Path) -> None:
         "scenario-lead",
         "scenario-discount",
         "flow-proposal",
+        "flow-pipeline",
     ]
 
 

@@ -17,7 +17,7 @@ from tests.unit.spine_kit import CHAT, NOW, memory_store, until
 
 FIRST = datetime(2026, 11, 22, 6, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
-WRITES = frozenset({"commit", "put_inbox", "take_inbox", "return_inbox", "finish_inbox", "acquire", "release"})
+WRITES = frozenset({"commit", "commit_group", "put_inbox", "take_inbox", "return_inbox", "finish_inbox", "acquire", "release"})
 """What a program stores; between any two of them it may be killed."""
 STEPS = 16
 """How many writes the program makes from the moment of the schedule to the end of its run; the first test holds it against the truth."""

@@ -2,6 +2,7 @@
 
 import copy
 from typing import Any
+from uuid import UUID
 
 import pytest
 from sqlalchemy import text
@@ -231,6 +232,16 @@ class TestDefinitions:
         assert save(store, 2, {"n": 3}, 1).document == {"n": 3}
         assert publish(store, 2, 2).active
 
+    @pytest.mark.req("S002-A14")
+    def test_a_document_that_says_its_number_says_the_right_one(self, store: SqlStore) -> None:
+        """Its digest is that of the text with the number; a document that is no object, or says none, stays as it is."""
+        for given, stored in (({"version": 9}, {"version": 1}), ({"n": 1}, {"n": 1}), ([1], [1]), ({"version": None}, {"version": 4})):
+            made = definitions.create_version(store, ANNA, KIND, KEY, given, title="", note="", number_field="version")
+            assert (made.document, definitions.find_by_id(store, made.id)) == (stored, made)
+        saved = definitions.save_version(store, ANNA, KIND, KEY, 4, {"version": 1}, title="", note="", expected=1, number_field="version")
+        assert saved.document == {"version": 4}
+        assert definitions.create_version(store, ANNA, KIND, KEY, {"version": 9}, title="", note="").document == {"version": 9}
+
     def test_a_text_that_is_gone_is_damage_and_not_an_empty_document(self, store: SqlStore) -> None:
         create(store)
         with store._dialect.engine.begin() as connection:
@@ -305,6 +316,31 @@ class TestDefinitions:
             {"metadata": {"description": "Отвечает"}, "n": 1} if is_postgresql else '{"metadata":{"description":"Отвечает"},"n":1}'
         )
         assert descriptions == [("",)]
+
+    @pytest.mark.req("S002-2", "S002-9", "S002-X2")
+    def test_views_have_the_columns_that_readers_are_promised(self, store: SqlStore) -> None:
+        """Names on both databases, and a version's id is a UUID."""
+        made = create(store)
+        with store._dialect.engine.connect() as connection:
+            shown = connection.execute(text("SELECT * FROM flow_definition")).mappings().one()
+            told = connection.execute(text("SELECT * FROM flow_definition_history")).mappings().one()
+        promised = (
+            "id name version status is_active is_enabled title description definition_jsonb updated_by created_at updated_at published_at"
+        )
+        assert list(shown) == promised.split()
+        assert list(told) == [
+            "id",
+            "seq",
+            "name",
+            "version",
+            "what",
+            "status",
+            "definition_jsonb",
+            "change_notes",
+            "created_by",
+            "created_at",
+        ]
+        assert (str(UUID(shown["id"])), shown["is_active"], shown["is_enabled"], shown["status"]) == (made.id, False, True, "DRAFT")
 
     def test_the_journal_says_who_did_what_and_holds_no_document(self, store: SqlStore) -> None:
         """Names and notes stand in the encrypted part only."""

@@ -21,7 +21,7 @@ STALLED = 30
 """Seconds without any step after which a child is given up: a busy machine only makes the steps slow."""
 MOST = 20_000
 """Steps after which it no longer counts that it takes further ones: it would go round for ever."""
-WRITES = ("put_inbox", "take_inbox", "finish_inbox", "acquire", "expire_leases", "release", "commit", "mark_outbox_sent")
+WRITES = ("put_inbox", "take_inbox", "finish_inbox", "acquire", "expire_leases", "release", "commit", "commit_group", "mark_outbox_sent")
 
 CAUSED = "caused "
 """Before how many inputs a commit has stored that no door has taken in."""
@@ -138,7 +138,7 @@ def watch_store(points: Points) -> None:
 def _watched(method: Callable[..., Any], points: Points) -> Callable[..., Any]:
     @wraps(method)
     def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
-        label = f"{method.__name__}{_detail(args)}"
+        label = f"{method.__name__.removesuffix('_group')}{_detail(args)}"
         points.hit(f"{label}:before")
         answer = points.torn(f"{label}:torn", lambda: method(self, *args, **kwargs))
         if caused := _count_caused(args):
@@ -154,9 +154,9 @@ def _detail(args: tuple[Any, ...]) -> str:
     commit = args[0] if args else None
     if isinstance(commit, Sequence) and commit and hasattr(commit[0], "kind"):
         return f"({','.join(row.kind for row in commit)})"
-    if not hasattr(commit, "effects"):
+    steps = _list_steps(commit)
+    if not steps:
         return ""
-    steps = [*getattr(commit, "earlier", ()), commit]
     events = [type(event).__name__ for step in steps for event in step.events]
     effects = [f"->{change.status}" for step in steps for change in step.effects]
     return f"({','.join([*events, *effects, *(row.kind for step in steps for row in step.outbox)])})"
@@ -164,8 +164,14 @@ def _detail(args: tuple[Any, ...]) -> str:
 
 def _count_caused(args: tuple[Any, ...]) -> int:
     """How many inputs a commit stores, such as the one that lets a turn go on."""
-    commit = args[0] if args else None
-    return sum(len(step.inbox_new) for step in (*commit.earlier, commit)) if isinstance(commit, Commit) else 0
+    return sum(len(step.inbox_new) for step in _list_steps(args[0] if args else None))
+
+
+def _list_steps(given: Any) -> list[Commit]:
+    """The commits that one write takes: itself with what waited before it, or a group of such."""
+    if isinstance(given, Commit):
+        return [*given.earlier, given]
+    return [step for one in given for step in _list_steps(one)] if isinstance(given, list) else []
 
 
 class Wire(httpx.AsyncBaseTransport):

@@ -10,9 +10,10 @@ from orchestrator.runtime.dispatch import MAX_ATTEMPTS
 from state.run_state import ENDED
 from tests.crash.lab import Evidence
 from tests.crash.lab_checks import check_journal
-from tests.crash.lab_run_world import ANSWER, RunWorld
+from tests.crash.lab_run_world import RunWorld
 from tests.crash.lab_runs import ALL_WAYS, Way
 from tests.crash.lab_script import SESSION
+from tests.unit.engines.flows.acting_flow import find_question
 
 GIVEN_UP = ", for they were given up"
 """What died in so many attempts of its own is given up, although other inputs of the run went on: its run must then still end as it must."""
@@ -28,7 +29,7 @@ def judge_runs(run: Evidence) -> list[str]:
         *_check_inputs(run),
         *_check_ends(way, run),
         *_check_nodes(run),
-        *_check_model(run),
+        *_check_model(way, run),
         *_check_writes(way, run),
         *_check_messages(way, run),
         *(f"the person was told of trouble: {line['code']}" for line in run.lines if line["kind"] == "trouble"),
@@ -110,9 +111,11 @@ def _check_nodes(run: Evidence) -> Iterator[str]:
             yield f"node {place} waited {count} times and was woken {wakes[place]} times"
 
 
-def _check_model(run: Evidence) -> Iterator[str]:
+def _check_model(way: Way, run: Evidence) -> Iterator[str]:
     """No answer that was stored is asked for again, neither by the process that stored it nor by the next one."""
     assert isinstance(run.world, RunWorld)
+    if way.asked and (prompts := {prompt for _, _, prompt in run.world.prompts}) != set(way.asked):
+        yield f"the model was asked {sorted(prompts)}, not {sorted(way.asked)}"
     known = {line["generation"]: set(line["prompts"]) for line in run.lines if line["kind"] == "known"}
     asked = Counter((generation, prompt) for generation, _, prompt in run.world.prompts)
     shared = any(line.get("shared") for line in run.lines)
@@ -134,7 +137,7 @@ def _check_model(run: Evidence) -> Iterator[str]:
 
 def _read_prompt(event: Mapping[str, Any]) -> str:
     is_answer = event["type"] == "NodeDone" and event["data"].get("kind") == "model"
-    return str(event["data"]["output"]).removeprefix(ANSWER) if is_answer else ""
+    return find_question(event["data"]["output"]) if is_answer else ""
 
 
 def _check_writes(way: Way, run: Evidence) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The engines of the lab's runs: the two examples, that of scenarios, and one whose nodes do everything side by side. Imported by the child only."""
+"""The engines of the lab's runs: the two examples, those of scenarios and flows, and one whose nodes do everything side by side. Imported by the child only."""
 
 from datetime import timedelta
 
@@ -6,11 +6,13 @@ from examples.engines.fan import FanEngine
 from examples.engines.steps import StepsEngine
 from orchestrator.domain.outputs import build_reply
 from orchestrator.domain.taint import Value
+from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunEngine, RunFailed, RunModelRequest, RunResult, run_all
 from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.registry import build_step_types
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from tests.crash.lab_runs import DEAL, build_documents
+from tests.unit.engines.flows.acting_flow import find_agents
 
 
 class WideEngine:
@@ -60,6 +62,7 @@ def build_lab_engines(sleep: float) -> Engines:
         "fan": FanEngine(),
         "wide": WideEngine(),
         "scenario": ScenarioEngine(build_step_types()),
+        "flow": FlowEngine(find_agents),
     }
     runs = {name: RegisteredEngine(engine=engine, commands={name: RunCommand(definition="")}) for name, engine in made.items()}
     return Engines(runs=runs, definitions=StaticDefinitions(build_documents(sleep)))

@@ -19,9 +19,9 @@ from state.journal.run_index import RunFilter, RunRow
 from state.journal.store import InboxRow, Store
 from state.run_state import ENDED
 from tests.crash.lab_person import FAR, MOMENT, PAUSE, Person, Told
-from tests.crash.lab_run_world import ANSWER
 from tests.crash.lab_runs import ALL_WAYS, Way
 from tests.crash.lab_script import SESSION
+from tests.unit.engines.flows.acting_flow import find_question
 
 MOST_JUMPS = 12
 MOST_SECONDS = 25.0
@@ -276,8 +276,7 @@ def list_answered(store: Store) -> list[str]:
     """Return the prompts of runs whose answers the journal holds."""
     streams = [stream for stream in store.list_streams() if stream.startswith("run:")]
     events = [event for stream in streams for event in store.read_events(stream, limit=10_000)]
-    outputs = [str(event.data["output"]) for event in events if event.type == "NodeDone" and event.data.get("kind") == "model"]
-    return [text.removeprefix(ANSWER) for text in outputs]
+    return [find_question(event.data["output"]) for event in events if event.type == "NodeDone" and event.data.get("kind") == "model"]
 
 
 def inspect_runs(store: Any) -> dict[str, Any]:

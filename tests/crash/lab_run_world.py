@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.crash.lab import World
+from tests.crash.lab_runs import OPERATIONS
 from tests.crash.lab_wire import Asked, serving
-
-ANSWER = "ответ на "
+from tests.unit.engines.flows.acting_flow import answer_question, name_question
 
 
 @dataclass
@@ -21,14 +21,22 @@ class RunWorld(World):
     """(generation, time, prompt) of every request of a run to the model."""
 
     async def _answer(self, request: Asked, payload: dict[str, Any]) -> tuple[int, bytes]:
-        if request.name != "completions" or any(one["role"] == "system" for one in payload["messages"]):
+        question = name_question(payload["messages"]) if request.name == "completions" else ""
+        if not question and (request.name != "completions" or any(one["role"] == "system" for one in payload["messages"])):
             return await super()._answer(request, payload)
-        prompt = payload["messages"][-1]["content"]
+        prompt = question or payload["messages"][-1]["content"]
         self.prompts.append((self.generation, time.time(), prompt))
         if self.held and request.name.startswith(self.held):
             self.reached.set()
             await self.let_go.wait()
-        choice = {"index": 0, "message": {"role": "assistant", "content": f"{ANSWER}{prompt}"}, "finish_reason": "stop"}
+        text, calls = answer_question(prompt, OPERATIONS)
+        message: dict[str, Any] = {"role": "assistant", "content": text}
+        if calls:
+            message["tool_calls"] = [
+                {"id": f"c{place}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+                for place, (name, given) in enumerate(calls)
+            ]
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
         whole = {"model": "lab", "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
         return 200, json.dumps(whole).encode()
 

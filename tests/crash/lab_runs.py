@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.crash.lab_script import ADD, ONE
+from tests.unit.engines.flows.acting_flow import QUESTIONS, build_acting_flow
 
 SLEEP = 60.0
 SHORT_SLEEP = 0.3
 """Of two processes neither puts its clock forward: what sleeps is really waited for."""
 DEAL = "crm.deal.update"
+OPERATIONS = [{"method": DEAL, "params": {"id": 481, "fields": {"OPPORTUNITY": 390012}}, "comment": "Бюджет вырос"}]
+"""What the agent of the flow proposes."""
 
 
 def _steps(*given: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,6 +67,8 @@ def build_documents(sleep: float) -> dict[tuple[str, str], Any]:
     return {
         ("scenario", "sale"): _build_scenario(sleep),
         ("scenario", "after"): _AFTER,
+        ("flow", "act"): build_acting_flow(),
+        ("steps", "begin"): _steps({"child": "act", "engine": "flow"}, {"say": "После потока"}),
         ("steps", "plan"): _steps(
             {"say": "Начинаю план"},
             {"ask": "Какой тариф?", "options": ["Базовый", "Полный"]},
@@ -129,6 +134,8 @@ class Way:
     written: Mapping[str, int] = field(default_factory=dict)
     at_most_once: tuple[str, ...] = ()
     """Writes of the CRM agent, beside the runs or within one: what a death has left undone it does not make up for by itself."""
+    asked: tuple[str, ...] = ()
+    """The questions to the model that have been asked at the end; others may have been asked, too, if there are none."""
     said: Mapping[str, int] = field(default_factory=dict)
     """How often exactly a text is said, in messages of their own."""
     shared: bool = True
@@ -157,6 +164,14 @@ WAYS: dict[str, Way] = {
             "Внутри Большой": 1,
             "ответ на после Большой: ответ на пакет Большой": 1,
         },
+    ),
+    "run-flow": Way(
+        starts=["/steps begin"],
+        runs={"begin": "done", "act": "done"},
+        cards={"390012": "yy"},
+        written={"390012": 1},
+        asked=QUESTIONS,
+        said={"После потока": 1, "Готово.": 1},
     ),
     "run-child": Way(starts=["/steps outer"], runs={"outer": "done", "inner": "done"}, said={"Внутри": 1, "Снаружи": 1, "Готово.": 1}),
     "run-fan": Way(starts=["/fan fan"], runs={"fan": "done"}),

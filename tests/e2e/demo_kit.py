@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 import httpx
 
 from tests.e2e.e2e_people import PATIENCE, Person, Shown, until
+from tests.forker import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = {1001: "Ольга", 1006: "Анна", 1007: "Борис", 1008: "Вера"}
@@ -65,7 +65,7 @@ async def _at_once() -> None:
 @asynccontextmanager
 async def running_demo(folder: Path, *options: str) -> AsyncIterator[Demo]:
     """Start the demo over an empty folder and stop it at the end."""
-    command = [sys.executable, "-m", "sandbox.demo", "--json", "--data", str(folder), *options]
+    command = forked("-m", "tests.e2e.demo_child", "--json", "--data", str(folder), *options)
     process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
     try:
         assert process.stdout is not None

@@ -5,8 +5,8 @@ from pathlib import Path
 from tests.e2e.demo_kit import running_demo
 
 
-async def test_a_flow_of_the_tour_asks_shows_its_steps_and_ends_with_the_proposal(tmp_path: Path) -> None:
-    """Four questions, two agents, the text with what is to be asked of the client; after «start over» the flow is offered once more."""
+async def test_the_two_flows_of_the_tour_are_played_to_their_ends(tmp_path: Path) -> None:
+    """A proposal after four questions; a review of the pipeline with one card of to-dos; after «start over» flows are offered once more."""
     async with running_demo(tmp_path) as demo:
         boris = demo.person(1007)
         offered = await demo.ask(boris, "/flow", "Черновик предложения")
@@ -16,10 +16,14 @@ async def test_a_flow_of_the_tour_asks_shows_its_steps_and_ends_with_the_proposa
         tone = await demo.ask(boris, "450 000", "В каком тоне?")
         await boris.press(tone.number, tone.data("деловой"))
         told = await demo.told(boris, tone.number, "Что уточнить у клиента")
+        card = await demo.ask(boris, "/flow pipeline_review", "Уточнить срок")
+        await demo.approve(boris, card, "Выполнить")
+        review = await demo.told(boris, card.number, "Требуют внимания")
         await demo.post("/demo/restart")
         again = await demo.ask(boris, "/flow", "Черновик предложения")
 
     assert "Мастерская решений" in offered.text
     assert "ООО «Ромашка», здравствуйте!" in told.text
     assert "450 000 ₽" in told.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Открытых сделок:" in review.text
     assert again.number > told.number

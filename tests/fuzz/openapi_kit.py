@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.access.access import Access
-from bot.flows import build_flows
+from bot.flows import build_flows, connect_agents
 from bot.http_api.api import Api
 from bot.http_api.flows.definition_bodies import AGENT_SAMPLE, FLOW_SAMPLE
 from bot.http_api.flows.definition_router import AGENTS_PATH, FLOWS_PATH
@@ -21,6 +21,7 @@ from bot.process import _build_monitoring_routers
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.run_inputs import RunOrder
+from orchestrator.domain.taint import Value
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from state.canonical import hash_text
@@ -72,12 +73,23 @@ SCHEDULES = ("/schedules/{schedule}", "/schedules/{schedule}/pause", "/schedules
 """The addresses that name a schedule; each has one of its own."""
 
 
+FLOW_RUNS = {
+    "/api/flows/{session_id}": {"parameters": Value({})},
+    "/api/flows/{session_id}/snapshot": {"parameters": Value({})},
+    "/api/flows/{session_id}/events": {"parameters": Value({})},
+    "/api/flows/{session_id}/control": {},
+}
+"""By address: the values with which the run of a flow was started that its example names; without any it asks for a parameter."""
+PUBLISHED = "published"
+"""The flow that runs execute."""
+
+
 def _schedule_of(path: str) -> str:
     return f"0190aaaa-0000-7000-9000-{SCHEDULES.index(path):012d}"
 
 
 def _run_of(path: str) -> str:
-    return f"0190aaaa-0000-7000-8000-{list(RUNS).index(path):012d}"
+    return f"0190aaaa-0000-7000-8000-{[*RUNS, *FLOW_RUNS].index(path):012d}"
 
 
 async def _start_runs(world: World) -> None:
@@ -102,6 +114,9 @@ async def _write_definitions(world: World, engines: Engines) -> dict[str, str]:
         await service.create(VERA, "steps", key, data(DOCUMENTS["steps", "welcome"]))
     agent = (await service.create(VERA, "agent", AGENT_SAMPLE.beside["key"], data(AGENT_SAMPLE.document))).version
     await service.publish(VERA, "agent", agent.key, agent.version, expected=agent.revision)
+    document = {**FLOW_SAMPLE.document, "flowId": PUBLISHED, "launchParameters": [{"name": "client", "required": False}]}
+    flow = (await service.create(VERA, "flow", PUBLISHED, data(document))).version
+    await service.publish(VERA, "flow", flow.key, flow.version, expected=flow.revision)
     found = {}
     for kind, path, sample in (("flow", FLOWS_PATH, FLOW_SAMPLE), ("agent", AGENTS_PATH, AGENT_SAMPLE)):
         for part in ("", "/publish", "/switch"):
@@ -111,10 +126,20 @@ async def _write_definitions(world: World, engines: Engines) -> dict[str, str]:
     return found
 
 
+async def _start_flows(world: World) -> None:
+    """A run of a flow for each address, in the state that its operation is for."""
+    site = Actor(key="http:site", name="site", sees="all", may_approve=True)
+    for path, args in FLOW_RUNS.items():
+        row = start(PUBLISHED, engine="flow", actor=site, home="http:site:42", key=f"run:{_run_of(path)}", **args)
+        await world.orchestrator.receive([row])
+    await world.idle()
+
+
 def _name_definitions(description: dict[str, Any], drafts: Mapping[str, str]) -> None:
     """Let the examples of the description name those definitions."""
     for path, key in DEFINITIONS.items():
         _set_examples(description, path, {"key": key})
+    _set_examples(description, f"{AGENTS_PATH}/import", AGENT_SAMPLE.beside)
     for path in description["paths"]:
         begin = next((one for one in drafts if one.endswith("{version_id}") and path.startswith(one)), "")
         if begin:
@@ -134,6 +159,9 @@ def _name_runs(description: dict[str, Any]) -> dict[str, Any]:
     """The description, whose examples name those runs and schedules, and the question that one of the runs asks."""
     for path in RUNS:
         _set_examples(description, path, {"run_id": _run_of(path), "question": hash_text(f"run:{_run_of(path)}/s0")[:8]})
+    for path in FLOW_RUNS:
+        _set_examples(description, path, {"session_id": _run_of(path)})
+    _set_examples(description, "/api/flows/{flow}/start", {"flow": PUBLISHED})
     for path in SCHEDULES:
         _set_examples(description, path, {"schedule": _schedule_of(path)})
     return description
@@ -166,7 +194,8 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
         world.orchestrator.tools = replace(world.tools, refresh_actor=api.tokens.refresh_actor, show_partial=api.mailbox.report_partial)
         engines = build_engines(DOCUMENTS)
         engines = replace(engines, runs={**engines.runs, "flow": build_flows()})
-        features = with_engines(world.tools.features, add_stored_definitions(engines, world.store))
+        stored = connect_agents(add_stored_definitions(engines, world.store), world.store)
+        features = with_engines(world.tools.features, stored)
         world.orchestrator.tools = replace(world.tools, features=features)
         app = build_app(
             *_build_monitoring_routers(settings, world.orchestrator, None, monitor),
@@ -178,6 +207,7 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
             async with world.working():
                 await _start_runs(world)
                 drafts = await _write_definitions(world, engines)
+                await _start_flows(world)
                 try:
                     description = _name_runs(json.loads(json.dumps(app.openapi())))
                     _name_definitions(description, drafts)
@@ -212,7 +242,7 @@ def served(folder: Path) -> Iterator[Served]:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(60)
     if failed:
         raise failed[0]
     try:

@@ -39,6 +39,19 @@ async def flows(studio: Studio) -> None:
     assert "450" in told.text
 
 
+async def flows_pipeline(studio: Studio) -> None:
+    """The review of the pipeline: its card of to-dos, then the review."""
+    await _begin(studio, ("pipeline_analyst", "pipeline_planner"), ("pipeline_review",))
+    boris = studio.world.boris
+    card = await boris.sees_words(await boris.say("/flow pipeline_review"), "Уточнить срок")
+    await studio.world.settled()
+    await studio.shoot("pipeline-card", boris, is_small=True)
+    await boris.decide(card, "Выполнить")
+    await boris.sees_words(card.number, "Требуют внимания")
+    await studio.world.settled()
+    await studio.shoot("pipeline-done", boris, last=2, is_small=True)
+
+
 async def _is_drafted(person: Person, words: str) -> bool:
     """Return whether the draft in the person's chat holds these words."""
     messages = (await person.http.get(f"/sandbox/chats/{person.chat}/messages")).json()["messages"]
@@ -56,4 +69,4 @@ async def _begin(studio: Studio, agents: Sequence[str], keys: Sequence[str]) -> 
     await studio.begin()
 
 
-SCENES: Final[Sequence[Scene]] = (flows,)
+SCENES: Final[Sequence[Scene]] = (flows, flows_pipeline)

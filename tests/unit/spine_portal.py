@@ -122,6 +122,8 @@ class Portal:
                 return list(self.comments)
             case "crm.timeline.comment.add":
                 return self._made(method, params)
+            case "crm.activity.todo.add":
+                return {"id": self._made(method, params)}
         raise PortalError("ERROR_METHOD_NOT_FOUND", "Method not found!", 404)
 
     def _made(self, method: str, params: dict[str, Any]) -> int:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bot.cli.ops import AS_JSON, escape_text, write_json_lines, write_table
+from bot.cli import ops
+from bot.cli.ops import AS_JSON, escape_text, hide_log_lines, write_json_lines, write_table
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -20,19 +21,20 @@ if TYPE_CHECKING:
 NOT_DONE: Final = 1
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Write flows: check, draw, publish, compare and try them.")
 Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
-Language = Annotated[str, typer.Option(help="The language in which people are told: ru or en.")]
+Language = Annotated[ops.Language, typer.Option(help="The language in which people are told.")]
 
 
 @app.callback()
 def group() -> None:
     """Write flows: check, draw, publish, compare and try them."""
+    hide_log_lines()
 
 
-def load_translator(language: str) -> "Translator":
+def load_translator(language: ops.Language) -> "Translator":
     """Return the translator into the language of an option."""
     from bot.i18n.translate import Translator  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
-    return Translator("en" if language == "en" else "ru", "Europe/Moscow")
+    return Translator(language, "Europe/Moscow")
 
 
 @app.command()
@@ -201,3 +203,78 @@ def graph(
     except OSError as error:
         raise SettingsError(escape_text(f"{svg}: cannot be written ({error.strerror})")) from None
     typer.echo(escape_text(load_translator(language).translate("flow-cli-drawn", file=str(svg), count=len(chart.boxes))))
+
+
+@app.command()
+def run(
+    flow: Annotated[str, typer.Argument(metavar="FILE|KEY", help="A file of a flow, or the key of a published one.")],
+    *,
+    param: Annotated[list[str] | None, typer.Option(help="A launch parameter such as client=Romashka; may be given again.")] = None,
+    answers: Annotated[Path | None, typer.Option(metavar="FILE", help="A YAML file of agents' answers by step; no model is asked.")] = None,
+    version: Annotated[int, typer.Option(min=0, help="A version of the published flow; by default the active one.")] = 0,
+    language: Language = "ru",
+    as_json: Annotated[bool, typer.Option("--json", help="One event a line as JSON.")] = False,
+) -> None:
+    """Try a flow in this terminal. The models of the settings are asked, which costs; nothing else is sent, and nothing is stored.
+
+    Launch parameters that are not given are asked for one by one. Effects are shown as the plans that they are. Exit codes: 0 = it ended
+    well, 1 = it failed, did not end, or has mistakes, 2 = wrong use.
+    """
+    from bot.cli.flow.asking import collect_parameters, split_parameters  # noqa: PLC0415 - see load_translator
+    from bot.cli.flow.files import open_agent_store  # noqa: PLC0415 - see load_translator
+    from bot.cli.flow.loading import load_flow  # noqa: PLC0415 - see load_translator
+    from bot.cli.flow.showing import PeopleWatcher, ProgramWatcher  # noqa: PLC0415 - see load_translator
+    from bot.cli.flow.trying import load_answers, play_flow  # noqa: PLC0415 - see load_translator
+
+    tr = load_translator(language)
+    with open_agent_store() as store:
+        loaded = load_flow(flow, version, store)
+        if loaded.flow is None:
+            for one in loaded.checked:
+                if one.findings:
+                    _write_checked(one, tr)
+            raise typer.Exit(NOT_DONE)
+        script = load_answers(answers, [step.id for step in loaded.flow.flow.steps]) if answers is not None else None
+        parameters = collect_parameters(loaded.flow.flow.launch_parameters, split_parameters(param or []), sys.stdin, tr)
+        watcher = ProgramWatcher() if as_json else PeopleWatcher(tr)
+        tried = play_flow(loaded.flow, parameters, script, watcher, store.desk)
+    watcher.end(tried)
+    if tried.problem or tried.result.status != "done":
+        raise typer.Exit(NOT_DONE)
+
+
+@app.command(name="test")
+def play_tests(
+    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A flow with NAME.test.yaml beside it, or a folder of them.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Play the tests of flows, with the answers of their agents given, and show which steps and ways between them they cover.
+
+    Exit codes: 0 = all came as expected, 1 = something differs, 2 = wrong use, or there are no tests.
+    """
+    from bot.cli.flow.testing import check_tests_of  # noqa: PLC0415 - see load_translator
+
+    if not check_tests_of(path, as_json=as_json):
+        raise typer.Exit(NOT_DONE)
+
+
+@app.command()
+def record(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="The run's id, or a part of it that only one run has.")],
+    *,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The new file, such as NAME.test.yaml beside the flow.")],
+) -> None:
+    """Save a finished run as a test. What the person and the agents said stands in it: replace what must not be read by others.
+
+    Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
+    """
+    from bot.cli.flow.recording import record_run  # noqa: PLC0415 - see load_translator
+    from orchestrator.rehearsals.recording import NotRecordable  # noqa: PLC0415 - see load_translator
+
+    try:
+        key = record_run(run_id, out)
+    except NotRecordable as error:
+        typer.echo(escape_text(f"Not recorded: {error}."), err=True)
+        raise typer.Exit(NOT_DONE) from None
+    typer.echo(escape_text(f"{out}: a test of {key}. Put it beside the flow as NAME.test.yaml, and play it with `sdelka flow test`."))

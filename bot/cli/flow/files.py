@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,13 +13,15 @@ from bot.i18n.translate import Translator
 from orchestrator.definitions.rules import find_key_mistake
 from orchestrator.definitions.service import Submission
 from orchestrator.domain.errors import SettingsError
-from orchestrator.domain.finding import Finding, format_path, has_errors
+from orchestrator.domain.finding import Finding, format_path, has_errors, sort_findings
 from orchestrator.engines.flows.agents import KIND as AGENT
 from orchestrator.engines.flows.kind import FLOW, list_agents
 
 if TYPE_CHECKING:
     from bot.cli.definition_desk import DefinitionDesk
 
+FOLDER: Final = "agents"
+"""The folder beside flows in which agents may stand."""
 OFF: Final = "finding-reference-off"
 REFERENCES: Final = frozenset({"finding-reference-unknown", "finding-reference-draft", OFF})
 """The codes of mistakes about agents that the store does not have."""
@@ -32,7 +35,7 @@ class CheckedFile:
     kind: str
     findings: tuple[Finding, ...]
     document: object = None
-    """None if it has errors that are not about its agents."""
+    """None if it has errors, but for those about its agents."""
     critical: tuple[str, ...] | None = ()
     """The methods in it that need two people; None if that cannot be told."""
     agent_files: tuple[Path, ...] = ()
@@ -80,9 +83,10 @@ def link_agents(flow: CheckedFile, store: AgentStore, given: Collection[str] = (
 
     Nothing is missing of the keys `given`, and with `knows_files` of those that are files beside the flow.
     """
-    if flow.document is None:
+    reading = read_file(flow.path)
+    if reading.draft is None:
         return flow
-    names = {format_path(one.path): one.written for one in list_agents(flow.document)}
+    names = {format_path(one.path): one.written for one in list_agents(reading.draft.data)}
     known = dict.fromkeys(names.values()) if knows_files else ()
     files = {name: file for name in known if name not in given and (file := find_agent_file(flow.path, name))}
     elsewhere = {path: name for path, name in names.items() if name not in files}
@@ -91,13 +95,13 @@ def link_agents(flow: CheckedFile, store: AgentStore, given: Collection[str] = (
         return replace(flow, agent_files=tuple(files.values()), not_looked_up=missing)
     found = _look_up(flow, store.desk) if elsewhere else ()
     wrong = [one for one in found if one.path in elsewhere and (one.code == OFF or elsewhere[one.path] not in given)]
-    return replace(flow, agent_files=tuple(files.values()), findings=(*flow.findings, *wrong))
+    return replace(flow, agent_files=tuple(files.values()), findings=tuple(sort_findings([*flow.findings, *wrong])))
 
 
 def _look_up(flow: CheckedFile, desk: "DefinitionDesk") -> Iterator[Finding]:
     """Yield what the store says against the agents of a flow."""
     reading = read_file(flow.path)
-    checked = desk.call(desk.service.check(desk.editor, FLOW, find_flow_key(flow.document), Submission(read=lambda: reading)))
+    checked = desk.call(desk.service.check(desk.editor, FLOW, None, Submission(read=lambda: reading)))
     yield from (one for one in checked.findings if one.code in REFERENCES)
 
 
@@ -107,14 +111,14 @@ def find_flow_key(document: object) -> str:
 
 
 def find_agent_file(flow: Path, name: str) -> Path | None:
-    """Return the file beside a flow that holds the agent of this key, None if there is none. Raises SettingsError."""
+    """Return the file that holds the agent of this key, beside the flow or in its folder `agents`; None if there is none.
+
+    Raises SettingsError.
+    """
     if find_key_mistake(name) is not None:
         return None
-    for suffix in SUFFIXES:
-        path = flow.with_name(f"{name}{suffix}")
-        if path.is_file() and path != flow:
-            return path if find_kind_of(read_file(path).draft) == AGENT else None
-    return None
+    places = (flow.parent / f"{name}{suffix}" for suffix in SUFFIXES), (flow.parent / FOLDER / f"{name}{suffix}" for suffix in SUFFIXES)
+    return next((one for one in chain(*places) if one.is_file() and find_kind_of(read_file(one).draft) == AGENT), None)
 
 
 def find_kind_of(document: object) -> str:

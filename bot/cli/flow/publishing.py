@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from bot.cli.definition_desk import DefinitionDesk, open_desk
 from bot.cli.definition_files import get_key, load_engines, read_file
 from bot.cli.flow.files import AgentStore, CheckedFile, check_one, find_flow_key, is_wrong, link_agents
 from bot.cli.ops import escape_text
-from bot.flows import describe_flow
 from orchestrator.definitions.rules import NotAllowed, find_key_mistake
 from orchestrator.definitions.service import Submission
 from orchestrator.domain.errors import SettingsError
@@ -81,7 +80,7 @@ def _publish(desk: DefinitionDesk, file: CheckedFile, key: str, note: str) -> Ha
         draft = last if last is not None and last.status == "draft" and dumps(last.document) == dumps(file.document) else None
     if draft is None:
         reading = read_file(file.path)
-        given = Submission(read=lambda: reading, title=_find_title(file) or None, note=note)
+        given = Submission(read=lambda: reading, note=note)
         draft = desk.call(desk.service.create(desk.editor, file.kind, key, given, origin="imported")).version
     return tell(version=draft.version, became=desk.call(_try_to_publish(desk, draft, note)))
 
@@ -105,8 +104,3 @@ async def _try_to_publish(desk: DefinitionDesk, draft: DefinitionVersion, note: 
             raise
         return "waits"
     return "published"
-
-
-def _find_title(file: CheckedFile) -> str:
-    document: Any = file.document
-    return describe_flow(document)[0] if file.kind == FLOW else str(document.get("title") or "")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bot.cli.ops import AS_JSON, escape_text, write_json_lines, write_table
+from bot.cli.ops import AS_JSON, Language, escape_text, hide_log_lines, write_json_lines, write_table
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _File = Annotated[
 @app.callback()
 def group() -> None:
     """Write scenarios: check, draw, try, test and record them, or begin a first one. Nothing of it needs a running bot."""
+    hide_log_lines()
 
 
 @app.command()
@@ -60,7 +61,7 @@ def _write_type(told: "StepDoc") -> None:
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Scenarios as YAML or JSON, or folders of them.")],
     *,
-    language: Annotated[str, typer.Option(help="The language in which mistakes are told: en or ru.")] = "en",
+    language: Annotated[Language, typer.Option(help="The language in which mistakes are told.")] = "en",
     as_json: _Json = False,
 ) -> None:
     """Check scenarios and say all mistakes at once, each with its place. Exit codes: 0 = no mistakes, 1 = mistakes, 2 = wrong use."""
@@ -126,18 +127,18 @@ def run(
     inputs: Annotated[Path | None, typer.Option(help="A YAML file with the answers, or with inputs, mocks and args as in a test.")] = None,
     arg: Annotated[list[str] | None, typer.Option(help="A value such as deal=481 that the scenario is started with.")] = None,
     model: Annotated[bool, typer.Option("--model", help="Ask the configured model where the inputs have no mock; it costs.")] = False,
-    language: Annotated[str, typer.Option(help="The language of the program's own sentences: ru or en.")] = "ru",
+    language: Annotated[Language, typer.Option(help="The language of the program's own sentences.")] = "ru",
     as_json: Annotated[bool, typer.Option("--json", help="One event a line as JSON.")] = False,
 ) -> None:
     """Try a scenario in this terminal. Nothing is sent and nothing is stored: each effect is shown as the plan that it is.
 
-    What the inputs do not answer is asked here, models' answers too. Exit codes: 0 = it ended well, 1 = it failed, did not end, or has
-    mistakes, 2 = wrong use.
+    What the inputs do not answer is asked here, models' answers too; @PATH sends a file, @+7… a contact.
+    Exit codes: 0 = it ended well, 1 = it failed, did not end, or has mistakes, 2 = wrong use.
     """
     from bot.cli.inputs import parse_arg  # noqa: PLC0415 - see steps
     from bot.cli.scenario.trying import load_dialogue, run_scenario  # noqa: PLC0415 - see steps
 
-    dialogue = load_dialogue(inputs, answers or [], dict(map(parse_arg, arg or ())))
+    dialogue = load_dialogue(file, inputs, answers or [], dict(map(parse_arg, arg or ())))
     played = run_scenario(file, dialogue, as_json=as_json, asks_model=model, locale=language)
     if played is None or played.problem or played.result.status != "done":
         raise typer.Exit(NOT_DONE)
@@ -170,17 +171,20 @@ def record(
 
     Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
     """
+    from bitrix.masking import hide_installed  # noqa: PLC0415 - see steps
     from bot.cli.scenario.recording import record_run  # noqa: PLC0415 - see steps
     from orchestrator.rehearsals.recording import NotRecordable  # noqa: PLC0415 - see steps
 
     try:
-        key = record_run(run_id, out)
+        key, left_out = record_run(run_id, out)
     except NotRecordable as error:
         typer.echo(escape_text(f"Not recorded: {error}."), err=True)
         raise typer.Exit(NOT_DONE) from None
     typer.echo(
         escape_text(f"{out}: a test of {key}. Put it beside the scenario as {key}.test.yaml, and play it with `sdelka scenario test`.")
     )
+    for one in left_out:
+        typer.echo(escape_text(hide_installed(f"  not looked at: {one}")))
 
 
 @app.command()
@@ -191,7 +195,7 @@ def new(
     description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
     question: Annotated[list[str] | None, typer.Option(help="A question to ask; may be given again.")] = None,
     doing: Annotated[str, typer.Option("--do", help="What is done with the answers: say, deal or lead.")] = "",
-    language: Annotated[str, typer.Option(help="ru or en.")] = "ru",
+    language: Annotated[Language, typer.Option(help="The language of the questions and of the scenario.")] = "ru",
 ) -> None:
     """Write a first scenario after a few questions. Exit codes: 0 = written, 2 = wrong use, or the file is there already."""
     from bot.cli.scenario.beginning import write_first  # noqa: PLC0415 - see steps

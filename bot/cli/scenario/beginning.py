@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.cli.definition_files import SUFFIXES, TEST
-from bot.cli.ops import escape_text
+from bot.cli.ops import Language, escape_text
 from bot.cli.scenario.files import load_types
 from bot.i18n.translate import Translator
 from orchestrator.documents.reading import read_document
@@ -21,7 +21,7 @@ _KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _MOST_QUESTIONS: Final = 50
 
 
-def write_first(out: Path, *, name: str, description: str | None, questions: Sequence[str], doing: str, locale: str) -> None:
+def write_first(out: Path, *, name: str, description: str | None, questions: Sequence[str], doing: str, locale: Language) -> None:
     """Write a first scenario to a new file; what is not given is asked in the terminal. Raises SettingsError."""
     form = SUFFIXES.get(out.suffix.lower())
     if form is None or not _KEY.fullmatch(out.stem) or out.stem.endswith(TEST):
@@ -30,7 +30,7 @@ def write_first(out: Path, *, name: str, description: str | None, questions: Seq
         raise SettingsError(escape_text(f"{out} is there already, and is not overwritten"))
     if doing and doing not in DOINGS:
         raise SettingsError(f"--do: one of {', '.join(DOINGS)} is needed")
-    tr = Translator("en" if locale == "en" else "ru", "Europe/Moscow")
+    tr = Translator(locale, "Europe/Moscow")
     name = name or _insist(tr.translate("scenario-new-name"))
     description = _ask(tr.translate("scenario-new-description")) if description is None else description
     asked = list(questions) or _ask_questions(tr)

@@ -3,16 +3,17 @@
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 from bitrix.masking import hide_installed
 from bot.cli.definition_desk import write_findings
-from bot.cli.definition_files import get_key, load_engines, read_file
-from bot.cli.ops import escape_text, write_json_lines
+from bot.cli.definition_files import get_key, load_classes, load_engines, read_file
+from bot.cli.ops import Language, escape_text, open_models, write_json_lines
 from bot.cli.scenario.files import Documents, Folder, load_scenario, load_types
+from bot.cli.scenario.keyboard import Terminal
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
@@ -20,10 +21,12 @@ from orchestrator.documents.document import Document
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.engines.runs import RunModelRequest
+from orchestrator.rehearsals.comparing import say_reply
 from orchestrator.rehearsals.dialogue import Dialogue, check_dialogue
-from orchestrator.rehearsals.playing import Played, play_dialogue, say_reply
-from orchestrator.rehearsals.rehearsal import Happening, Place
-from orchestrator.rehearsals.script import AskModel, Script, ask_no_model
+from orchestrator.rehearsals.playing import Played, play_dialogue
+from orchestrator.rehearsals.rehearsal import Happening
+from orchestrator.rehearsals.script import AskModel, ask_no_model
+from orchestrator.rehearsals.step_names import find_known_steps
 from state.canonical import dumps, to_storable_text
 from state.clock import SystemClock
 from state.stored import JsonObject
@@ -32,45 +35,20 @@ _NAME: Final = "run"
 _LONGEST: Final = 4000
 
 
-class Terminal(Script):
-    """A rehearsal that is seen while it goes on, and that asks at the keyboard what its script does not say."""
+def load_dialogue(path: Path, inputs: Path | None, given: list[str], args: Mapping[str, Any]) -> Dialogue:
+    """Return the dialogue of a file of inputs (a list, or inputs with mocks and args), with further inputs, for the scenario at `path`.
 
-    def __init__(self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO | None) -> None:
-        """Show each thing that happens with `show`; lines of `stdin` are the answers, None for a closed one."""
-        super().__init__(dialogue, ask_further=self._read_line, model=model, is_strict=False)
-        self._show, self._stdin = show, stdin
-        self._options: tuple[str, ...] = ()
-
-    def tell(self, happening: Happening) -> None:
-        """Keep and show what happened."""
-        super().tell(happening)
-        if happening.kind == "question":
-            self._options = (*happening.options, *happening.controls)
-        self._show(happening)
-
-    async def _read_line(self, place: Place, asked: str) -> str | None:
-        """Return a line of the person; the number of a button is its words. None at the end of the input."""
-        if self._stdin is None:
-            return None
-        if self._stdin.isatty():
-            sys.stderr.write("> " if asked == "answer" else escape_text(f"[{place.step}] {asked}\n[{place.step}]> "))
-            sys.stderr.flush()
-        line = await asyncio.to_thread(self._stdin.readline)
-        if not line:
-            return None
-        text = to_storable_text(line.rstrip("\r\n"))
-        is_number = asked == "answer" and text.isascii() and text.isdecimal() and text not in self._options
-        return self._options[int(text) - 1] if is_number and 0 < int(text[:4]) <= len(self._options) else text
-
-
-def load_dialogue(inputs: Path | None, given: list[str], args: Mapping[str, Any]) -> Dialogue:
-    """Return the dialogue of a file of inputs (a list, or inputs with mocks and args), with further inputs. Raises SettingsError."""
+    Raises SettingsError.
+    """
     data: JsonObject = {}
     if inputs is not None:
         reading = read_file(inputs)
         found = reading.draft.data if reading.draft is not None else None
         data = {"inputs": found} if isinstance(found, list) else found if isinstance(found, Mapping) else {}
-        findings = [*reading.findings, *(check_dialogue(replace_data(reading.draft, {"name": _NAME, **data})) if reading.draft else ())]
+        findings = list(reading.findings)
+        if reading.draft is not None:
+            known = find_known_steps(get_key(path), Documents(Folder(path.parent), {}), load_types())
+            findings += check_dialogue(replace_data(reading.draft, {"name": _NAME, **data}), known)
         if any(one.severity == "error" for one in findings):
             write_findings(findings)
             raise SettingsError(escape_text(f"{inputs}: cannot be used as inputs"))
@@ -83,20 +61,20 @@ def replace_data(document: Document, data: JsonObject) -> Document:
     return replace(document, data=data)
 
 
-def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: bool, locale: str) -> Played | None:
+def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: bool, locale: Language) -> Played | None:
     """Play a scenario in the terminal and return what came of it; None for a scenario with mistakes, which are written."""
     try:
         document = load_scenario(load_engines(), path)
     except DefinitionRefused:
         return None
     folder, key = Folder(path.parent), get_key(path)
-    tr = Translator("en" if locale == "en" else "ru", "Europe/Moscow")
+    tr = Translator(locale, "Europe/Moscow")
     show = _write_event if as_json else lambda one: _write_happening(one, tr)
     documents = Documents(folder, {key: document})
 
     async def play() -> Played:
         async with _open_model(asks_model) as model:
-            script = Terminal(dialogue, model=model, show=show, stdin=sys.stdin)
+            script = Terminal(dialogue, model=model, show=show, stdin=sys.stdin, find_classes=load_classes())
             return await play_dialogue(key, documents, load_types(), dialogue, script, now=SystemClock().now())
 
     played = asyncio.run(play())
@@ -117,23 +95,16 @@ async def _open_model(asks_model: bool) -> AsyncIterator[AskModel]:  # noqa: FBT
     if not asks_model:
         yield ask_no_model
         return
-    from bot.model_providers import build_models  # noqa: PLC0415 - only this option needs models and their settings
-    from bot.settings import load_settings  # noqa: PLC0415 - see above
+    async with open_models() as router:
 
-    models = build_models(load_settings())
+        async def ask(request: RunModelRequest) -> str | None:
+            try:
+                answer = await router.chat(request)
+            except ModelClientError as error:
+                raise SettingsError(f"the model does not answer: {error.reason}") from None
+            return answer.text
 
-    async def ask(request: RunModelRequest) -> str | None:
-        try:
-            answer = await models.router.chat(request)
-        except ModelClientError as error:
-            raise SettingsError(f"the model does not answer: {error.reason}") from None
-        return answer.text
-
-    try:
         yield ask
-    finally:
-        for client in models.clients.values():
-            await client.aclose()
 
 
 def _write_event(one: Happening) -> None:

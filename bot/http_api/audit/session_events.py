@@ -1,8 +1,8 @@
 """Reads the events of a conversation or a run after a cursor, with long polling, and serves `GET /sessions/{id}/events`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,6 +16,7 @@ from bot.http_api.server.tokens import Client
 from orchestrator.reports.reading.damaged_records import DamageTolerantStore
 from state.journal.store import Store, StoredEvent
 
+T = TypeVar("T")
 _KIND: Final = "e"
 _PAGE: Final = 200
 _MAX_SCANNED: Final = 2000
@@ -100,11 +101,8 @@ class StreamReader:
         """
         last = EventPage(events=(), seq=seq, more=False)
 
-        async def some() -> EventPage | None:
+        async def some(present: Client) -> EventPage | None:
             nonlocal last
-            present = self._refresh(client)
-            if present is None or not stream.is_readable(present):
-                raise stream.missing
             eyes = EventReader(
                 tr=build_translator(client),
                 refresh_actor=self._desk.build_viewer(client).deps.present,
@@ -113,10 +111,26 @@ class StreamReader:
             last = await self._read_page(stream.name, last.seq, limit, eyes)
             return last if last.events or last.more or until() else None
 
+        return await self.wait_for(client, stream, some, wait) or last
+
+    async def wait_for(
+        self, client: Client, stream: ReadableStream, look: Callable[[Client], Awaitable[T | None]], wait: float
+    ) -> T | None:
+        """Return what `look` finds in the stream for the client with its present rights, None if it is nothing within `wait` seconds.
+
+        It looks at once and after every change. Raises `stream.missing` as soon as the client may not read the stream any more.
+        """
+
+        async def look_if_allowed() -> T | None:
+            present = self._refresh(client)
+            if present is None or not stream.is_readable(present):
+                raise stream.missing
+            return await look(present)
+
         within = wait if self._waiting < MAX_WAITING else 0
         self._waiting += 1
         try:
-            return await self._desk.wait_until(some, within) or last
+            return await self._desk.wait_until(look_if_allowed, within)
         finally:
             self._waiting -= 1
 

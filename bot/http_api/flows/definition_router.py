@@ -63,12 +63,13 @@ from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors
 from orchestrator.engines.flows.agents import KIND as AGENT
 from orchestrator.engines.flows.kind import FLOW
-from state.definitions import DefinitionKey, DefinitionVersion, NotADraft, StaleRevision
+from state.definitions import DefinitionKey, DefinitionMissing, DefinitionVersion, NotADraft, StaleRevision
 
 FLOWS_PATH: Final = "/api/flows/definitions"
 AGENTS_PATH: Final = "/api/agents"
 _CREATED: Final = 201
 _CURSOR: Final = "f"
+_NO_CURSOR: Final = "The cursor is none of this list."
 _MEDIA_TYPES: Final = {"yaml": "application/yaml", "json": "application/json"}
 _MOST_ENTRIES: Final = 200
 _MOST_TRIES: Final = 5
@@ -76,7 +77,7 @@ _Id = Annotated[UUID, Path(description="The UUID of a version.", examples=["0190
 _IfMatch = Annotated[
     str | None, Header(alias="If-Match", description="The revision that the caller saw, as ETag has it.", examples=['"1"'])
 ]
-_NewKey = Annotated[str, Query(max_length=LONGEST_KEY, description="The key, where the body is the agent alone.", examples=["writer"])]
+_NewKey = Annotated[str, Query(max_length=LONGEST_KEY, description="The key, where the body does not say it.")]
 _READ: Final = (400, 401, 403, 404, 429, 500, 503)
 _WRITTEN: Final = (*_READ, 408, 413, 415)
 _REFUSED: Final[dict[int | str, dict[str, Any]]] = {
@@ -84,7 +85,10 @@ _REFUSED: Final[dict[int | str, dict[str, Any]]] = {
         "model": RefusedBody,
         "description": "The request or the definition cannot be read, or its form is wrong: every mistake, each with its place.",
     },
-    422: {"model": MistakesBody, "description": "It names agents or steps that are not there: every mistake, each with its place."},
+    422: {
+        "model": MistakesBody,
+        "description": "It names agents, steps or methods that are not there: every mistake, each with its place.",
+    },
 }
 _CONFLICT: Final[dict[int | str, dict[str, Any]]] = {
     409: {"model": ConflictBody, "description": "It is not what the caller saw: what is there now, and what differs. Nothing was changed."}
@@ -186,8 +190,7 @@ class _Desk:
         """Return the answer that a change came too late: what is there now, and how it differs from the definition that was sent."""
         found = Difference(changes=())
         if given is not None:
-            sent = (await self.service.check(editor, self.face.kind, present.key, given.submission)).document
-            found = await asyncio.to_thread(compare_documents, present.document, sent)
+            found = await self.service.compare_submission(editor, present, given.submission)
         told = to_api_error(error)
         more = {
             "present": (await self._to_model(editor, present)).model_dump(mode="json", by_alias=True),
@@ -206,16 +209,25 @@ def _answer(model: BaseModel, *, status: int = 200, **headers: str) -> Response:
     return Response(model.model_dump_json(by_alias=True), status, headers, media_type="application/json")
 
 
+def _parse_place(cursor: str | None) -> Place | None:
+    """Return where the page begins that a cursor names. Raises ApiError 400."""
+    place = parse_cursor(cursor, _CURSOR, 2)
+    if place is None:
+        return None
+    if not (place[1].isascii() and place[1].isdecimal()):
+        raise ApiError(400, "invalid_cursor", _NO_CURSOR)
+    return Place(place[0], int(place[1]))
+
+
 def _add_reads(router: APIRouter, desk: _Desk) -> None:
     service, face = desk.service, desk.face
 
     @router.get("", summary=f"Versions of {face.noun}s, page by page", response_model=face.list_model, responses=describe_errors(*_READ))
     async def list_versions(client: ClientOf, asked: Annotated[ListQuery, Query()]) -> Response:
-        place = parse_cursor(asked.cursor, _CURSOR, 2)
-        if place is not None and not (place[1].isascii() and place[1].isdecimal()):
-            raise ApiError(400, "invalid_cursor", "The cursor is none of this list.")
-        begin = Place(place[0], int(place[1])) if place is not None else None
-        page = await list_page(service, to_editor(client), face.kind, asked, begin)
+        try:
+            page = await list_page(service, to_editor(client), face.kind, asked, _parse_place(asked.cursor))
+        except DefinitionMissing:  # what the cursor names
+            raise ApiError(400, "invalid_cursor", _NO_CURSOR) from None
         after = encode_cursor(_CURSOR, page.end.key, str(page.end.version)) if page.end is not None else None
         return _answer(face.to_list(page, after))
 
@@ -263,10 +275,10 @@ def _add_reads(router: APIRouter, desk: _Desk) -> None:
 
 def _add_saving(router: APIRouter, desk: _Desk, bodies: BodyReader) -> None:
     service, face = desk.service, desk.face
-    has_own_key = face.created is CreatedBody
+    says_key = face.created is CreatedBody
 
     async def create(client: ClientOf, given: GivenDefinition, key: str, *, is_file: bool) -> Response:
-        editor, name = to_editor(client), None if has_own_key else given.key or key
+        editor, name = to_editor(client), given.key or key or (None if says_key else "")
         saved = await service.create(editor, face.kind, name, given.submission, origin="imported" if is_file else "created")
         return await desk.show(editor, saved, status=_CREATED)
 

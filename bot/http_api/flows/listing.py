@@ -7,7 +7,7 @@ from typing import Final
 from bot.http_api.flows.definition_models import ListQuery
 from orchestrator.definitions.rules import Editor
 from orchestrator.definitions.service import DefinitionService
-from state.definitions import DefinitionKey, DefinitionVersion
+from state.definitions import DefinitionDamaged, DefinitionKey, DefinitionVersion
 
 _AT_ONCE: Final = 50
 """How many definitions are read from the store at a time."""
@@ -54,7 +54,7 @@ async def list_page(service: DefinitionService, editor: Editor, kind: str, asked
                 seen, place = seen + 1, Place(head.key, version.version)
                 if _fits(version, head, asked):
                     read += 1
-                    whole = await service.find_by_id(editor, kind, version.id)
+                    whole = await _read(service, editor, version)
                     found += [Listed(whole, head)] if _has_tag(whole, asked.tag) else []
             place = Place(head.key)
     return Page(tuple(found), None)
@@ -81,6 +81,14 @@ def _fits(version: DefinitionVersion, head: DefinitionKey, asked: ListQuery) -> 
         and asked.active in {None, version.active}
         and asked.published in {None, is_usable}
     )
+
+
+async def _read(service: DefinitionService, editor: Editor, version: DefinitionVersion) -> DefinitionVersion:
+    """Return the version with its document; without it if that is damaged, so that the others can still be listed."""
+    try:
+        return await service.find_by_id(editor, version.kind, version.id)
+    except DefinitionDamaged:
+        return version
 
 
 def _has_tag(version: DefinitionVersion, tag: str) -> bool:

@@ -8,12 +8,14 @@ from orchestrator.domain.finding import Finding
 MALFORMED: Final = 400
 """The document cannot be read, or it lacks fields or has such of wrong types: nobody can tell what it means."""
 UNPROCESSABLE: Final = 422
-"""Its form is right, and it names agents or steps that are not there, or could never end."""
+"""Its form is right, and it names agents, steps or methods that are not there, or could never end."""
 _OF_MEANING: Final = frozenset(
     {
         "finding-reference-unknown",
         "finding-reference-draft",
         "finding-reference-off",
+        "finding-method-unknown",
+        "finding-method-writes",
         "finding-flow-step-unknown",
         "finding-flow-success-open",
         "finding-flow-loop-endless",

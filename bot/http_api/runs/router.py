@@ -37,9 +37,9 @@ _LONGEST_KEY: Final = 255
 _PAGE: Final = 100
 _SHORTEST_LOOK: Final = 1.0
 """Seconds between two looks for new events of a stream that may not wait for them."""
-_RunId = Annotated[str, Path(max_length=64, description="A run.", examples=[RUN_ID])]
+RunId = Annotated[str, Path(max_length=64, description="A run.", examples=[RUN_ID])]
 _Question = Annotated[str, Path(max_length=64, description="A question of the run, as its `waits` name it.", examples=[QUESTION])]
-_Key = Annotated[
+StartKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
@@ -69,7 +69,7 @@ def build_runs_router(desk: EndpointContext, streams: StreamReader, engines: Eng
         _add_order(router, order, summary, reader, inputs)
 
     @router.post("/{run_id}/answers/{question}", summary="Answer a question of a run", responses=_describe_changes())
-    async def answer(client: ClientOf, run_id: _RunId, question: _Question, body: AnswerBody, response: Response) -> Run:
+    async def answer(client: ClientOf, run_id: RunId, question: _Question, body: AnswerBody, response: Response) -> Run:
         run, worked = await inputs.submit_answer(client, await reader.find_run(client, run_id), question, body)
         response.status_code = 200 if worked else 202
         return run
@@ -79,7 +79,7 @@ def build_runs_router(desk: EndpointContext, streams: StreamReader, engines: Eng
 
 def _add_lists(router: APIRouter, reader: RunReader, inputs: RunInputs) -> None:
     @router.post("", status_code=202, summary="Start a run", responses=describe_errors(*_CHANGED, 422))
-    async def start(client: ClientOf, body: RunBody, response: Response, key: _Key = None) -> RunAccepted:
+    async def start(client: ClientOf, body: RunBody, response: Response, key: StartKey = None) -> RunAccepted:
         accepted = await inputs.start_run(client, body, key)
         response.headers["Location"] = f"/runs/{accepted.id}"
         return accepted
@@ -91,13 +91,13 @@ def _add_lists(router: APIRouter, reader: RunReader, inputs: RunInputs) -> None:
     @router.get(
         "/{run_id}", summary="One run: where it stands and what it waits for", responses=describe_errors(400, 401, 404, 429, 500, 503)
     )
-    async def show(client: ClientOf, run_id: _RunId) -> Run:
+    async def show(client: ClientOf, run_id: RunId) -> Run:
         return await reader.describe_run(client, await reader.find_run(client, run_id))
 
 
 def _add_order(router: APIRouter, order: Order, summary: str, reader: RunReader, inputs: RunInputs) -> None:
     @router.post(f"/{{run_id}}/{order}", name=order, summary=summary, responses=_describe_changes())
-    async def ordered(client: ClientOf, run_id: _RunId, response: Response) -> Run:
+    async def ordered(client: ClientOf, run_id: RunId, response: Response) -> Run:
         run, worked = await inputs.submit_order(client, await reader.find_run(client, run_id), order)
         response.status_code = 200 if worked else 202
         return run
@@ -124,12 +124,12 @@ def _add_events(router: APIRouter, reader: RunReader, streams: StreamReader, des
     async def events(
         client: ClientOf,
         request: Request,
-        run_id: _RunId,
+        run_id: RunId,
         asked: Annotated[EventsQuery, Query()],
         last: Annotated[CursorText | None, Header(alias="Last-Event-ID", description="Where a stream goes on; as `after`.")] = None,
     ) -> object:
         found = await reader.find_run(client, run_id)
-        stream = _build_stream(found, desk)
+        stream = build_run_stream(found, desk)
         if MEDIA_TYPE not in request.headers.get("accept", "").lower():
             wanted = asked.model_copy(update={"wait": 0}) if found.run.is_over else asked  # nothing more happens in it
             return (await streams.read_events(client, stream, wanted)).to_answer()
@@ -142,7 +142,8 @@ def _add_events(router: APIRouter, reader: RunReader, streams: StreamReader, des
         return StreamingResponse(told, media_type=MEDIA_TYPE, headers=headers)
 
 
-def _build_stream(found: FoundRun, desk: EndpointContext) -> ReadableStream:
+def build_run_stream(found: FoundRun, desk: EndpointContext) -> ReadableStream:
+    """Return the stream of a run, which those may read who may know of the run."""
     owner = found.run.owner
     return ReadableStream(
         name=found.key,
@@ -174,6 +175,12 @@ class _Watched:
         return format_event("progress", None, {"patch": shown.patch} if is_change else {"snapshot": shown.snapshot})
 
 
+async def rest_after(begun: float) -> None:
+    """Let a stream rest that found nothing and did not wait since `begun`, because too many requests wait already."""
+    if read_boottime() - begun < _SHORTEST_LOOK:
+        await asyncio.sleep(_SHORTEST_LOOK)
+
+
 async def _stream_events(
     client: Client, found: FoundRun, stream: ReadableStream, seq: int, reader: RunReader, streams: StreamReader, watched: _Watched
 ) -> AsyncIterator[bytes]:
@@ -198,8 +205,7 @@ async def _stream_events(
                 return
             if is_quiet:
                 yield HEARTBEAT
-                if read_boottime() - begun < _SHORTEST_LOOK:  # too many requests wait already, so this one did not
-                    await asyncio.sleep(_SHORTEST_LOOK)
+                await rest_after(begun)
     except ApiError as error:
         yield format_event("error", format_place(seq), {"code": error.code, "message": error.message})
     except StoreError:

@@ -45,14 +45,18 @@ class RunInputs:
         """Keep the services of the endpoints, and the engines whose runs may be started."""
         self._desk, self._reader, self._engines = desk, reader, engines
 
-    async def start_run(self, client: Client, body: RunBody, key: str | None) -> RunAccepted:
-        """Store the order to start a run; a repeated request with the same Idempotency-Key `key` gives the run of the first."""
+    async def start_run(self, client: Client, body: RunBody, key: str | None, *, version: int = 0) -> RunAccepted:
+        """Store the order to start a run; a repeated request with the same Idempotency-Key `key` gives the run of the first.
+
+        With `version` the run begins only if that version of the definition is in force then.
+        """
         await check_start(self._engines, client, body.engine, body.definition)
         home = body.home or find_own_chat(client.actor.key)
         await check_home(self._desk, client, home)
         origins = _CUSTOMER if client.customers else _PERSON
         args = {name: Value(to_storable(value), origins) for name, value in body.args.items()}
         order = RunStart(engine=body.engine, definition=body.definition, home=home, args=format_args(args))
+        order = order.model_copy(update={"version": version}) if version else order
         fresh = generate_id()
         source = f"{client.actor.key}:run:{hash_text(key)}" if key is not None else f"start:{PREFIX}{fresh}"
         asked = order.to_json()

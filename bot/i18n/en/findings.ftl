@@ -124,3 +124,6 @@ finding-script-input = { $name } cannot be given to a script: { $problem }.
 finding-script-result = The script must end with JSON data: { $problem }.
 finding-script-busy = Too many scripts are running: try again later.
 finding-script-crashed = The process that ran the script has ended: { $problem }.
+finding-method-unknown = The portal has no method “{ $name }”.
+finding-method-writes = The method “{ $name }” changes something, and only reading is possible here. An agent proposes changes through effects.
+finding-method-reads = The method “{ $name }” only reads: there is nothing to propose in effects, it belongs into tools.

@@ -47,3 +47,14 @@ flow-cli-drawn = { $file }: { $count ->
     [one] { $count } shape.
    *[other] { $count } shapes.
 }
+flow-cli-may-lack = (may be left out: an empty line)
+flow-cli-default = (an empty line is { $value })
+flow-cli-empty = an empty answer, which is none
+flow-cli-no-answer = no answer ({ $why })
+flow-cli-planned = planned, not sent: { $method }
+flow-cli-unfinished = Not finished: { $why }.
+flow-cli-ended = { $outcome ->
+    [done] done
+    [failed] failed
+   *[other] cancelled
+}

@@ -1,5 +1,12 @@
 # Flows of agents: what a person reads when a flow could not go to its end.
-flow-step-failed = The step “{ $step }” did not work out, so the flow has stopped.
+flow-step-failed = The step “{ $step }” did not work out{ $why ->
+    [silent] : the agent did not answer
+    [empty] : the agent's answer was empty
+    [tools] : the agent asks for data again and again
+    [operations] : the agent proposed changes that cannot be
+    [refused] : the proposed changes were not made
+   *[other] {""}
+}. So the flow has stopped.
 flow-unreadable = The description of this flow cannot be read. Its author has to mend it.
 flow-agent-gone = An agent of this flow is gone or switched off. Please tell the flow’s author.
 flow-start-unfit = The flow was started wrongly: parameters and sharedContext must be objects.
@@ -18,3 +25,4 @@ flow-answer-unfit = { $type ->
 }
 flow-not-from-programs = Only people start this flow: its author does not let programs start it.
 flow-not-in-chats = Only programs start this flow: its author does not let people start it in a chat.
+flow-budget-steps = The flow made { $most } steps, as many as its author allows, and was stopped. “Try again” grants the same once more and goes on from here.

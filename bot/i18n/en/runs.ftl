@@ -47,6 +47,7 @@ run-engine-gone = Scenarios of this kind are not run here any more. If it is sti
 run-definition-gone = There is no scenario “{ $definition }”: it may have been renamed or deleted.
 run-definition-off = The scenario “{ $definition }” is switched off, so it cannot be started now. Ask a head of sales or the administrator.
 run-definition-unpublished = The scenario “{ $definition }” is not published yet. Ask the person who makes it.
+run-definition-changed = Version { $version } of “{ $definition }” is not the one that is used any more, so nothing was started. Please start it again.
 run-definition-damaged = The stored scenario “{ $definition }” is damaged, so it stops here and nothing more is sent. Please start it again; if that does not help, tell the administrator.
 run-not-allowed = You may not start the scenario “{ $definition }”. Ask your head of sales.
 run-not-allowed-now = The person who started the scenario “{ $definition }” may not run such scenarios any more, so it stops here. Please ask a lead.

@@ -124,3 +124,6 @@ finding-script-input = { $name } нельзя передать в скрипт: 
 finding-script-result = Последняя строка скрипта должна давать данные JSON: { $problem }.
 finding-script-busy = Сейчас выполняется слишком много скриптов, попробуйте позже.
 finding-script-crashed = Процесс, в котором шёл скрипт, завершился: { $problem }.
+finding-method-unknown = У портала нет метода «{ $name }».
+finding-method-writes = Метод «{ $name }» что-то меняет, а здесь можно только читать. Изменения агент предлагает через effects.
+finding-method-reads = Метод «{ $name }» только читает: предлагать в effects нечего, его место в tools.

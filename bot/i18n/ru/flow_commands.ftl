@@ -49,3 +49,14 @@ flow-cli-drawn = { $file }: { $count ->
     [few] { $count } фигуры.
    *[many] { $count } фигур.
 }
+flow-cli-may-lack = (можно пропустить: пустая строка)
+flow-cli-default = (пустая строка — { $value })
+flow-cli-empty = пустой ответ, он не считается
+flow-cli-no-answer = ответа нет ({ $why })
+flow-cli-planned = план, ничего не отправлено: { $method }
+flow-cli-unfinished = Не доиграно: { $why }.
+flow-cli-ended = { $outcome ->
+    [done] готово
+    [failed] не получилось
+   *[other] прервано
+}

@@ -10,6 +10,12 @@ from orchestrator.engines.flows.definition import Options
 KIND: Final = "agent"
 """The kind of definitions that agents are."""
 
+OWN_TOOLS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "rag_search": ("Answers a question from the company's documents.", "question", "The question, short and complete."),
+    "calculate": ("Calculates with numbers, sums of money and percent.", "expression", 'Such as "150 000 + 20%".'),
+}
+"""The tools that are no methods of the portal: name → what it does, its parameter, and what that means."""
+
 
 class Agent(BaseModel):
     """An agent as its author writes it. Its key, its versions, and whether it is active belong to the store of definitions."""
@@ -21,6 +27,11 @@ class Agent(BaseModel):
     system_prompt: str = Field(min_length=1, max_length=100_000, description="What it is told about its part.")
     model: str = Field("", max_length=200, description="The name of a model of the settings; without it that of the role tool.")
     default_options: Options = Field(default_factory=Options, description="Options that a step may override.")
+    tools: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        default_factory=list,
+        max_length=30,
+        description="What it may use while it works: reading methods such as crm.deal.list, rag_search (documents), calculate.",
+    )
     effects: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
         default_factory=list, max_length=100, description="Methods that it may propose, such as crm.deal.update; each passes the gate."
     )

@@ -67,11 +67,14 @@ class Metadata(FlowModel):
 
 
 class SharedChannel(FlowModel):
-    """A channel of memory that outlives a step (S002-16)."""
+    """A channel of memory that outlives a step, and with the scope `user` the run (S002-16, S002-A8)."""
 
     id: Slug = Field(description="The name by which steps read and write it.")
     retention_versions: int = Field(USUAL_VERSIONS, ge=1, le=1000, description="How many entries it keeps.")
     retention_days: int = Field(USUAL_DAYS, ge=1, le=3650, description="For how many days it keeps an entry.")
+    scope: Literal["run", "user"] = Field(
+        "run", description="Ours: whether it ends with the run, or later runs of the same person read it."
+    )
 
 
 class Memory(FlowModel):
@@ -157,6 +160,15 @@ class Title(FlowModel):
     title: str = Field(min_length=1, max_length=200, description="What people read.")
 
 
+class Budget(FlowModel):
+    """Ours: how much one run may use. A person who has a run retried that used it up grants the same once more."""
+
+    max_steps: int | None = Field(None, ge=1, le=100, description="The most steps, repeated ones counted each time.")
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000_000, description="The most tokens of models, read and written together.")
+    max_cost: float | None = Field(None, gt=0, le=1e12, description="The most money for models, in the currency of the price table.")
+    max_seconds: int | None = Field(None, ge=1, le=31_536_000, description="The longest time, without that of waiting for people.")
+
+
 class Outputs(FlowModel):
     """What the flow gives at its end (S002-42, S002-43)."""
 
@@ -177,6 +189,7 @@ class Flow(FlowModel):
     memory: Memory = Field(default_factory=Memory, description="Its channels of memory.")
     triggers: Triggers = Field(default_factory=Triggers, description="From where it may be started.")
     defaults: Defaults = Field(default_factory=Defaults, description="What all steps share.")
+    budget: Budget = Field(default_factory=Budget, description="Ours: how much one run may use.")
     launch_parameters: list[LaunchParameter] = Field(default_factory=list, max_length=100, description="What its start asks for.")
     start_step_id: str | None = Field(None, description="The first step; without it the first of the list (S002-49).")
     steps: list[FlowStep] = Field(min_length=1, max_length=MOST_STEPS, description="Its steps.")

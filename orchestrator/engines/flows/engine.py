@@ -1,31 +1,48 @@
 """Plays flows: one agent after another, as the routes of their steps say, until one ends the flow (S002)."""
 
-from collections import Counter
-from collections.abc import Mapping
-from datetime import datetime, timedelta
-from itertools import count
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import ValidationError
 
-from orchestrator.domain.taint import Origins, Value
+from orchestrator.domain.outputs import Reply
+from orchestrator.domain.own_reads import FindDocuments
+from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value
 from orchestrator.engines.flows.agents import Agent, FindAgents, find_no_agents
+from orchestrator.engines.flows.attempts import Attempts, Why
+from orchestrator.engines.flows.budget import StepCounter
 from orchestrator.engines.flows.definition import Flow, FlowStep
 from orchestrator.engines.flows.launch import find_start
 from orchestrator.engines.flows.memory import Channels
+from orchestrator.engines.flows.operations import OPERATIONS, submit_operations
 from orchestrator.engines.flows.outputs import StepOutputs
-from orchestrator.engines.flows.prompt import build_request, read_output
+from orchestrator.engines.flows.person_memory import LongChannels, NoMemory, PersonMemory
+from orchestrator.engines.flows.progress import StepMark, draw_progress
+from orchestrator.engines.flows.prompt import build_request
 from orchestrator.engines.flows.routes import find_route_after_failure, find_route_after_success
-from orchestrator.engines.flows.telling import StepMark, build_result_reply, draw_progress
-from orchestrator.engines.runs import RunContext, RunFailed, RunModelRequest, RunResult, RunUpdate
+from orchestrator.engines.flows.telling import build_result_reply
+from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunUpdate
 
 MOST_STEPS: Final = 100
 """How many steps a run makes at most (S002-A6)."""
-PAUSE: Final = timedelta(seconds=1)
-"""How long a flow waits before it tries a step again (S002-X6)."""
-NO_ANSWER: Final = "degraded"
-"""The code of the failure that a step may be repeated after: no provider answered. Others, such as a used-up budget, end the run."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
+NoteStep = Callable[[str, int, bool], None]
+"""Is called with (step, its visit, whether it succeeded) each time a step is over, also when the run is played again."""
+
+
+def note_nothing(_step: str, _visit: int, _is_success: bool, /) -> None:  # noqa: FBT001 - see NoteStep
+    """Note nothing: of an engine that nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """What flows are played with, beside their runs."""
+
+    most_steps: int
+    memory: PersonMemory
+    find_documents: FindDocuments | None
+    note_step: NoteStep
 
 
 class FlowEngine:
@@ -34,13 +51,33 @@ class FlowEngine:
     replay = 1
     replays = frozenset({1})
 
-    def __init__(self, find_agents: FindAgents = find_no_agents, *, most_steps: int = MOST_STEPS) -> None:
-        """Play flows whose agents `find_agents` finds."""
-        self._find_agents, self._most_steps = find_agents, most_steps
+    def __init__(
+        self,
+        find_agents: FindAgents = find_no_agents,
+        memory: PersonMemory | None = None,
+        *,
+        most_steps: int = MOST_STEPS,
+        find_documents: FindDocuments | None = None,
+        note_step: NoteStep = note_nothing,
+    ) -> None:
+        """Play flows whose agents `find_agents` finds; channels of scope `user` are kept in `memory`, without it they end with the run.
 
-    def connect(self, find_agents: FindAgents) -> "FlowEngine":
-        """Return an engine that is the same, whose agents `find_agents` finds; itself if it was made with a way to find them."""
-        return FlowEngine(find_agents, most_steps=self._most_steps) if self._find_agents is find_no_agents else self
+        The tool rag_search asks `find_documents`; `note_step` hears of each step's end.
+        """
+        self._find_agents = find_agents
+        self._surroundings = _Surroundings(most_steps, memory or NoMemory(), find_documents, note_step)
+
+    def connect(
+        self, find_agents: FindAgents, find_documents: FindDocuments | None = None, memory: PersonMemory | None = None
+    ) -> "FlowEngine":
+        """Return an engine that is the same with these ways to find agents and documents and to keep memory.
+
+        Itself if it was made with a way to find agents.
+        """
+        if self._find_agents is not find_no_agents:
+            return self
+        known = self._surroundings
+        return FlowEngine(find_agents, memory, most_steps=known.most_steps, find_documents=find_documents, note_step=known.note_step)
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the flow and return {payload, summary}. Raises RunFailed and RunSuspended."""
@@ -50,7 +87,9 @@ class FlowEngine:
             raise RunFailed("flow-unreadable", f"the definition is no flow: {error.error_count()} mistakes") from None
         agents = await self._load_agents(ctx, flow)
         start = await find_start(ctx, flow)
-        return await _Playing(ctx, flow, agents, start, self._most_steps).play()
+        channels = Channels(flow, LongChannels(ctx, flow, self._surroundings.memory))
+        await channels.load()
+        return await _Playing(ctx, flow, agents, start, channels, self._surroundings).play()
 
     async def _load_agents(self, ctx: RunContext, flow: Flow) -> Mapping[str, Agent]:
         """Return the agents by version, as they were when the run began: what is published afterwards does not reach it."""
@@ -68,35 +107,47 @@ class FlowEngine:
 class _Playing:
     """One pass through a flow."""
 
-    def __init__(self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, most_steps: int) -> None:
-        self._ctx, self._flow, self._agents, self._start, self._most_steps = ctx, flow, agents, start, most_steps
+    def __init__(
+        self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, channels: Channels, surroundings: _Surroundings
+    ) -> None:
+        self._ctx, self._flow, self._agents, self._start, self._channels = ctx, flow, agents, start, channels
+        self._note_step = surroundings.note_step
+        self._counter = StepCounter(ctx, flow.budget, surroundings.most_steps)
+        self._visits = self._counter.visits
         self._steps = {step.id: step for step in flow.steps}
-        self._channels = Channels(flow)
         self._outputs = StepOutputs()
-        self._visits: Counter[str] = Counter()
         self._marks: dict[str, StepMark] = {}
+        self._caused_by: Origins = NOWHERE
+        """Where the texts of strangers come from that were read so far: what the flow does afterwards was caused by them, too."""
+        self._attempts = Attempts(ctx, surroundings.find_documents, self._show)
 
     async def play(self) -> RunResult:
         """Follow the routes from the first step to an end. Raises RunFailed if the flow fails."""
         place = self._flow.start_step_id or self._flow.steps[0].id
         doomed: FlowStep | None = None
+        reasons: dict[str, Why] = {}
         while place:
-            if self._visits.total() >= self._most_steps:
-                raise RunFailed("flow-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
             step = self._steps[place]
-            self._visits[step.id] += 1
-            output = await self._play_step(step)
-            self._marks[step.id] = "failed" if output is None else "done"
-            route = find_route_after_success(step) if output is not None else find_route_after_failure(step)
+            self._counter.begin(step.id)
+            why = await self._play_step(step)
+            self._marks[step.id] = "failed" if why else "done"
+            self._note_step(step.id, self._visits[step.id], not why)
+            route = find_route_after_failure(step) if why else find_route_after_success(step)
+            reasons[step.id] = why
             if route.is_doomed and doomed is None:
                 doomed = step
             if not route.next_step and route.ending == "failed":
                 doomed = doomed or step
             place = route.next_step
         if doomed is not None:
-            raise RunFailed("flow-step-failed", f"step {doomed.id} failed", step=doomed.name or doomed.id)
+            why = reasons[doomed.id]
+            raise RunFailed("flow-step-failed", f"step {doomed.id} failed: {why}", step=doomed.name or doomed.id, why=why)
         result = self._outputs.resolve(self._flow.outputs)
-        return RunResult(value=result, reply=build_result_reply(self._flow, self._outputs, result.data))
+        return RunResult(value=result, reply=self._build_reply(result.data))
+
+    def _build_reply(self, result: Mapping[str, object]) -> Reply:
+        run, locale = self._ctx.run, self._ctx.actor.locale
+        return build_result_reply(self._flow, self._outputs, result, today=run.today, locale=locale)
 
     async def _show(self, step: FlowStep, attempt: int) -> None:
         """Show how far the flow is: a draft in the chat, and a picture to clients that watch the run."""
@@ -107,51 +158,21 @@ class _Playing:
         )
         await self._ctx.show(update, node=f"{step.id}/{self._visits[step.id]}/begins")
 
-    async def _play_step(self, step: FlowStep) -> Value | None:
-        """Return the output of a step, after its memory is written; None if every attempt failed."""
-        request = build_request(self._flow, step, self._agents[step.agent_version_id], self._start, self._channels)
-        answer = await self._ask(step, request)
-        if answer is None:
+    async def _play_step(self, step: FlowStep) -> Why:
+        """Play a step: its attempts, its operations, its memory. Return why it failed, "" if it did not."""
+        agent, base = self._agents[step.agent_version_id], f"{step.id}/{self._visits[step.id]}"
+        request = build_request(self._flow, step, agent, self._start, self._channels, self._ctx.run)
+        self._caused_by |= request.origins & FOREIGN
+        made = await self._attempts.make(step, agent, request, base)
+        output, why = made.output, made.why
+        if output is not None:
+            self._caused_by |= output.origins & FOREIGN
+            if made.operations:
+                done = await submit_operations(self._ctx, f"{base}/{OPERATIONS}", made.operations, output, self._caused_by)
+                output, why = done.output, "" if done.is_success else "refused"
+            self._outputs.add(step.id, output)
+        if why or output is None:
             self._outputs.note_failure(step.id)
-            return None
-        output = read_output(answer)
-        self._outputs.add(step.id, output)
-        self._channels.write(step, output)
-        return output
-
-    async def _ask(self, step: FlowStep, request: RunModelRequest) -> Value | None:
-        """Return the agent's answer, None after `maxAttempts` without one. What failed before a person had the run retried is forgiven."""
-        base = f"{step.id}/{self._visits[step.id]}"
-        failed = 0
-        for number in count(1):
-            node = f"{base}/{number}"
-            if self._ctx.find_state(node) != "finished" and not self._ctx.count_failures(node):
-                await self._show(step, number)
-            answer = await self._ask_once(node, request)
-            if answer is not None:
-                return answer
-            failed += not self._ctx.is_before_retry(node)
-            if failed >= max(step.max_attempts, 1):
-                return None
-            await self._rest(node)
-        raise AssertionError("count never ends")
-
-    async def _ask_once(self, node: str, request: RunModelRequest) -> Value | None:
-        """Return the agent's answer, None if there is none or it is empty (S002-X7)."""
-        if self._ctx.count_failures(node):
-            return None
-        try:
-            answer = await self._ctx.ask_model(node, request)
-        except RunFailed as error:
-            if error.code != NO_ANSWER:
-                raise
-            return None
-        return answer if str(answer.data).strip() else None
-
-    async def _rest(self, node: str) -> None:
-        """Wait before the next attempt."""
-        until = await self._ctx.memo(f"{node}/until", self._find_end_of_pause, origins=_AUTHOR)
-        await self._ctx.sleep(f"{node}/pause", datetime.fromisoformat(until.data))
-
-    async def _find_end_of_pause(self) -> str:
-        return (self._ctx.now + PAUSE).isoformat()
+            return why
+        await self._channels.write(step, output, place=base)
+        return ""

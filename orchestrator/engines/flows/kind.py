@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from orchestrator.definitions.kinds import DefinitionKind, Reference, Write
+from orchestrator.definitions.kinds import DefinitionKind, MethodUse, Reference, Write
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.domain.finding import Finding
 from orchestrator.engines.flows.agents import KIND as AGENT
-from orchestrator.engines.flows.agents import Agent
+from orchestrator.engines.flows.agents import OWN_TOOLS, Agent
 from orchestrator.engines.flows.checks import check_flow
 from orchestrator.engines.flows.definition import Flow
 
@@ -27,6 +27,16 @@ def check_agent(document: Document) -> Iterable[Finding]:
 def list_agent_writes(document: object) -> Sequence[Write] | None:
     """Return the methods that an agent may propose."""
     return [("bitrix", method) for method in Agent.model_validate(document).effects]
+
+
+def list_agent_methods(document: object) -> Iterable[MethodUse]:
+    """Return the methods that an agent may read with, and those that it may propose."""
+    agent = Agent.model_validate(document)
+    for index, tool in enumerate(agent.tools):
+        if tool not in OWN_TOOLS:
+            yield MethodUse(("tools", index), tool, must_read=True)
+    for index, method in enumerate(agent.effects):
+        yield MethodUse(("effects", index), method)
 
 
 def list_flow_writes(_document: object) -> Sequence[Write] | None:
@@ -53,7 +63,9 @@ def find_flow_title(document: object) -> str:
     return Flow.model_validate(document).metadata.title
 
 
-AGENTS: Final = DefinitionKind(name=AGENT, check=check_agent, list_writes=list_agent_writes, find_title=find_agent_title)
+AGENTS: Final = DefinitionKind(
+    name=AGENT, check=check_agent, list_writes=list_agent_writes, list_methods=list_agent_methods, find_title=find_agent_title
+)
 FLOWS: Final = DefinitionKind(
     name=FLOW,
     check=check_flow,

@@ -66,7 +66,7 @@ async def _ask_all(ctx: RunContext, flow: Flow) -> Value:
     typed = ctx.run.args.get(TEXT, Value("", _AUTHOR))
     answers: dict[str, Value] = {}
     for index, one in enumerate(flow.launch_parameters):
-        read = _read_answer(one, str(typed.data)) if index == 0 and str(typed.data).strip() else None
+        read = read_answer(one, str(typed.data)) if index == 0 and str(typed.data).strip() else None
         answers[one.name] = Value(read, typed.origins) if read is not None else await _ask(ctx, one)
     kept = {name: one for name, one in answers.items() if one.data is not None}
     return combine(lambda *data: dict(zip(kept, data, strict=True)), *kept.values()) if kept else Value({}, _AUTHOR)
@@ -76,14 +76,14 @@ async def _ask(ctx: RunContext, one: LaunchParameter) -> Value:
     """Return the answer, None for a parameter that is left out. Raises RunFailed after `MOST_TRIES` that do not fit."""
     question = Ask(
         text=one.description or one.name,
-        options=_build_options(one, ctx.actor.locale),
+        options=build_options(one, ctx.actor.locale),
         takes=frozenset() if one.choices else frozenset({"text"}),
     )
     for number in range(1, MOST_TRIES + 1):
         heard = await ctx.wait_input(f"launch/{one.name}/{number}", question)
         if heard.kind == "option":
             return heard.value.map(lambda chosen: one.default if chosen is None else chosen)
-        read = _read_answer(one, str(heard.value.data))
+        read = read_answer(one, str(heard.value.data))
         if read is not None:
             return Value(read, heard.value.origins)
         await ctx.say(build_reply(_explain_mistake(one, str(heard.value.data))), key=f"launch/{one.name}/{number}/unfit")
@@ -98,7 +98,7 @@ def _explain_mistake(one: LaunchParameter, text: str) -> Notice:
     return Notice(code="flow-answer-unfit", args={"type": one.type})
 
 
-def _build_options(one: LaunchParameter, locale: Locale) -> tuple[Option, ...]:
+def build_options(one: LaunchParameter, locale: Locale) -> tuple[Option, ...]:
     """Return the buttons: the choices, yes and no, the default, and a way to leave out what need not be there."""
     found = [Option(label=str(choice), value=choice) for choice in one.choices]
     if one.type == "boolean" and not found:
@@ -114,8 +114,11 @@ def _build_word(word: str, locale: Locale, *, value: bool | None) -> Option:
     return Option(label=load_lexicon("flows").read_text("buttons", word, locale), value=value)
 
 
-def _read_answer(one: LaunchParameter, text: str) -> Any:
-    """Return what a person typed as a value of the type, None if it is none. A list is what stands on its lines, or a JSON list."""
+def read_answer(one: LaunchParameter, text: str) -> Any:
+    """Return what a person typed as a value of the type and one of the choices, None if it is none.
+
+    A list is what stands on its lines, or a JSON list.
+    """
     written = text.strip()
     match one.type:
         case "string":

@@ -5,6 +5,7 @@ from typing import Final
 
 from orchestrator.domain.taint import Origins, Value, combine
 from orchestrator.engines.flows.definition import USUAL_LIMIT, USUAL_VERSIONS, Flow, FlowStep, MemoryRead
+from orchestrator.engines.flows.person_memory import Entry, LongChannels
 from state.canonical import dumps
 
 _AUTHOR: Final[Origins] = frozenset({"definition"})
@@ -13,18 +14,34 @@ _AUTHOR: Final[Origins] = frozenset({"definition"})
 class Channels:
     """All channels of one run. One that was not declared keeps what is usual (S002-A7)."""
 
-    def __init__(self, flow: Flow) -> None:
-        """Start with empty channels that keep as much as the flow declares."""
+    def __init__(self, flow: Flow, long: LongChannels | None = None) -> None:
+        """Start with empty channels that keep as much as the flow declares; `long` keeps those that outlive the run, None keeps none."""
+        self._long = long
         self._kept = {one.id: one.retention_versions for one in flow.memory.shared_channels}
         self._entries: dict[str, list[Value]] = {}
 
-    def write(self, step: FlowStep, output: Value) -> None:
-        """Append what a finished step leaves; STATIC without a payload leaves nothing."""
+    async def load(self) -> None:
+        """Begin with what earlier runs of the person left."""
+        if self._long is not None:
+            self._entries = {channel: list(entries) for channel, entries in (await self._long.load()).items()}
+
+    async def write(self, step: FlowStep, output: Value, *, place: str) -> None:
+        """Append what a visit of a step leaves, and keep what outlives the run; `place` is the visit's node. Raises RunFailed."""
+        written = self.append(step, output)
+        if self._long is not None:
+            await self._long.keep(place, written)
+
+    def append(self, step: FlowStep, output: Value) -> Sequence[Entry]:
+        """Append what a step leaves, and return it; STATIC without a payload leaves nothing."""
+        written: list[Entry] = []
         for one in step.memory_writes:
             if one.mode == "AGENT_OUTPUT":
-                self._append(one.channel, output)
+                written.append(Entry(one.channel, output))
             elif one.payload is not None:
-                self._append(one.channel, Value(one.payload, _AUTHOR))
+                written.append(Entry(one.channel, Value(one.payload, _AUTHOR)))
+        for entry in written:
+            self._append(entry.channel, entry.value)
+        return written
 
     def _append(self, channel: str, value: Value) -> None:
         kept = self._kept.get(channel, USUAL_VERSIONS)

@@ -7,7 +7,8 @@ from orchestrator.domain.taint import Origins, Value, join_origins
 from orchestrator.engines.flows.agents import Agent
 from orchestrator.engines.flows.definition import Flow, FlowStep, Options
 from orchestrator.engines.flows.memory import Channels, render_channel
-from orchestrator.engines.runs import RunModelRequest
+from orchestrator.engines.flows.operations import describe_operations
+from orchestrator.engines.runs import RunInfo, RunModelRequest
 from state.canonical import dumps, loads
 from state.stored import JsonObject
 
@@ -16,15 +17,26 @@ CONTENT: Final = "content"
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
-def build_request(flow: Flow, step: FlowStep, agent: Agent, given: Value, channels: Channels) -> RunModelRequest:
-    """Return the request of a step: its part, what it reads of memory, and what the flow was started with as JSON."""
+def build_request(flow: Flow, step: FlowStep, agent: Agent, given: Value, channels: Channels, run: RunInfo) -> RunModelRequest:
+    """Return the request of a step: its part, what it reads of memory, and what the flow was started with as JSON.
+
+    An agent that reaches the portal is told for whom it works, and the day.
+    """
     told = channels.read(step.memory_reads)
-    messages: list[JsonObject] = [{"role": "system", "content": step.prompt or agent.system_prompt}]
+    part = "\n\n".join(one for one in (step.prompt or agent.system_prompt, _describe_person(agent, run), describe_operations(agent)) if one)
+    messages: list[JsonObject] = [{"role": "system", "content": part}]
     messages += [{"role": "user", "content": render_channel(channel, entries.data)} for channel, entries in told]
     messages.append({"role": "user", "content": dumps(given.data)})
     origins = _AUTHOR | given.origins | join_origins(entries for _, entries in told)
     options = join_options(agent.default_options, flow.defaults.overrides.options, step.overrides)
     return RunModelRequest(messages=messages, service=agent.model, options=options, origins=origins, is_shown=False)
+
+
+def _describe_person(agent: Agent, run: RunInfo) -> str:
+    if not agent.tools and not agent.effects:
+        return ""
+    employee = f", employee {run.employee}" if run.employee is not None else ""
+    return f"Today is {run.today} ({run.time_zone}). You work for {run.owner_name}{employee}."
 
 
 def join_options(*given: Options) -> ModelOptions:

@@ -7,13 +7,14 @@ from typing import Final, Literal
 
 from pydantic import ValidationError
 
+from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunFailed, RunInfo, RunResult, RunSuspended
 from orchestrator.engines.scenarios.executor_log import ExecutorLog
 from orchestrator.engines.scenarios.logged_context import LoggedContext
 from orchestrator.engines.scenarios.plan import Plan, PlannedStep, Plans, StepTypes
 from orchestrator.engines.scenarios.steering import CANCELLED, Point, Steering
-from orchestrator.engines.scenarios.step_types import AnyStepCall, FindDocuments, ReadFile, StepCall, StepResult, Surroundings
+from orchestrator.engines.scenarios.step_types import AnyStepCall, ReadFile, StepCall, StepResult, Surroundings
 from orchestrator.engines.scenarios.variables import ReservedName, Variables, VariablesRefused
 from orchestrator.expressions.placeholders import TemplateRefused
 

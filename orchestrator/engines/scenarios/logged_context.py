@@ -7,7 +7,7 @@ from typing import Any, Final
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Reply, SentFile
 from orchestrator.domain.taint import UNDECLARED, Origins, Value
-from orchestrator.engines.runs import Ask, Heard, NodeState, RunContext, RunEffect, RunModelRequest, RunResult, RunUpdate
+from orchestrator.engines.runs import Ask, Heard, NodeState, RunContext, RunEffect, RunLimits, RunModelRequest, RunResult, RunUpdate
 from orchestrator.engines.scenarios.executor_log import ExecutorLog
 
 READ: Final = "R"
@@ -46,6 +46,10 @@ class LoggedContext(RunContext):
             self._log.flush()
         else:
             self._log.drop()
+
+    def limit(self, limits: RunLimits) -> None:
+        """Hold the models that the run asks to these limits."""
+        self._ctx.limit(limits)
 
     async def say(self, reply: Reply, *, key: str) -> None:
         """Send a message to the run's chat."""

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from orchestrator.definitions.kinds import Write
 from orchestrator.domain.outputs import Notice
-from orchestrator.domain.own_reads import DocumentAnswer
+from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import NOWHERE, Origins, Value, join_origins, split_values
 from orchestrator.engines.runs import Option, RunContext, RunFailed
 from orchestrator.engines.scenarios.definition import Step
@@ -45,13 +45,6 @@ def _check_variable(name: str) -> str:
 VariableName = Annotated[str, AfterValidator(_check_variable)]
 """The name of a variable that a step sets; with dots it is a part of an object."""
 P = TypeVar("P", bound=StepParams)
-
-
-class FindDocuments(Protocol):
-    """Answers a question from the company's documents."""
-
-    async def __call__(self, question: str, *, person: str, role: str, top_k: int | None) -> DocumentAnswer:
-        """Return the answer with its passages. Raises ServiceFailed."""
 
 
 @dataclass

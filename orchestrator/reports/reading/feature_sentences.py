@@ -6,7 +6,7 @@ from typing import Final
 from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.reports.reading.journal_reader import bind_reader, format_words, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
-from state.events import budgets, cards, daily, definitions, documents, freezing, leads, people
+from state.events import budgets, cards, daily, definitions, documents, freezing, leads, memory, people
 from state.journal.store import StoredEvent
 
 
@@ -202,6 +202,21 @@ def _format_ending(said: _AnyDefinition, event: StoredEvent) -> str:
     return f"{_format_channel(said.via)}{digest}{note}"
 
 
+def _describe_written_memory(_voice: Narrator, said: memory.MemoryWritten, event: StoredEvent) -> str:
+    count = "entries of its memory" if event.erased else f"{len(said.entries)} entries of its memory"
+    channels = ", ".join(dict.fromkeys(to_one_line(str(one.get("channel", ""))) for one in said.entries))
+    where = f" in {channels}" if channels else ""
+    return f"the flow {to_one_line(said.definition)} kept {count}{where}, run {to_one_line(said.run)}"
+
+
+def _describe_cleared_memory(_voice: Narrator, said: memory.MemoryCleared, _event: StoredEvent) -> str:
+    return f"{to_one_line(said.by)} made the flow {to_one_line(said.definition)} forget this person"
+
+
+MEMORY_DESCRIPTIONS: Final = {
+    **bind_reader(memory.MemoryWritten, _describe_written_memory),
+    **bind_reader(memory.MemoryCleared, _describe_cleared_memory),
+}
 DEFINITION_DESCRIPTIONS: Final = {
     **bind_reader(definitions.DefinitionSaved, _describe_saved_definition),
     **bind_reader(definitions.DefinitionPublished, _describe_published_definition),

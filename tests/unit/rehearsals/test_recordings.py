@@ -1,5 +1,6 @@
 """A finished run of the journal becomes a test that plays to the same end."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 async def record(world: World) -> Any:
     """The run of the world as a complete recording, with what was read of it."""
     recorded = await read_recording(RUN_ID, world.store, TYPES)
-    return recorded, await complete_recording(recorded, TYPES)
+    return recorded, (await complete_recording(recorded, TYPES)).dialogue
 
 
 async def test_a_run_with_questions_a_model_an_effect_and_a_child_is_played_again(tmp_path: Path) -> None:
@@ -85,6 +86,40 @@ async def test_a_run_that_ends_otherwise_when_played_again_is_not_recorded(tmp_p
     recorded.status = "cancelled"
     with pytest.raises(NotRecordable, match="played again it ends as done"):
         await complete_recording(recorded, TYPES)
+
+
+READ = {"id": "new-deal", "type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 481}, "output_var": "deal"}}
+
+
+async def test_a_run_that_had_other_variables_or_effects_is_not_recorded(tmp_path: Path) -> None:
+    """That it ends alike is not enough: the test would be one of another conversation."""
+    async with a_scenario_world(tmp_path, ask("age", type="integer"), READ) as world:
+        await world.work(start())
+        await world.work(message("17"))
+        recorded = await read_recording(RUN_ID, world.store, TYPES)
+    assert [str(one) for one in recorded.effects] == ["plan/new-deal: crm.deal.get"]
+    assert recorded.dialogue.mocks.keys() == {"plan/new-deal"}
+    with pytest.raises(NotRecordable, match=r"the run did nothing more, and played again it does plan/new-deal: crm\.deal\.get"):
+        await complete_recording(replace(recorded, effects=()), TYPES)
+    refused = {"plan/new-deal": {"refused": "x"}}
+    with pytest.raises(NotRecordable, match="ended as done , and played again it ends as failed"):
+        await complete_recording(replace(recorded, dialogue=recorded.dialogue.model_copy(update={"mocks": refused})), TYPES)
+    with pytest.raises(NotRecordable, match="only the run has the variable more"):
+        await complete_recording(replace(recorded, result={**recorded.result, "more": 1}), TYPES)
+    with pytest.raises(NotRecordable, match="only the run that was played again has the variable age"):
+        await complete_recording(replace(recorded, result={}), TYPES)
+
+
+async def test_a_variable_with_another_value_is_told_and_not_looked_at(tmp_path: Path) -> None:
+    """Such as one that depends on the hour; what else the run had is looked at."""
+    async with a_scenario_world(tmp_path, ask("age", type="integer"), READ) as world:
+        await world.work(start())
+        await world.work(message("17"))
+        recorded = await read_recording(RUN_ID, world.store, TYPES)
+    completed = await complete_recording(replace(recorded, result={**recorded.result, "age": 18}), TYPES)
+    assert completed.left_out == ["age: the run had 18, played again it is 17"]
+    assert completed.dialogue.expect.variables.keys() == {"deal"}
+    assert (await complete_recording(recorded, TYPES)).dialogue.expect.variables.keys() == {"age", "deal"}
 
 
 async def test_the_day_and_the_person_of_a_run_are_those_of_its_test(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from pydantic import ValidationError
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunResult, RunSuspended
+from orchestrator.rehearsals.comparing import list_effects, list_messages
 from orchestrator.rehearsals.dialogue import Dialogue, Given
-from orchestrator.rehearsals.playing import BEGINS, Played, compare, list_effects, list_messages, play_dialogue
+from orchestrator.rehearsals.playing import BEGINS, Played, compare, play_dialogue
 from orchestrator.rehearsals.rehearsal import Place, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded, read_answer
 from tests.unit.engines.scenarios.scenario_kit import TYPES, ask, say, scenario
@@ -55,6 +56,33 @@ async def test_a_step_back_and_a_cancellation_are_rehearsed() -> None:
         played = await play_dialogue("plan", {"plan": plan}, TYPES, script, Script(script))
         assert list_messages(played.happenings) == ["Имя?", "Сумма?", "Имя?", "Сумма?", *messages]
         assert played.result.status == status
+
+
+@pytest.mark.parametrize(
+    ("step", "may_go_back"),
+    [
+        ({"type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 1}}}, True),
+        ({"type": "mongo_find_one", "params": {"collection_name": "c"}}, True),
+        ({"type": "bitrix_call", "params": {"method": "crm.deal.update", "params": {"id": 1, "fields": {"TITLE": "x"}}}}, False),
+        ({"type": "mongo_insert_one", "params": {"collection_name": "c", "document": {"a": 1}}}, False),
+        ({"type": "bitrix_call", "params": {"method": "crm.unheard.of", "params": {}}}, False),
+    ],
+)
+async def test_a_step_back_goes_over_reads_and_over_nothing_else(step: dict[str, Any], *, may_go_back: bool) -> None:
+    """As in the product, also where a mock says what is read; a method that nobody knows may have changed something."""
+    plan = scenario(ask("name", step="name"), {"id": "call", **step}, ask("sum", step="sum"), allow_back=True)
+    given = {"name": "x", "mocks": {"call": {"ID": 1}}, "inputs": ["Иван", {"press": "scenario-back"}, "Пётр", "5"]}
+    script = Dialogue.model_validate(given)
+    played = await play_dialogue("plan", {"plan": plan}, TYPES, script, Script(script))
+    assert (played.problem == "") is may_go_back, played.problem
+    assert may_go_back == (played.variables.get("name") == "Пётр")
+
+
+async def test_a_mock_that_is_no_text_is_an_answer_in_json() -> None:
+    """An agent that answers with an object answers as a model writes it; null is an answer without a word."""
+    step = {"id": "llm", "type": "llm_request", "params": {"prompt": "?"}}
+    for mock, said in (({"ok": True, "of": [1]}, '{"of":[1],"ok":true}'), (7, "7"), (None, "")):
+        assert (await play(step, mocks={"llm": mock})).variables["llm_result"] == said
 
 
 async def test_an_effect_is_planned_with_its_parameters_and_never_performed() -> None:

@@ -3,6 +3,8 @@
 from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bitrix.masking import HIDDEN, SecretMask
 from orchestrator.domain.outputs import Choice, Notice, Reply, Row, Table, Text
@@ -63,3 +65,11 @@ def test_the_links_of_a_reply_are_known_hosts_and_the_persons_exact_addresses() 
     cleaned = GUARD.clean_reply(Reply(parts=(Text(text=text),)), "см. client.example/page", locale="ru")
     assert cleaned.text == "https://portal.example/a https://client.example/page ⟨ссылка убрана⟩ ⟨ссылка убрана⟩"
     assert cleaned.links == ("https://portal.example/a", "https://client.example/page")
+
+
+@given(st.from_regex(r"\A\w{1,7}\Z").filter(str.isalnum))
+def test_a_word_that_is_too_short_for_a_secret_is_what_a_thorough_look_would_leave(word: str) -> None:
+    """The states of steps in pictures of progress are not searched; a longer word and one with other signs are."""
+    assert GUARD.clean_data({"state": word}, locale="ru") == {"state": GUARD.clean_partial(word, locale="ru")}
+    assert GUARD.clean_data([KEY], locale="ru") == [GUARD.clean_partial(KEY, locale="ru")]
+    assert GUARD.clean_data([KEY], locale="ru") != [KEY]

@@ -12,6 +12,7 @@ from examples.engines.kinds import FAN, STEPS
 from examples.engines.steps import StepsEngine, list_children
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.run_inputs import RunStart
+from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from orchestrator.runs.stored_definitions import add_stored_definitions
@@ -22,6 +23,7 @@ from state.events.runs import RunStarted
 from state.journal.run_index import RunFilter, RunRow
 from state.journal.store import InboxRow, StoredEvent
 from state.sql.store import SqlStore
+from tests.unit.engines.flows.acting_flow import find_agents
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World, a_world
 from tests.unit.spine_portal import Portal
 
@@ -29,9 +31,11 @@ RUN = "run:0190aaaa-0000-7000-8000-000000000001"
 
 
 def build_engines(documents: Mapping[tuple[str, str], Any]) -> Engines:
-    """The example engines and that of scenarios over these documents: (engine, key) → document."""
+    """The example engines, that of scenarios, and if there are flows that of flows over these documents: (engine, key) → document."""
+    flows = {"flow": RegisteredEngine(engine=FlowEngine(find_agents))} if any(engine == "flow" for engine, _ in documents) else {}
     return Engines(
         runs={
+            **flows,
             "steps": RegisteredEngine(
                 engine=StepsEngine(), commands={"steps": RunCommand(definition="")}, list_uses=list_children, kind=STEPS
             ),
@@ -43,8 +47,8 @@ def build_engines(documents: Mapping[tuple[str, str], Any]) -> Engines:
 
 
 def find_engine(document: Mapping[str, Any]) -> str:
-    """The engine of a document: "fan" if it has things, "scenario" if it has a name, else "steps"."""
-    return "fan" if "things" in document else "scenario" if "name" in document else "steps"
+    """The engine of a document: "flow" if it has an id of a flow, "fan" if it has things, "scenario" if it has a name, else "steps"."""
+    return "flow" if "flowId" in document else "fan" if "things" in document else "scenario" if "name" in document else "steps"
 
 
 @asynccontextmanager

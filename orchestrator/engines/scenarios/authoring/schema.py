@@ -7,26 +7,24 @@ needs more than one place to be judged (unknown targets, loops, conditions) is s
 from collections.abc import Mapping
 from typing import Any, Final
 
+from orchestrator.documents.json_schema import REFS, split_schema, write_schema
 from orchestrator.engines.scenarios.definition import Scenario
 from orchestrator.engines.scenarios.plan import ACTION, ACTION_TYPE, StepTypes
 from orchestrator.engines.scenarios.step_types import AnyStepType
 from state.stored import JsonObject
 
-DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-_REFS: Final = "#/$defs/"
 _PLACEHOLDER: Final[JsonObject] = {"type": "string", "pattern": r"\{[^{}]+\}", "description": "A placeholder such as {name}."}
 
 
 def build_schema(types: StepTypes) -> JsonObject:
     """Return the JSON Schema of a scenario whose steps are of these types: per type which parameters it has."""
-    whole: dict[str, Any] = Scenario.model_json_schema(ref_template=_REFS + "{model}")
-    defs: dict[str, Any] = dict(whole.pop("$defs"))
+    whole, defs = split_schema(Scenario)
     step: dict[str, Any] = defs["Step"]
     for one in types.values():
         defs.update(_build_params(one))
     step["properties"]["type"] = _build_type_choice(types)
     step["allOf"] = [_build_rule(one) for one in types.values()] + [_build_action_rule(types)]
-    return {"$schema": DIALECT, **_drop_titles(whole), "title": "Scenario of Sdelka", "$defs": _drop_titles(defs)}
+    return write_schema("Scenario of Sdelka", whole, defs)
 
 
 def _build_type_choice(types: StepTypes) -> JsonObject:
@@ -37,7 +35,7 @@ def _build_type_choice(types: StepTypes) -> JsonObject:
 
 def _build_params(kind: AnyStepType) -> dict[str, Any]:
     """Return the definitions of a type's parameters, under names that begin with that of the type."""
-    made: dict[str, Any] = kind.params.model_json_schema(ref_template=f"{_REFS}{kind.name}.{{model}}")
+    made: dict[str, Any] = kind.params.model_json_schema(ref_template=f"{REFS}{kind.name}.{{model}}")
     inner = {f"{kind.name}.{name}": one for name, one in made.pop("$defs", {}).items()}
     properties = made.get("properties", {})
     for name in kind.ignores:
@@ -60,7 +58,7 @@ def _build_rule(kind: AnyStepType) -> JsonObject:
     """Return the rule for steps of a type: their parameters, and what stands beside them."""
     needed = ["params"] if kind.needs or any(one.is_required() for one in kind.params.model_fields.values()) else []
     needed += ["condition", "branches"] if kind.decides else []
-    then: dict[str, Any] = {"properties": {"params": {"$ref": _REFS + kind.name}}, **({"required": needed} if needed else {})}
+    then: dict[str, Any] = {"properties": {"params": {"$ref": REFS + kind.name}}, **({"required": needed} if needed else {})}
     return {"if": {"properties": {"type": {"const": kind.name}}, "required": ["type"]}, "then": then}
 
 
@@ -68,18 +66,9 @@ def _build_action_rule(types: StepTypes) -> JsonObject:
     """Return the rule for steps of the type `action`: `action_type` names one of those that may be one, whose parameters they have."""
     actions = [one for one in types.values() if one.is_action]
     rules = [
-        {"if": {"properties": {ACTION_TYPE: {"const": one.name}}, "required": [ACTION_TYPE]}, "then": {"$ref": _REFS + one.name}}
+        {"if": {"properties": {ACTION_TYPE: {"const": one.name}}, "required": [ACTION_TYPE]}, "then": {"$ref": REFS + one.name}}
         for one in actions
     ]
     params = {"properties": {ACTION_TYPE: {"enum": [one.name for one in actions]}}, "required": [ACTION_TYPE], "allOf": rules}
     rule = {"properties": {"params": params}, "required": ["params"]}
     return {"if": {"properties": {"type": {"const": ACTION}}, "required": ["type"]}, "then": rule}
-
-
-def _drop_titles(tree: Any) -> Any:
-    """Return the schema without the titles that pydantic makes of the fields' names: editors would show them in place of the names."""
-    if isinstance(tree, list):
-        return [_drop_titles(one) for one in tree]
-    if not isinstance(tree, Mapping):
-        return tree
-    return {name: _drop_titles(one) for name, one in tree.items() if not (name == "title" and isinstance(one, str))}

@@ -12,6 +12,7 @@ from orchestrator.documents.reading import read_document
 from orchestrator.engines.scenarios.authoring.schema import build_schema
 from orchestrator.engines.scenarios.authoring.step_docs import describe_types
 from orchestrator.rehearsals.dialogue import check_dialogues
+from orchestrator.rehearsals.step_names import KnownSteps
 from tests.unit.bot.cli.scenario_files import call, call_json, print_schema, write_files
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "scenarios.md"
@@ -81,7 +82,8 @@ def test_the_files_of_the_page_are_correct(tmp_path: Path) -> None:
     (tmp_path / "greeting.yaml").write_text(greeting, encoding="utf-8")
     assert call("validate", "greeting.yaml") == (0, "greeting.yaml: No mistakes.\n")
     reading = read_document(dialogues)
-    assert list(check_dialogues(reading.require_document())) == []
+    of_any_scenario = KnownSteps("greeting", {"greeting": {}})
+    assert list(check_dialogues(reading.require_document(), of_any_scenario)) == []
 
 
 @pytest.mark.req("S000-62")

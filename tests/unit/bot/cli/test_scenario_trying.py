@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import re
 import stat
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.cli import app
 from bot.cli.scenario.trying import load_dialogue, run_scenario
 from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
@@ -241,6 +243,108 @@ def test_without_standard_input_the_inputs_end(tmp_path: Path, monkeypatch: pyte
     """As a service manager starts programs: the missing answer is named, nothing breaks."""
     lead = write_files(tmp_path)
     monkeypatch.setattr(sys, "stdin", None)
-    played = run_scenario(lead, load_dialogue(None, [], {}), as_json=False, asks_model=False, locale="ru")
+    played = run_scenario(lead, load_dialogue(lead, None, [], {}), as_json=False, asks_model=False, locale="ru")
     assert played is not None
     assert played.problem == 'step who of lead asks "Как зовут клиента?", and no input is left'
+
+
+HYPHENS = """\
+name: Лид
+steps:
+  - {id: new-lead, type: bitrix_call, params: {method: crm.lead.add, params: {fields: {TITLE: x}}, output_var: lead}}
+  - {type: llm_request, params: {prompt: "Лид {lead}?", output_var: letter}}
+  - {type: execute_sub_scenario, params: {sub_scenario_id: sub, output_mapping: [seen]}}
+"""
+SUB = "name: Ещё\nsteps: [{id: see-lead, type: bitrix_call, params: {method: crm.lead.get, params: {id: 1}, output_var: seen}}]\n"
+
+
+def write_hyphens(mocks: str, effects: str) -> None:
+    """Write a scenario whose steps have ids that are no identifiers, or none, with one dialogue."""
+    Path("lead.yaml").write_text(HYPHENS, encoding="utf-8")
+    Path("sub.yaml").write_text(SUB, encoding="utf-8")
+    Path("lead.test.yaml").write_text(
+        f"dialogues:\n  - name: x\n    mocks: {mocks}\n    expect: {{variables: {{lead: 7}}, effects: {effects}}}\n", encoding="utf-8"
+    )
+
+
+def test_a_test_names_steps_by_the_ids_that_their_author_gave() -> None:
+    """Also ids that cannot be names of nodes, those of sub-scenarios, and the number of a step that has none."""
+    effects = "[{step: new-lead, method: crm.lead.add}, {step: see-lead, method: crm.lead.get}]"
+    write_hyphens("{new-lead: 7, step-2: Пишу, sub/see-lead: {ID: 7}}", effects)
+    code, told = call("test", "lead.yaml")
+    assert code == 0, told
+    assert "covers 3 of 3 steps" in told
+    write_hyphens("{new-lead: 7, step-2: Пишу, see-lead: {ID: 7}}", effects.replace("see-lead", "new-lead"))
+    assert "+ see-lead: crm.lead.get" in call("test", "lead.yaml")[1]
+
+
+@pytest.mark.parametrize(
+    ("mocks", "effects", "where", "meant"),
+    [
+        ("{new-laed: 7}", "[]", "dialogues[0].mocks", "new-lead"),
+        ("{step-1: 7}", "[]", "dialogues[0].mocks", "new-lead"),
+        ("{sub/see-laed: 7}", "[]", 'dialogues[0].mocks["sub/see-laed"]', "sub/see-lead"),
+        ("{sub/new-lead: 7}", "[]", 'dialogues[0].mocks["sub/new-lead"]', "sub/see-lead"),
+        ("{}", "[{step: newlead, method: x}]", "dialogues[0].expect.effects[0].step", "new-lead"),
+    ],
+)
+def test_a_step_that_there_is_not_is_refused_in_tests_and_inputs(mocks: str, effects: str, where: str, meant: str) -> None:
+    """What, where and the nearest one are said: a misspelt mock would otherwise never be taken, and nobody would see it."""
+    write_hyphens(mocks, effects)
+    code, told = call("test", "lead.yaml")
+    assert code == 1
+    assert "FAILED: lead.test.yaml has mistakes" in told
+    assert 'there is no step "' in told
+    assert where in told
+    assert f" {meant}?" in told
+    Path("in.yaml").write_text(f"inputs: []\nmocks: {mocks}\nexpect: {{effects: {effects}}}\n", encoding="utf-8")
+    code, told = call("run", "lead.yaml", "--inputs", "in.yaml")
+    assert code == 2
+    assert 'there is no step "' in told
+
+
+def test_steps_of_a_scenario_with_mistakes_are_not_looked_for() -> None:
+    """Its own mistakes are said, and not that all its steps are missing."""
+    write_hyphens("{new-lead: 7}", "[]")
+    Path("lead.yaml").write_text(HYPHENS.replace("llm_request", "llm_reqest"), encoding="utf-8")
+    code, told = call("test", "lead.yaml")
+    assert code == 1
+    assert "FAILED: the scenario has mistakes" in told
+    assert "there is no step" not in told
+
+
+def test_a_language_that_there_is_not_is_refused() -> None:
+    """Wherever one is chosen: another one would be spoken in silence."""
+    for words in (("validate", "lead.yaml"), ("run", "lead.yaml"), ("new", "first.yaml")):
+        code, told = call(*words, "--language", "eng")
+        assert code == 2
+        assert "'eng' is not one of 'ru', 'en'" in told
+    code, told = call("chat", "--language", "eng", app=app.app)
+    assert (code, "'eng' is not one of 'ru', 'en'" in told) == (2, True)
+
+
+def test_log_lines_do_not_stand_among_what_a_try_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The failure of a step is said once, by the command."""
+    write_files(tmp_path)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    code, told = call("run", "lead.yaml", *(word for one in ("Ромашка", "а", "б", "в") for word in ("--input", one)))
+    assert code == 1
+    assert "rehearsal-1" not in told
+    assert told.count("budget/1") == 1
+
+
+@pytest.mark.parametrize(
+    "words", [["scenario", "run", "lead.yaml", "--input", "x"], ["scenario", "steps"], ["scenario", "graph", "lead.yaml"]]
+)
+def test_an_output_that_takes_no_more_is_one_sentence(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on a full disk: no traceback, and an exit code that a script sees."""
+    write_files(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["sdelka", *words])
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as left:
+            app.main()
+    assert left.value.code == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "the output cannot be written: No space left on device"

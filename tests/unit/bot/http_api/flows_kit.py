@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +10,19 @@ import httpx
 from pydantic import SecretStr
 
 from bot.access.access_file import TokenGrant
-from bot.flows import build_flows
+from bot.flows import build_flows, connect_agents
 from bot.http_api.api import build_read_routers
 from bot.http_api.server.app import build_app
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.tokens import Tokens, read_tokens
+from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines
+from orchestrator.runs.stored_definitions import add_stored_definitions
+from orchestrator.runtime.feature import merge_features
+from state.sql.store import SqlStore
 from tests.unit.bot.http_api.api_kit import LISTED, SECRETS
 from tests.unit.engines.flows.flow_kit import agent
-from tests.unit.spine_kit import a_world
+from tests.unit.spine_kit import World, a_world
 
 FLOWS, AGENTS = "/api/flows/definitions", "/api/agents"
 
@@ -28,6 +32,7 @@ class FlowApi:
     """One product with the API of flows; `grants` is what the access file says of tokens. Without a caller it is an administrator."""
 
     http: httpx.AsyncClient
+    sql: SqlStore
     grants: dict[str, TokenGrant] = field(default_factory=dict)
 
     async def call(self, method: str, path: str, body: Any = None, caller: str = "chief", **headers: str) -> httpx.Response:
@@ -73,4 +78,20 @@ async def a_flow_api(folder: Path, engines: Engines | None = None, policy: Mappi
         routers = build_read_routers(world.orchestrator, world.clock, engines or Engines(runs={"flow": build_flows()}))
         app = build_app(*routers, identity=Authenticator(tokens))
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://bot") as http:
-            yield FlowApi(http, grants)
+            yield FlowApi(http, world.sql, grants)
+
+
+@asynccontextmanager
+async def a_running_flow_api(folder: Path, policy: Mapping[str, Any] | None = None) -> AsyncIterator[tuple[FlowApi, World]]:
+    """The API in a product that plays runs of flows, whose agents are those of its store."""
+    grants: dict[str, TokenGrant] = {}
+    tokens = Tokens(read_tokens(SecretStr(LISTED), "full"), grants.get)
+    async with a_world(folder, policy=policy) as world:
+        world.gate._deps = replace(world.gate._deps, present=tokens.refresh_actor)
+        engines = connect_agents(add_stored_definitions(Engines(runs={"flow": build_flows()}), world.store), world.store)
+        features = merge_features(world.tools.features, build_feature(engines))
+        world.orchestrator.tools = replace(world.tools, refresh_actor=tokens.refresh_actor, features=features)
+        app = build_app(*build_read_routers(world.orchestrator, world.clock, engines), identity=Authenticator(tokens))
+        transport = httpx.ASGITransport(app=app)
+        async with world.working(), httpx.AsyncClient(transport=transport, base_url="http://bot") as http:
+            yield FlowApi(http, world.sql, grants), world

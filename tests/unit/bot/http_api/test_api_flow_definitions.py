@@ -4,8 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from bot.access.access_file import TokenGrant
+from bot.http_api.flows import listing
+from bot.http_api.server.endpoint_context import encode_cursor
 from orchestrator.runs.registry import Engines
 from tests.unit.bot.http_api.api_kit import together
 from tests.unit.bot.http_api.chat_kit import error_of
@@ -23,7 +26,7 @@ def names(*agents: str, **fields: Any) -> dict[str, Any]:
     )
 
 
-@pytest.mark.req("S002-3", "S002-7", "S002-8", "S002-X2", "S002-X3", "S002-X4", "S002-57", "S002-A14")
+@pytest.mark.req("S002-7", "S002-8", "S002-X2", "S002-X3", "S002-X4", "S002-57", "S002-A14")
 async def test_a_draft_becomes_the_version_that_is_used(tmp_path: Path) -> None:
     """Created as an inactive draft of the next number, replaced, published, and followed by another; the row has the seed's columns."""
     async with a_flow_api(tmp_path) as api:
@@ -112,7 +115,7 @@ async def test_of_two_editors_the_second_sees_what_differs_and_overwrites_nothin
         await api.hire()
         made = await api.create(names("writer"))
         place = f"{FLOWS}/{made['id']}"
-        texts = [names("writer", metadata={"title": title}) for title in ("Анна", "Борис")]
+        texts = [names("writer", version=1 + len(title), metadata={"title": title}) for title in ("Анна", "Борис")]
         answers = await together(*(api.put(place, {"definition": one, "revision": 1}) for one in texts))
         assert sorted(one.status_code for one in answers) == [200, 409]
         (won,), (lost,) = ([one for one in answers if one.status_code == status] for status in (200, 409))
@@ -124,7 +127,7 @@ async def test_of_two_editors_the_second_sees_what_differs_and_overwrites_nothin
         assert error_of(await api.put(place, {"definition": texts[0]})) == (428, "revision_needed")
         assert error_of(await api.put(place, {"definition": texts[0]}, **{"If-Match": "2"})) == (400, "invalid_revision")
         await api.publish(made)
-        late = await api.put(place, {"definition": names("writer"), "revision": 3})
+        late = await api.put(place, {"definition": names("writer", version=1), "revision": 3})
         assert (error_of(late), late.json()["error"]["present"]["status"]) == ((409, "not_a_draft"), "PUBLISHED")
         assert [one["path"] for one in late.json()["error"]["diff"]] == ["metadata.title"]
 
@@ -137,10 +140,12 @@ async def test_what_is_exported_is_imported_as_an_equal_flow(tmp_path: Path, for
         await api.hire()
         made = await api.send(FLOWS, YAML.encode(), "application/yaml", changeNotes="из файла")
         assert (made.status_code, made.json()["title"], made.json()["changeNotes"]) == (201, "Предложение", "из файла"), made.text
-        text = await api.get(f"{FLOWS}/{made.json()['id']}/export", format=form)
-        assert (text.status_code, text.headers["content-type"].split(";")[0]) == (200, f"application/{form}")
-        assert text.headers["content-disposition"] == f'attachment; filename="offer.{form}"'
-        back = await api.send(f"{FLOWS}/import", text.content, f"application/{form}")
+        file = await api.get(f"{FLOWS}/{made.json()['id']}/export", format=form)
+        assert (file.status_code, file.headers["content-type"].split(";")[0]) == (200, f"application/{form}")
+        assert file.headers["content-disposition"] == f'attachment; filename="offer.{form}"'
+        wrong = await api.send(f"{FLOWS}/import", file.content, f"application/{form}", key="other")
+        assert (error_of(wrong)[0], wrong.json()["error"]["findings"][0]["path"]) == (400, "flowId")
+        back = await api.send(f"{FLOWS}/import", file.content, f"application/{form}")
         assert (back.status_code, back.json()["version"], back.json()["definition"]) == (201, 2, made.json()["definition"])
         assert [one["what"] for one in (await api.get(f"{FLOWS}/{back.json()['id']}/history")).json()["entries"]] == ["imported", "created"]
 
@@ -199,15 +204,43 @@ async def test_flows_are_listed_in_pages_and_searched(tmp_path: Path) -> None:
         assert await listed(published=True, limit=2) == ["a1", "b1", "c1"]
         row = (await api.get(FLOWS, limit=1)).json()["definitions"][0]
         assert ("definition" in row, row["tags"]) == (False, ["Продажи"])
-        for query in (
-            {"limit": 0},
-            {"limit": 101},
-            {"status": "draft"},
-            {"x": 1},
-            {"cursor": "WyJkIiwiMSJd"},
-            {"cursor": "WyJmIiwiYSIsIngiXQ"},
-        ):
-            assert (await api.get(FLOWS, **query)).status_code == 400, query
+        for query in ({"limit": 0}, {"limit": 101}, {"status": "draft"}, {"x": 1}):
+            assert error_of(await api.get(FLOWS, **query)) == (400, "invalid_request"), query
+        for place in (("d", "1"), ("f", "a", "x"), ("f", "nowhere", "1"), ("f", "a/b", "1"), ("f", "", "1")):
+            assert error_of(await api.get(FLOWS, cursor=encode_cursor(*place))) == (400, "invalid_cursor"), place
+
+
+async def test_a_search_that_fits_little_goes_on_from_page_to_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page looks through a bounded number of versions and documents; `next` goes on behind them until everything was seen."""
+    async with a_flow_api(tmp_path) as api:
+        await api.hire()
+        for key in "abc":
+            for tag in ("x", "y", "y"):
+                await api.create(names("writer", flowId=key, metadata={"title": key, "tags": [tag]}))
+        for bound in ("_MOST_READ", "_MOST_SEEN"):
+            with monkeypatch.context() as patch:
+                patch.setattr(listing, bound, 2)
+                found, query = [], {"tag": "x"}
+                for _ in range(10):
+                    page = (await api.get(FLOWS, **query)).json()
+                    found += [(one["flowId"], one["version"]) for one in page["definitions"]]
+                    if page["next"] is None:
+                        break
+                    query["cursor"] = page["next"]
+            assert found == [("a", 1), ("b", 1), ("c", 1)], bound
+
+
+async def test_a_text_that_was_changed_by_hand_spoils_no_list(tmp_path: Path) -> None:
+    """It is listed without what its text says, and asked for itself it is 500 `definition_damaged`."""
+    async with a_flow_api(tmp_path) as api:
+        await api.hire()
+        made = await api.create(names("writer", metadata={"title": "Проба", "tags": ["a"]}))
+        await api.create(names("writer", flowId="other"))
+        with api.sql._database._dialect.engine.begin() as connection:
+            connection.execute(text("UPDATE definition_texts SET document = '{}' WHERE document LIKE '%tags%'"))
+        listed = (await api.get(FLOWS)).json()["definitions"]
+        assert [(one["flowId"], one["title"], one["tags"]) for one in listed] == [("other", "Проба", []), ("plan", "Проба", [])]
+        assert error_of(await api.get(f"{FLOWS}/{made['id']}")) == (500, "definition_damaged")
 
 
 @pytest.mark.req("S002-12", "S002-54", "S002-X3")
@@ -241,15 +274,15 @@ async def test_the_published_active_agents_are_offered(tmp_path: Path) -> None:
 async def test_an_agent_is_edited_and_taken_from_a_file(tmp_path: Path) -> None:
     """The key stands beside it: in the body, or in the address where the body is the agent alone."""
     async with a_flow_api(tmp_path) as api:
-        text = "title: Автор\nsystemPrompt: Ты пишешь.\n"
-        made = await api.send(AGENTS, text.encode(), "application/yaml", key="writer")
+        written = "title: Автор\nsystemPrompt: Ты пишешь.\n"
+        made = await api.send(AGENTS, written.encode(), "application/yaml", key="writer")
         assert (made.status_code, made.json()["key"], made.json()["title"]) == (201, "writer", "Автор"), made.text
         place = f"{AGENTS}/{made.json()['id']}"
-        saved = await api.put(place, {"text": text.replace("пишешь", "читаешь"), "revision": 1})
+        saved = await api.put(place, {"text": written.replace("пишешь", "читаешь"), "revision": 1})
         assert (saved.status_code, saved.json()["definition"]["systemPrompt"]) == (200, "Ты читаешь.")
         copied = await api.send(f"{AGENTS}/import", (await api.get(f"{place}/export")).content, "application/yaml", key="copy")
         assert copied.json()["definition"] == saved.json()["definition"]
-        nameless = await api.send(AGENTS, text.encode(), "application/yaml")
+        nameless = await api.send(AGENTS, written.encode(), "application/yaml")
         assert (error_of(nameless), nameless.json()["error"]["findings"][0]["code"]) == (
             (400, "definition_refused"),
             "finding-definition-key",

@@ -3,12 +3,15 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from orchestrator.domain.actor import Mode
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS
+from orchestrator.runs.person_memory import StoredMemory
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
+from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
 from tests.unit.runs import runs_kit
 from tests.unit.spine_kit import World, a_world
@@ -49,15 +52,28 @@ class Agents:
 
 @asynccontextmanager
 async def a_flow_world(
-    folder: Path, document: Mapping[str, Any], agents: Mapping[str, Any] | None = None, **options: Any
+    folder: Path,
+    document: Mapping[str, Any],
+    agents: Mapping[str, Any] | None = None,
+    *,
+    mode: Mode = "full",
+    policy: Mapping[str, Any] | None = None,
+    memory: StoredMemory | None = None,
+    world_options: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> AsyncIterator[tuple[World, Agents]]:
-    """The product with the flow engine and a flow "plan"."""
+    """The product with the flow engine and a flow "plan"; the flow of the same steps is stored as "other", too.
+
+    `options` are those of the engine.
+    """
     found = Agents(agents if agents is not None else {"writer": agent()})
+    memory = memory or StoredMemory(cast("AsyncStore", None))
     engines = Engines(
-        runs={"flow": RegisteredEngine(engine=FlowEngine(found.find, **options))},
-        definitions=StaticDefinitions({("flow", "plan"): document}),
+        runs={"flow": RegisteredEngine(engine=FlowEngine(found.find, memory, **options))},
+        definitions=StaticDefinitions({("flow", "plan"): document, ("flow", "other"): document}),
     )
-    async with a_world(folder, engines=engines) as world:
+    async with a_world(folder, engines=engines, policy=policy, mode=mode, **(world_options or {})) as world:
+        memory._store = world.store  # the world makes its store after its engines
         yield world, found
 
 
@@ -78,3 +94,9 @@ def result(world: World) -> Any:
     """What the run gave at its end."""
     (*_, event) = runs_kit.events(world, "RunFinished")
     return event.data["result"]
+
+
+def find_reason(world: World) -> str:
+    """Why the flow's step failed, as the message to its person says it."""
+    notices = [notice for row in world.outbox() if row.kind == "reply" for notice in row.body["notices"]]
+    return next(str(notice["args"]["why"]) for notice in notices if notice["code"] == "flow-step-failed")

@@ -18,11 +18,12 @@ from orchestrator.runtime import worker
 from state.canonical import dumps
 from tests.unit.engines.flows.flow_kit import a_flow_world, result, start
 from tests.unit.engines.scenarios.scenario_kit import replies
-from tests.unit.runs.runs_kit import index
-from tests.unit.spine_kit import World
+from tests.unit.engines.tool_agent.ask_kit import call
+from tests.unit.runs.runs_kit import RUN, index
+from tests.unit.spine_kit import World, press
 
 FOLDER = Path(examples.__file__).parent / "flows"
-FILES = sorted(FOLDER.glob("*.yaml"))
+FILES = [path for path in sorted(FOLDER.glob("*.yaml")) if not path.stem.endswith(".test")]
 AGENT_FILES = sorted((FOLDER / "agents").glob("*.yaml"))
 SILENT = ModelClientError("no answer in 60 s")
 
@@ -122,3 +123,41 @@ async def test_a_proposal_without_review_is_the_draft(tmp_path: Path) -> None:
             await world.work()
         assert (index(world).status, result(world)["failedSteps"]) == ("done", ["review"])
         assert told(world) == "Черновик за 100 ₽"
+
+
+async def test_a_review_of_the_pipeline_reads_the_own_deals_and_proposes_to_dos_with_one_card(tmp_path: Path) -> None:
+    """The person reads the deals in words, presses once, and the to-dos are there once."""
+    planned = [
+        {
+            "method": "crm.activity.todo.add",
+            "params": {"ownerTypeId": 2, "ownerId": number, "deadline": "2026-11-30T12:00:00+03:00", "title": "Позвонить"},
+        }
+        for number in (481, 482)
+    ]
+    async with a_flow_world(tmp_path, load(FOLDER / "pipeline_review.yaml"), agents()) as (world, _):
+        world.model.will(
+            call("crm_deal_list", params=dumps({"filter": {"CLOSED": "N", "ASSIGNED_BY_ID": 7}})),
+            dumps({"summary": "Две сделки.", "deals": [{"id": 481, "title": "Ромашка", "closeDate": "2026-11-20", "risk": "срок прошёл"}]}),
+            dumps({"advice": ["Позвонить в «Ромашку»"], "operations": planned}),
+        )
+        await world.work(start())
+        (shown,) = [row for row in world.outbox() if row.kind == "card"]
+        assert (index(world).status, world.portal.written()) == ("waiting", [])
+        await world.work(press(shown.body, key=RUN))
+        assert (index(world).status, len(world.portal.written("crm.activity.todo.add"))) == ("done", 2)
+        assert told(world) == (
+            "**Неделя**: Две сделки.\n\n**Требуют внимания**:\n- Ромашка; Закрытие: пт, 20 ноября; Риск: срок прошёл\n\n"
+            "**Что сделать**:\n- Позвонить в «Ромашку»"
+        )
+
+
+async def test_a_review_without_the_to_dos_is_still_a_review(tmp_path: Path) -> None:
+    """After a denied card the person has the summary and the advice."""
+    planned = {"method": "crm.activity.todo.add", "params": {"ownerTypeId": 2, "ownerId": 481, "deadline": "2026-11-30T12:00:00+03:00"}}
+    async with a_flow_world(tmp_path, load(FOLDER / "pipeline_review.yaml"), agents()) as (world, _):
+        world.model.will(dumps({"summary": "Тихо.", "deals": []}), dumps({"advice": ["Отдохнуть"], "operations": [planned]}))
+        await world.work(start())
+        (shown,) = [row for row in world.outbox() if row.kind == "card"]
+        await world.work(press(shown.body, approve=False, key=RUN))
+        assert (index(world).status, world.portal.written()) == ("done", [])
+        assert "Отдохнуть" in told(world)

@@ -12,8 +12,9 @@ from orchestrator.engines.scenarios.authoring.schema import build_schema
 from orchestrator.engines.scenarios.checks import check_scenario
 from orchestrator.engines.scenarios.step_types import StepCall, StepParams, StepResult, StepType
 from orchestrator.engines.scenarios.steps.talking import MESSAGE
+from orchestrator.rehearsals.comparing import list_messages
 from orchestrator.rehearsals.dialogue import Dialogue
-from orchestrator.rehearsals.playing import list_messages, play_dialogue
+from orchestrator.rehearsals.playing import play_dialogue
 from orchestrator.rehearsals.script import Script
 from tests.unit.engines.scenarios.scenario_kit import say, scenario
 

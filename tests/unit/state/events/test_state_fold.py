@@ -31,6 +31,7 @@ WITHOUT_MEANING = {
     "StepRefused",
 }
 WITHOUT_MEANING |= {"DefinitionSaved", "DefinitionPublished", "DefinitionSwitched", "DocumentChanged"}
+WITHOUT_MEANING |= {"MemoryWritten", "MemoryCleared"}
 WITHOUT_MEANING |= {"WritesFrozen", "WritesReleased", "BudgetWarned", "AnswerGiven"}
 
 histories = st.lists(st.sampled_from(sorted(CORE)).flatmap(lambda name: event_of(CORE[name])), max_size=12)

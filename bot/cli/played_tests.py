@@ -1,0 +1,135 @@
+"""Files of tests beside definitions: finding them, and writing what came of playing them, with what they cover."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from bot.cli.definition_files import SUFFIXES, TEST, get_key, list_files
+from bot.cli.ops import escape_text, write_json_lines
+from orchestrator.domain.errors import SettingsError
+
+_MOST_MISSED: Final = 20
+
+
+@dataclass(frozen=True)
+class Words:
+    """What people call a definition and one of its tests."""
+
+    definition: str
+    test: str
+
+
+@dataclass(kw_only=True)
+class Coverage:
+    """Which parts of a definition its tests reached."""
+
+    name: str
+    """What the parts are called, such as steps."""
+    parts: Sequence[str] = ()
+    reached: set[str] = field(default_factory=set)
+
+    @property
+    def missed(self) -> list[str]:
+        """The parts that no test reached."""
+        return [one for one in self.parts if one not in self.reached]
+
+    def describe(self) -> str:
+        """Return it as a person reads it."""
+        done, total = len(self.parts) - len(self.missed), len(self.parts)
+        return f"{done} of {total} {self.name} ({100 * done // max(1, total)} %)"
+
+
+@dataclass(kw_only=True)
+class Report:
+    """What the tests of one definition came to."""
+
+    path: Path
+    coverage: Sequence[Coverage] = ()
+    tests: dict[str, list[str]] = field(default_factory=dict)
+    """What differs, by the name of the test."""
+    problem: str = ""
+    """Why nothing could be played."""
+    notes: Sequence[str] = ()
+    """What else whoever reads it should know."""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether all is as expected."""
+        return not self.problem and not any(self.tests.values())
+
+    def add_test(self, name: str, number: int, differences: list[str]) -> None:
+        """Add what differs in the test of this name, which has this number in its file."""
+        self.tests[name if name not in self.tests else f"{name} ({number})"] = differences
+
+
+def list_tested(path: Path, words: Words) -> list[Path]:
+    """Return the definitions to test: the one that is named, itself or by its tests, or those of a folder that have tests.
+
+    Raises SettingsError if there are none.
+    """
+    if path.is_dir():
+        found = [one for one in list_files(path) if find_tests(one) is not None]
+        lost = [one for one in sorted(path.glob(f"*{TEST}.*")) if one.suffix.lower() in SUFFIXES and _find_definition(one) is None]
+        if not found or lost:
+            wanted = f"{path} has no {words.definition} with a file NAME{TEST}.yaml beside it"
+            raise SettingsError(escape_text(f"{lost[0]} has no {words.definition} beside it" if lost else wanted))
+        return found
+    definition = _find_definition(path) if path.stem.endswith(TEST) else path
+    if definition is None or find_tests(definition) is None:
+        raise SettingsError(escape_text(f"{path}: a {words.definition} NAME.yaml and its {words.test}s NAME{TEST}.yaml are needed"))
+    return [definition]
+
+
+def find_tests(definition: Path) -> Path | None:
+    """Return the file of tests beside a definition, None if there is none."""
+    names = (definition.with_name(f"{get_key(definition)}{TEST}{suffix}") for suffix in SUFFIXES)
+    return next((one for one in names if one.is_file()), None)
+
+
+def _find_definition(tests: Path) -> Path | None:
+    names = (tests.with_name(f"{tests.stem.removesuffix(TEST)}{suffix}") for suffix in SUFFIXES)
+    return next((one for one in names if one.is_file()), None)
+
+
+def write_reports(reports: Sequence[Report], words: Words, *, as_json: bool) -> bool:
+    """Write what came of the tests and return whether all is as expected."""
+    for report in reports:
+        if as_json:
+            write_json_lines([_build_row(report, words)])
+        else:
+            typer.echo(escape_text("\n".join(_describe(report))))
+    count = sum(len(one.tests) for one in reports)
+    failed = sum(bool(found) for one in reports for found in one.tests.values()) + sum(bool(one.problem) for one in reports)
+    if not as_json:
+        typer.echo(f"{_count(count, words.test)} of {_count(len(reports), words.definition)}, {failed} failed.")
+    return all(one.is_good for one in reports)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _describe(report: Report) -> Iterator[str]:
+    yield f"{report.path}"
+    if report.problem:
+        yield f"  FAILED: {report.problem}"
+        return
+    for name, found in report.tests.items():
+        yield f"  {'FAILED' if found else 'ok'}  {name}"
+        yield from (f"    {line}" for line in found)
+    for one in report.coverage:
+        missed = one.missed[:_MOST_MISSED] + (["…"] if len(one.missed) > _MOST_MISSED else [])
+        yield f"  covers {one.describe()}" + (f"; not reached: {', '.join(missed)}" if missed else "")
+    yield from (f"  {note}" for note in report.notes)
+
+
+def _build_row(report: Report, words: Words) -> dict[str, object]:
+    row: dict[str, object] = {"file": str(report.path), "problem": report.problem}
+    for number, one in enumerate(report.coverage):
+        row |= {one.name: len(one.parts), "not_reached" if number == 0 else f"{one.name}_not_reached": one.missed}
+    if report.notes:
+        row["notes"] = list(report.notes)
+    return {**row, f"{words.test}s": [{"name": name, "ok": not found, "differences": found} for name, found in report.tests.items()]}

@@ -1,0 +1,34 @@
+"""Checks the methods of the portal that a document names: whether they exist, and whether they read where nothing else is possible."""
+
+from collections.abc import Iterable
+
+from orchestrator.definitions.kinds import MethodUse
+from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.definitions.rules import FindClasses
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import Findings
+from orchestrator.documents.reports import quote_part
+from orchestrator.domain.finding import Finding, Severity
+
+_READS = frozenset({"R"})
+
+
+def find_method_mistakes(document: Document, uses: Iterable[MethodUse], find_classes: FindClasses) -> tuple[Finding, ...]:
+    """Return what is wrong with the methods: unknown ones, writing ones where only reading is possible, reading ones that are proposed."""
+    findings = Findings(document)
+    for use in uses:
+        code = _judge(use, find_classes)
+        if code:
+            name = quote_part(use.method)
+            severity: Severity = "warning" if code == "finding-method-reads" else "error"
+            findings.add(code, SENTENCES[code].format(name=name), use.path, severity=severity, of_value=True, args={"name": name})
+    return findings.list_all()
+
+
+def _judge(use: MethodUse, find_classes: FindClasses) -> str:
+    classes = find_classes("bitrix", use.method)
+    if classes is None:
+        return "finding-method-unknown"
+    if use.must_read and classes != _READS:
+        return "finding-method-writes"
+    return "finding-method-reads" if not use.must_read and classes == _READS else ""

@@ -1,0 +1,190 @@
+"""Operations on the memory that a flow has of a person: read it, add to it, clear it. It is a stream of its own in the journal.
+
+Whoever writes holds the lease of that stream's session for the moment, so that two runs of one person lose nothing of each other. Call
+them with `AsyncStore.read` and `AsyncStore.write`; repeat an operation that raises MemoryBusy.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+from uuid import uuid4
+
+from state.clock import parse_iso
+from state.events.base import Event
+from state.events.memory import MemoryCleared, MemoryWritten
+from state.journal.store import Commit, Lease, StaleEpoch, Store, StoredEvent, StoreError
+
+_PREFIX: Final = "session:memory:"
+_HELD_FOR: Final = timedelta(seconds=5)
+"""How long others wait if the process that writes dies while it does."""
+_ASKED_AGAIN_FOR: Final = timedelta(days=1)
+"""For how long at least it is known which node of a run has written, so that a run that is played again after a crash writes once."""
+_PAGE: Final = 500
+
+
+class MemoryBusy(StoreError):
+    """Somebody else writes the same memory at the moment."""
+
+
+class Retention(NamedTuple):
+    """How much a channel keeps: so many entries, each for so many days."""
+
+    versions: int
+    days: int
+
+
+USUAL: Final = Retention(versions=10, days=30)
+"""What a channel keeps that the flow does not declare any more (S002-X10)."""
+
+
+class MemoryPlace(NamedTuple):
+    """Whose memory: that of a flow, by its key, about a person, by the key that all accounts of an employee share."""
+
+    flow: str
+    person: str
+
+    @property
+    def session(self) -> str:
+        """The session whose stream holds it."""
+        return f"{_PREFIX.removeprefix('session:')}{self.flow}:{self.person}"
+
+    @property
+    def stream(self) -> str:
+        """The stream that holds it."""
+        return f"session:{self.session}"
+
+
+class MemoryEntry(NamedTuple):
+    """One entry of a channel: JSON data and its origins, as names of `orchestrator.domain.taint.Origin`."""
+
+    channel: str
+    data: Any
+    origins: Sequence[str]
+    at: str = ""
+    """When it was stored, as an ISO time; "" for one that is not stored yet."""
+    run: str = ""
+    seq: int = 0
+
+
+class MemoryWrite(NamedTuple):
+    """What a node of a run leaves: `owner` is the account with whose key it is sealed."""
+
+    owner: str
+    run: str
+    node: str
+    entries: Sequence[MemoryEntry]
+
+
+def add_entries(store: Store, place: MemoryPlace, write: MemoryWrite, retention: Mapping[str, Retention], at: datetime) -> bool:
+    """Store what a node leaves, and return True; False if that node has written before. Raises MemoryBusy or another StoreError."""
+    with _take_turn(store, place, at) as (lease, head):
+        known = _read_events(store, place, head)
+        if any(isinstance(one.data, Mapping) and (one.data.get("run"), one.data.get("node")) == (write.run, write.node) for one in known):
+            return False
+        kept = select_entries([*_list_entries(known), *(one._replace(seq=head + 1) for one in write.entries)], retention, at)
+        needed = [one.seq for one in kept] + [one.seq for one in known if at - parse_iso(one.ts) <= _ASKED_AGAIN_FOR]
+        event = MemoryWritten(
+            definition=place.flow,
+            run=write.run,
+            node=write.node,
+            entries=[{"channel": one.channel, "data": one.data, "origins": list(one.origins)} for one in write.entries],
+            retention={channel: list(one) for channel, one in retention.items()},
+            kept_from=min([*needed, head + 1]),
+        )
+        _commit(store, place, lease, head, event, write.owner, at)
+    return True
+
+
+def clear_entries(store: Store, place: MemoryPlace, by: str, at: datetime) -> bool:
+    """Make a flow forget what it remembers of a person; False if there is nothing. Raises MemoryBusy or another StoreError."""
+    with _take_turn(store, place, at) as (lease, head):
+        if not _list_entries(_read_events(store, place, head)):
+            return False
+        _commit(store, place, lease, head, MemoryCleared(definition=place.flow, by=by), by, at)
+    return True
+
+
+def find_end(store: Store, place: MemoryPlace) -> int:
+    """Return the seq of the last event, 0 for a memory that was never written: what `read_entries` reads up to."""
+    return store.read_head(place.stream)[0]
+
+
+def read_entries(store: Store, place: MemoryPlace, retention: Mapping[str, Retention], at: datetime, end: int) -> list[MemoryEntry]:
+    """Return what is remembered at the time `at` of what was written up to the event `end`, oldest first."""
+    return select_entries(_list_entries(_read_events(store, place, end)), retention, at)
+
+
+def list_entries(store: Store, place: MemoryPlace, at: datetime) -> list[MemoryEntry]:
+    """Return what a run would read at the time `at` if the flow still said what it said when it last wrote, oldest first."""
+    events = _read_events(store, place, find_end(store, place))
+    wrote = [MemoryWritten.from_data(one.data) for one in events if one.type == MemoryWritten.__name__ and not one.erased]
+    retention = {channel: Retention(*kept) for channel, kept in wrote[-1].retention.items()} if wrote else {}
+    return select_entries(_list_entries(events), retention, at)
+
+
+def list_places(store: Store) -> list[MemoryPlace]:
+    """Return every memory that was ever written, sorted."""
+    named = (stream.removeprefix(_PREFIX).partition(":") for stream, _, _ in store.list_heads() if stream.startswith(_PREFIX))
+    return sorted(MemoryPlace(flow, person) for flow, _, person in named)
+
+
+def select_entries(entries: Sequence[MemoryEntry], retention: Mapping[str, Retention], at: datetime) -> list[MemoryEntry]:
+    """Return those of the entries, oldest first, that are young enough and not replaced by newer ones of their channel."""
+    left: dict[str, int] = {}
+    found: list[MemoryEntry] = []
+    for one in reversed(entries):
+        kept = retention.get(one.channel, USUAL)
+        if one.at and at - parse_iso(one.at) > timedelta(days=kept.days):
+            continue
+        if left.setdefault(one.channel, kept.versions) > 0:
+            left[one.channel] -= 1
+            found.append(one)
+    return found[::-1]
+
+
+def _read_events(store: Store, place: MemoryPlace, end: int) -> list[StoredEvent]:
+    """Return the events up to `end` that may still matter, oldest first."""
+    last = store.read_events(place.stream, after=end - 1, limit=1) if end else []
+    if not last:
+        return []
+    found: list[StoredEvent] = []
+    after = int(last[0].data.get("kept_from", end)) - 1
+    while after < end and (page := store.read_events(place.stream, after=after, limit=_PAGE)):
+        found += [one for one in page if one.seq <= end]
+        after = page[-1].seq
+    return found
+
+
+def _list_entries(events: Sequence[StoredEvent]) -> list[MemoryEntry]:
+    """Return the entries that were written and not cleared, oldest first. Those of an erased person are gone."""
+    found: list[MemoryEntry] = []
+    for event in events:
+        if event.type == MemoryCleared.__name__:
+            found.clear()
+        elif event.type == MemoryWritten.__name__ and not event.erased:
+            wrote = MemoryWritten.from_data(event.data)
+            found += [
+                MemoryEntry(one["channel"], one["data"], one["origins"], at=event.ts, run=wrote.run, seq=event.seq) for one in wrote.entries
+            ]
+    return found
+
+
+@contextmanager
+def _take_turn(store: Store, place: MemoryPlace, at: datetime) -> Iterator[tuple[Lease, int]]:
+    """Give (lease, seq of the last event) to the one who may write while the block runs. Raises MemoryBusy if somebody else does."""
+    lease = store.acquire(place.session, f"memory:{uuid4().hex}", at, at + _HELD_FOR)
+    if lease is None:
+        raise MemoryBusy(f"somebody else writes the memory {place.session}")
+    try:
+        yield lease, store.read_head(place.stream)[0]
+    finally:
+        with suppress(StoreError):  # what was stored is stored: the lease ends by itself
+            store.release(lease)
+
+
+def _commit(store: Store, place: MemoryPlace, lease: Lease, head: int, event: Event, actor: str, at: datetime) -> None:
+    try:
+        store.commit(Commit(stream=place.stream, epoch=lease.epoch, actor=actor, now=at, events=[event], after=head))
+    except StaleEpoch as error:
+        raise MemoryBusy(f"somebody else has written the memory {place.session} meanwhile") from error

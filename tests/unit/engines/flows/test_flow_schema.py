@@ -1,0 +1,95 @@
+"""The published JSON Schemas of flows and agents say what the program itself checks."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from bot.cli import schema
+from orchestrator.documents.reading import read_document
+from orchestrator.domain.finding import has_errors
+from orchestrator.engines.flows.agents import Agent
+from orchestrator.engines.flows.checks import check_flow
+from orchestrator.engines.flows.definition import Flow, FlowStep, LaunchParameter, Transitions
+from orchestrator.engines.flows.kind import check_agent
+from orchestrator.engines.flows.schema import build_agent_schema, build_flow_schema
+from tests.unit.engines.flows.flow_kit import agent, flow, step
+
+FLOWS, AGENTS = build_flow_schema(), build_agent_schema()
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples" / "flows"
+
+
+def write_to(mode: str) -> dict[str, Any]:
+    """A flow whose step writes memory in this mode."""
+    return flow(step("a", memoryWrites=[{"channel": "x", "mode": mode}]))
+
+
+@pytest.mark.req("S002-4")
+@pytest.mark.parametrize(
+    ("document", "is_right"),
+    [
+        (flow(step("a", success="b"), step("b")), True),
+        (flow(step("a", author="Анна"), note="моё"), True),
+        (write_to("AGENT_OUTPUT"), True),
+        (write_to("agent_output"), True),
+        (flow(step("a", maxAttempts=0, memoryReads=[{"channel": "x", "limit": -1}])), True),
+        (flow(step("a"), startStepId=None), True),
+        (flow(step("a"), launchParameters=[{"name": "x", "type": "array", "default": ["y"]}]), True),
+        (write_to("APPEND"), False),
+        (flow(), False),
+        ({"flowId": "x"}, False),
+        (flow(step("a"), flowId="a b"), False),
+        (flow(step("a"), syncOnly=False), False),
+        (flow(step("a", retryPolicy={})), False),
+        (flow(step("a"), timeoutSec=5), False),
+        (flow(step("a", maxAttempts="2")), False),
+        (flow(step("a", overrides={"temperature": 3})), False),
+        (flow(step("a"), launchParameters=[{"name": "x", "type": "date"}]), False),
+    ],
+)
+def test_schema_and_check_of_flows_agree(document: Any, *, is_right: bool) -> None:
+    """What the one refuses the other refuses, and what is right is right for both."""
+    reading = read_document(json.dumps(document))
+    is_accepted = not has_errors(check_flow(reading.require_document()))
+    assert (Draft202012Validator(FLOWS).is_valid(document), is_accepted) == (is_right, is_right)
+
+
+@pytest.mark.parametrize(
+    ("document", "is_right"),
+    [(agent(title="x", model="gpt", effects=["crm.deal.update"]), True), ({}, False), (agent(""), False), (agent(effects="x"), False)],
+)
+def test_schema_and_check_of_agents_agree(document: Any, *, is_right: bool) -> None:
+    """As for flows."""
+    is_accepted = not has_errors(check_agent(read_document(json.dumps(document)).require_document()))
+    assert (Draft202012Validator(AGENTS).is_valid(document), is_accepted) == (is_right, is_right)
+
+
+def test_every_field_is_described_under_the_name_that_authors_write() -> None:
+    """Editors show what it is for; the titles that pydantic makes are not shown in place of names."""
+    for whole, model in ((FLOWS, Flow), (AGENTS, Agent)):
+        Draft202012Validator.check_schema(whole)
+        assert {field.alias for field in model.model_fields.values()} <= set(whole["properties"])
+    for model in (FlowStep, LaunchParameter, Transitions):
+        properties = FLOWS["$defs"][model.__name__]["properties"]
+        for field in model.model_fields.values():
+            assert properties[field.alias or ""]["description"] == field.description
+            assert "title" not in properties[field.alias or ""]
+
+
+def test_the_examples_to_copy_fit_their_schemas() -> None:
+    """Flows and agents alike."""
+    flows = [one for one in EXAMPLES.glob("*.yaml") if not one.stem.endswith(".test")]
+    files = [(FLOWS, one) for one in flows] + [(AGENTS, one) for one in EXAMPLES.glob("agents/*.yaml")]
+    assert len(files) > 5
+    for whole, path in files:
+        Draft202012Validator(whole).validate(read_document(path.read_bytes(), "yaml").require_document().data)
+
+
+@pytest.mark.parametrize(("command", "whole"), [("flow", FLOWS), ("agent", AGENTS)])
+def test_the_schemas_are_printed_as_json(command: str, whole: Any) -> None:
+    """As `sdelka schema scenario` prints its own."""
+    result = CliRunner().invoke(schema.app, [command])
+    assert (result.exit_code, json.loads(result.output)) == (0, json.loads(json.dumps(whole)))

@@ -1,0 +1,193 @@
+"""What an agent proposes to change: one card a step, judged by where it comes from, done once or not at all."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.own_reads import DocumentAnswer
+from orchestrator.engines.flows.operations import MOST_OPERATIONS
+from orchestrator.runtime import worker
+from state.canonical import dumps
+from state.journal.store import OutboxRow
+from tests.unit.engines.flows.flow_kit import a_flow_world, agent, find_reason, flow, result, start, step
+from tests.unit.engines.tool_agent.ask_kit import call
+from tests.unit.runs.runs_kit import RUN, index
+from tests.unit.runs.test_runs_wait import order
+from tests.unit.spine_kit import World, press
+from tests.unit.spine_portal import lost
+
+CLERK = {"writer": agent("Ты секретарь.", effects=["crm.deal.update", "crm.timeline.comment.add"], tools=["crm.deal.get"])}
+RESULT = {"resultPayload": {"done": "$steps.work.output.operations"}}
+PLAN = flow(step("work"), outputs=RESULT)
+RAISE = {"method": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}, "comment": "Бюджет вырос"}
+NOTE = {
+    "method": "crm.timeline.comment.add",
+    "params": {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481, "COMMENT": "Бюджет вырос"}},
+}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+def propose(*operations: Any, **fields: Any) -> str:
+    """An answer with these operations."""
+    return dumps({"operations": list(operations), **fields})
+
+
+def cards(world: World) -> list[OutboxRow]:
+    """The cards that wait in the outbox; takes it off."""
+    return [row for row in world.outbox() if row.kind == "card"]
+
+
+def reasons(world: World) -> list[str]:
+    """Why the only card asks."""
+    (shown,) = cards(world)
+    return [str(one["code"]) for one in shown.body["reasons"]]
+
+
+async def test_an_operation_is_one_card_and_is_done_once_after_the_press(tmp_path: Path) -> None:
+    """The flow waits for the person, then says what became of it."""
+    async with a_flow_world(tmp_path, PLAN, CLERK) as (world, _):
+        world.model.will(propose(RAISE, summary="Меняю сумму"))
+        await world.work(start())
+        assert (index(world).status, world.portal.written()) == ("waiting", [])
+        (shown,) = cards(world)
+        await world.work(press(shown.body, key=RUN))
+        assert (index(world).status, len(world.portal.written("crm.deal.update"))) == ("done", 1)
+        assert result(world)["payload"] == {"done": [{"method": "crm.deal.update", "status": "succeeded"}]}
+        await world.work(press(shown.body, key=RUN))
+        assert len(world.portal.written("crm.deal.update")) == 1
+
+
+async def test_several_operations_of_a_step_are_one_card(tmp_path: Path) -> None:
+    """A batch in their order; each is reported."""
+    async with a_flow_world(tmp_path, PLAN, CLERK) as (world, _):
+        world.model.will(propose(RAISE, NOTE))
+        await world.work(start())
+        (shown,) = cards(world)
+        await world.work(press(shown.body, key=RUN))
+        assert index(world).status == "done"
+        assert [method for method, _ in world.portal.written()] == ["crm.deal.update", "crm.timeline.comment.add"]
+        assert [one["status"] for one in result(world)["payload"]["done"]] == ["succeeded", "succeeded"]
+
+
+async def test_a_refused_operation_leads_to_the_handler_and_is_not_tried_again(tmp_path: Path) -> None:
+    """With attempts left: a person has said no, so the agent is not asked for another proposal."""
+    document = flow(step("work", failure="explain", maxAttempts=3), step("explain"), outputs=RESULT)
+    async with a_flow_world(tmp_path, document, CLERK) as (world, _):
+        world.model.will(propose(RAISE))
+        await world.work(start())
+        (shown,) = cards(world)
+        world.model.will("не сделано")
+        await world.work(press(shown.body, approve=False, key=RUN))
+        assert (index(world).status, len(world.model.prompts), world.portal.written()) == ("done", 2, [])
+        assert result(world)["failedSteps"] == ["work"]
+        assert result(world)["payload"]["done"][0]["status"] == "refused"
+
+
+async def test_a_person_s_retry_asks_anew_and_not_the_agent(tmp_path: Path) -> None:
+    """The answer stays, for it was paid; the card is a new one, and one press does one write."""
+    async with a_flow_world(tmp_path, PLAN, CLERK) as (world, _):
+        world.model.will(propose(RAISE))
+        await world.work(start())
+        (shown,) = cards(world)
+        await world.work(press(shown.body, approve=False, key=RUN))
+        assert (index(world).status, find_reason(world)) == ("failed", "refused")
+        await world.work(order("retry"))
+        (again,) = cards(world)
+        await world.work(press(again.body, key=RUN))
+        assert (index(world).status, len(world.model.prompts), len(world.portal.written())) == ("done", 1, 1)
+
+
+async def test_an_unknown_outcome_waits_and_is_not_written_again(tmp_path: Path) -> None:
+    """Once the portal shows the value the flow goes on."""
+    async with a_flow_world(tmp_path, PLAN, CLERK) as (world, _):
+        world.model.will(propose(RAISE))
+        await world.work(start())
+        (shown,) = cards(world)
+        world.portal.will("crm.deal.update", lost)
+        await world.work(press(shown.body, key=RUN))
+        for _ in range(10):
+            if index(world).status != "waiting":
+                break
+            world.clock.advance(worker.IDLE)
+            await world.work()
+        assert (index(world).status, len(world.portal.written("crm.deal.update"))) == ("done", 1)
+
+
+async def test_in_shadow_the_flow_plans_and_goes_on(tmp_path: Path) -> None:
+    """Nothing is called; the output says that it was planned."""
+    async with a_flow_world(tmp_path, PLAN, CLERK, mode="shadow") as (world, _):
+        world.model.will(propose(RAISE, NOTE))
+        await world.work(start())
+        assert (index(world).status, world.portal.written()) == ("done", [])
+        assert [one["status"] for one in result(world)["payload"]["done"]] == ["planned", "planned"]
+
+
+@pytest.mark.parametrize(
+    ("operations", "reason"),
+    [
+        ({"method": "crm.deal.update"}, "operations is no list"),
+        ([1], "operation 1 is no object"),
+        ([RAISE, {"method": "crm.deal.delete", "params": {"id": 481}}], "operation 2 has the method 'crm.deal.delete'"),
+        ([{"method": "batch", "params": {"cmd": {"a": "crm.deal.delete?id=481"}}}], "operation 1 has the method 'batch'"),
+        ([{"params": {}}], "operation 1 has the method 'None'"),
+        ([{"method": "crm.deal.update", "params": "id=481"}], "the params of operation 1 are no object"),
+        ([{"method": "crm.deal.update", "params": {"id": 481, "fields": {"a&b": 1, "c[d": 2}}}, RAISE], "an operation cannot be written"),
+        ([RAISE] * (MOST_OPERATIONS + 1), f"there are {MOST_OPERATIONS + 1} operations"),
+    ],
+)
+async def test_operations_that_cannot_be_taken_are_told_to_the_agent_and_none_is_done(tmp_path: Path, operations: Any, reason: str) -> None:
+    """All or none; the next attempt knows why."""
+    async with a_flow_world(tmp_path, flow(step("work", maxAttempts=2), outputs=RESULT), CLERK) as (world, _):
+        world.model.will(dumps({"operations": operations}), "без изменений")
+        await world.work(start())
+        assert cards(world) == []
+        world.clock.advance(timedelta(seconds=1.1))
+        await world.work()
+        assert (index(world).status, world.portal.written()) == ("done", [])
+        assert reason in str(world.model.prompts[1][-1]["content"])
+
+
+async def test_operations_of_the_last_attempt_that_cannot_be_taken_fail_the_step_by_name(tmp_path: Path) -> None:
+    """Without a further attempt."""
+    async with a_flow_world(tmp_path, PLAN, CLERK) as (world, _):
+        world.model.will(propose({"method": "crm.deal.delete", "params": {"id": 481}}))
+        await world.work(start())
+        assert (index(world).status, find_reason(world), world.portal.written()) == ("failed", "operations", [])
+
+
+async def test_an_agent_without_effects_changes_nothing_whatever_it_answers(tmp_path: Path) -> None:
+    """The field is then data as every other, and the agent is not told of operations."""
+    async with a_flow_world(tmp_path, PLAN, {"writer": agent()}) as (world, _):
+        world.model.will(propose(RAISE))
+        await world.work(start())
+        assert (index(world).status, cards(world), world.portal.written()) == ("done", [], [])
+        assert result(world)["payload"]["done"] == [RAISE]
+        assert "operations" not in str(world.model.prompts[0])
+
+
+async def test_what_was_read_from_strangers_makes_a_later_step_ask_that_read_nothing(tmp_path: Path) -> None:
+    """A comment that a customer wrote may have decided which way the flow went; the card says that it was read."""
+    reader = {**CLERK, "reader": agent("Ты читаешь.", tools=["rag_search"])}
+    note = propose({"method": "crm.timeline.comment.add", "params": {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 482, "COMMENT": "Ок"}}})
+    first = {**step("read", success="work"), "agentVersionId": "reader"}
+    async with a_flow_world(tmp_path / "a", PLAN, CLERK) as (world, _):
+        world.model.will(note)
+        await world.work(start())
+        alone = reasons(world)
+
+    async def find(_question: str, **_asker: object) -> DocumentAnswer:
+        return DocumentAnswer(answer="Здравствуйте")
+
+    async with a_flow_world(tmp_path / "b", flow(first, step("work"), outputs=RESULT), reader, find_documents=find) as (world, _):
+        world.model.will(call("rag_search", question="Что?"), "прочитано", note)
+        await world.work(start())
+        after = reasons(world)
+        assert world.portal.written() == []
+    assert (alone, after) == (["gate-taint-target"], ["gate-taint-prose", "gate-taint-target"])

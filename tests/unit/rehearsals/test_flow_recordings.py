@@ -1,0 +1,140 @@
+"""A finished run of a flow becomes a test that takes the same steps to the same end."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.cli.flow.recording import write_cases
+from orchestrator.documents.reading import read_document
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.rehearsals.dialogue import Given
+from orchestrator.rehearsals.flow_case import FlowCaseFile, check_flow_cases
+from orchestrator.rehearsals.flow_playing import compare_flow, play_flow
+from orchestrator.rehearsals.flow_recording import RecordedFlow, complete_flow_recording, read_flow_recording
+from orchestrator.rehearsals.recording import NotRecordable
+from orchestrator.runtime import worker
+from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
+from tests.unit.engines.scenarios.scenario_kit import click
+from tests.unit.runs.runs_kit import RUN
+from tests.unit.runs.test_runs_wait import order
+from tests.unit.spine_kit import World, message
+
+RUN_ID = RUN.removeprefix("run:")
+SILENT = ModelClientError("no answer in 60 s")
+PARAMETERS = [{"name": "client", "description": "Для кого?"}, {"name": "note", "description": "Что ещё?", "required": False}]
+PLAN = flow(
+    step("draft", success="review", maxAttempts=2),
+    step("review", fail=False),
+    launchParameters=PARAMETERS,
+    outputs={"resultPayload": {"draft": "$steps.draft.output.content", "offer": "$steps.review.output.offer"}},
+)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+async def rest(world: World) -> None:
+    """Let the pause before the next attempt pass."""
+    world.clock.advance(timedelta(seconds=1.1))
+    await world.work()
+
+
+async def record(world: World) -> tuple[RecordedFlow, Any]:
+    """The run of the world, and the complete test."""
+    recorded = await read_flow_recording(RUN_ID, world.store)
+    return recorded, await complete_flow_recording(recorded)
+
+
+async def test_a_run_that_was_started_by_a_program_is_played_again(tmp_path: Path) -> None:
+    """Parameters, context, answers in JSON and the result stand in the file, which plays to the same end."""
+    async with a_flow_world(tmp_path, PLAN) as (world, _):
+        world.model.will("Черновик", json.dumps({"offer": None}))
+        await world.work(start({"client": "Ромашка"}, {"deal": 481}))
+        recorded, case = await record(world)
+    assert case.parameters == {"client": "Ромашка"}
+    assert case.context == {"deal": 481}
+    assert case.expect.path == ["draft", "review"]
+    assert case.expect.payload == {"draft": "Черновик", "offer": None}
+    text = write_cases([case])
+    assert list(check_flow_cases(read_document(text).require_document(), ["draft", "review"])) == []
+    (read,) = FlowCaseFile.model_validate(read_document(text).require_document().data).tests
+    played = await play_flow("plan", recorded.document, {}, read)
+    assert compare_flow(read.expect, played) == []
+    assert "payload" in text
+
+
+async def test_a_run_of_a_chat_keeps_its_answers(tmp_path: Path) -> None:
+    """What was typed, and the button that was pressed, in order."""
+    async with a_flow_world(tmp_path, PLAN) as (world, _):
+        world.model.will("Черновик", "Готово")
+        await world.work(start_in_chat())
+        await world.work(message("Ромашка"))
+        await world.work(click(world, 0))
+        _, case = await record(world)
+    assert case.parameters is None
+    assert case.inputs == ["Ромашка", Given(press="Пропустить")]
+    assert case.expect.messages == ["Для кого?", "Что ещё?"]
+
+
+async def test_attempts_without_an_answer_are_in_the_test(tmp_path: Path) -> None:
+    """A silent model and an empty answer, each at its place."""
+    async with a_flow_world(tmp_path, PLAN) as (world, _):
+        world.model.will(SILENT, "Черновик", " ")
+        await world.work(start({"client": "Ромашка"}))
+        await rest(world)
+        _, case = await record(world)
+    assert case.answers == {"draft": {"each": [{"failed": "no answer in 60 s"}, "Черновик"]}, "review": " "}
+    assert (case.expect.outcome, case.expect.failed_steps) == ("done", ["review"])
+
+
+async def test_a_run_that_was_retried_is_the_test_of_what_it_did_at_last(tmp_path: Path) -> None:
+    """The attempts before «Повторить» are forgiven, and would end the test."""
+    plan = flow(
+        step("first", success="second"), step("second", maxAttempts=2), outputs={"resultPayload": {"it": "$steps.second.output.content"}}
+    )
+    async with a_flow_world(tmp_path, plan) as (world, _):
+        world.model.will("первый", SILENT, SILENT)
+        await world.work(start({}))
+        await rest(world)
+        world.model.will(SILENT, "Готово")
+        await world.work(order("retry"))
+        await rest(world)
+        await rest(world)
+        _, case = await record(world)
+    assert case.answers == {"first": "первый", "second": {"each": [{"failed": "no answer in 60 s"}, "Готово"]}}
+    assert (case.expect.outcome, case.expect.payload) == ("done", {"it": "Готово"})
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"status": "failed", "code": "x"}, "ended as failed x, and played again it ends as done"),
+        ({"path": ["draft"]}, "the run did the steps draft, and played again it does draft, review"),
+        ({"result": {"payload": {}}}, "another result"),
+    ],
+)
+async def test_a_run_that_would_come_otherwise_is_not_recorded(tmp_path: Path, change: dict[str, Any], why: str) -> None:
+    """A test that is red from its first day, or of another run, helps nobody."""
+    async with a_flow_world(tmp_path, PLAN) as (world, _):
+        world.model.will("Черновик", "Готово")
+        await world.work(start({"client": "Ромашка"}))
+        recorded, _ = await record(world)
+    with pytest.raises(NotRecordable, match=why):
+        await complete_flow_recording(replace(recorded, **change))
+
+
+async def test_a_run_that_waits_or_is_not_there_is_not_recorded(tmp_path: Path) -> None:
+    """The reason is said."""
+    async with a_flow_world(tmp_path, PLAN) as (world, _):
+        with pytest.raises(NotRecordable, match="there is no run"):
+            await read_flow_recording(RUN_ID, world.store)
+        await world.work(start_in_chat())
+        with pytest.raises(NotRecordable, match="has not ended yet"):
+            await read_flow_recording(RUN_ID, world.store)
