@@ -16,7 +16,7 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, SentFile, Text, build_reply
 from orchestrator.domain.run_inputs import RunAnswer
-from orchestrator.domain.taint import UNDECLARED, Origins, Value, split_values
+from orchestrator.domain.taint import UNDECLARED, Origins, Value, join_origins, split_values
 from orchestrator.engines.runs import (
     Ask,
     Definition,
@@ -103,6 +103,9 @@ class Outside(Protocol):
     async def ask_agent(self, place: Place, engine: str, args: Mapping[str, Any]) -> str:
         """Return what an engine that holds conversations says."""
 
+    async def run_elsewhere(self, place: Place, engine: str, args: Mapping[str, Any]) -> Any:
+        """Return what a run of an engine gives that is not rehearsed, such as a flow. Raises RunFailed if it fails."""
+
     async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
         """Return what the run reads or notes at this place, which in the product is what `make` gives."""
 
@@ -148,6 +151,10 @@ class Rehearsal:
     async def play(self, engine: str, key: str, args: Mapping[str, Value]) -> RunResult:
         """Return the result of a run. A failure is a result too; RehearsalStopped and SettingsError of the outside are raised."""
         return await self.play_run(engine, key, args, depth=0, parent="")
+
+    def has_engine(self, engine: str) -> bool:
+        """Return whether runs of this engine are played here."""
+        return engine in self._engines
 
     def find_place(self, key: str, node: str) -> Place:
         """Return the place of this node of a run of the definition `key`."""
@@ -339,6 +346,11 @@ class _Context(RunContext):
             text = await self._outside.ask_agent(place, engine, told)
             self._tell("agent", node, text=text, data=told)
             ended = RunResult(value=Value({"text": text}, _MODEL))
+        elif not self._rehearsal.has_engine(engine):
+            told = {name: one.data for name, one in args.items()}
+            self._tell("child", node, text=definition, data=told)
+            given = await self._outside.run_elsewhere(place, engine, told)
+            ended = RunResult(value=Value(given, _MODEL | join_origins(args.values())))
         else:
             self._tell("child", node, text=definition, data={name: one.data for name, one in args.items()})
             run, key = self._rehearsal, self.run.run_id

@@ -20,7 +20,7 @@ from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place
 from state.canonical import dumps
 
 _NOTHING: Final = object()
-Asked = Literal["model", "effect", "agent", "documents", "memo"]
+Asked = Literal["model", "effect", "agent", "documents", "memo", "run"]
 """What is asked for in the place of the outside."""
 Ending = Callable[[Place, str], Awaitable[str | None]]
 """Returns what is given in place of what the script does not have, for (place, what is asked), None for nothing."""
@@ -153,6 +153,14 @@ class Script:
             where = self._name_mock(place, "agent")
             raise ScriptEnded(f"step {place.step} of {place.definition} asks {engine}: give its answer as {where}")
         return given
+
+    async def run_elsewhere(self, place: Place, engine: str, args: Mapping[str, Any]) -> Any:
+        """Return the mock of this step as what the run gives. Raises RunFailed and ScriptEnded."""
+        del args
+        found = self.take_required(place, "run", f"runs a {engine}: give its result")
+        if (why := _read_problem(found, FAILED)) is not None:
+            raise RunFailed(NO_ANSWER, why)
+        return found
 
     async def find_documents(self, question: str, *, person: str, role: str, top_k: int | None) -> DocumentAnswer:
         """Return the mock of the present step as what the company's documents say. Raises ServiceFailed and ScriptEnded."""

@@ -108,6 +108,11 @@ class FlowOutside:
         del args
         raise RehearsalStopped(f"{place.node} asks {engine}, which the terminal does not have")
 
+    async def run_elsewhere(self, place: Place, engine: str, args: Mapping[str, Any]) -> Any:
+        """Raise RehearsalStopped: a flow starts no other runs."""
+        del args
+        raise RehearsalStopped(f"{place.node} runs a {engine}, which the terminal does not have")
+
     def tell(self, happening: Happening) -> None:
         """Hand on what no method here has told already."""
         if happening.kind not in {"model", "wait"}:

@@ -94,6 +94,15 @@ async def test_an_effect_is_planned_with_its_parameters_and_never_performed() ->
     assert list_messages(played.happenings) == ["Что?", "Номер "]
 
 
+async def test_a_flow_is_what_its_mock_gives() -> None:
+    """No agent is asked; without a mock the rehearsal says what it lacks, and a flow that fails ends the scenario."""
+    steps = ({"id": "draft", "type": "run_flow", "params": {"flow_id": "offer", "output_mapping": ["text"]}}, say("Вот: {text}"))
+    played = await play(*steps, mocks={"draft": {"payload": {"text": "Письмо"}}})
+    assert (list_messages(played.happenings), played.result.status) == (["Вот: Письмо"], "done")
+    assert "mocks.draft" in (await play(*steps)).problem
+    assert (await play(*steps, mocks={"draft": {"failed": "нет ответа"}})).result.status == "failed"
+
+
 async def test_mocks_stand_for_effects_models_documents_and_agents() -> None:
     """Each by the id of its step; a refusal takes its own branch, a list of values one for each time."""
     steps = (
