@@ -41,7 +41,7 @@ from orchestrator.engines.flows.tools import LONGEST_ANSWER, MOST_CALLS, MOST_RO
 from orchestrator.engines.runs import Definition, RunFailed, RunInfo
 from orchestrator.gate.call.budget import Tokens
 from orchestrator.runs.registry import Engines
-from state.canonical import dumps
+from state.canonical import dumps, to_storable
 from state.definitions import DefinitionVersion
 from state.journal import definitions
 
@@ -66,6 +66,7 @@ class FlowStarter:
 
     async def start(self, client: Client, wanted: str, body: LaunchBody, key: str | None) -> Started:
         """Start the flow with that key, or that version of one. What does not fit is refused before anything is stored."""
+        body = _to_storable(body)  # what no journal holds would fail late, or here
         found = await self._find_startable(client, wanted)
         _, mistakes = read_parameters(found.flow.launch_parameters, body.parameters)
         if mistakes:
@@ -102,6 +103,7 @@ class FlowStarter:
 
     async def preview(self, client: Client, version: DefinitionVersion, body: LaunchBody) -> LaunchPreview:
         """Return what starting this version would mean, also of a draft. Nothing is stored."""
+        body = _to_storable(body)  # what no journal holds would fail late, or here
         try:
             flow = Flow.model_validate(version.document)
         except ValidationError:
@@ -257,3 +259,9 @@ def _describe_run(actor: Actor, now: datetime) -> RunInfo:
         time_zone=actor.time_zone,
         today=now.astimezone(ZoneInfo(actor.time_zone)).date().isoformat(),
     )
+
+
+def _to_storable(body: LaunchBody) -> LaunchBody:
+    """Return the body as a run would keep it: with texts in place of what no journal holds, such as numbers that are too large."""
+    kept = {"parameters": to_storable(dict(body.parameters)), "shared_context": to_storable(dict(body.shared_context))}
+    return body.model_copy(update=kept)

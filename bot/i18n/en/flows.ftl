@@ -26,3 +26,4 @@ flow-answer-unfit = { $type ->
 flow-not-from-programs = Only people start this flow: its author does not let programs start it.
 flow-not-in-chats = Only programs start this flow: its author does not let people start it in a chat.
 flow-budget-steps = The flow made { $most } steps, as many as its author allows, and was stopped. “Try again” grants the same once more and goes on from here.
+flow-outcome-unknown = It is not known whether all changes of this step were made, so the flow has stopped. Look at the records in Bitrix24 before you do it again.

@@ -12,7 +12,7 @@ from orchestrator.engines.flows.agents import Agent
 from orchestrator.engines.flows.definition import FlowStep
 from orchestrator.engines.flows.operations import Operation, OperationsUnfit, read_operations
 from orchestrator.engines.flows.prompt import read_output
-from orchestrator.engines.flows.tools import Toolbox, ToolsEndless, ask_with_tools
+from orchestrator.engines.flows.tools import Heard, Toolbox, ToolsEndless, ask_with_tools
 from orchestrator.engines.runs import RunContext, RunFailed, RunModelRequest
 
 PAUSE: Final = timedelta(seconds=1)
@@ -41,6 +41,8 @@ class Attempts:
     def __init__(self, ctx: RunContext, find_documents: FindDocuments | None, show: Callable[[FlowStep, int], Awaitable[None]]) -> None:
         """Have agents work in this run; `show` tells the chat which attempt at which step begins."""
         self._ctx, self._find_documents, self._show = ctx, find_documents, show
+        self.heard = Heard()
+        """What the attempts at all steps have read of strangers, also those that gave nothing."""
 
     async def make(self, step: FlowStep, agent: Agent, request: RunModelRequest, base: str) -> Attempted:
         """Return the first answer that can be used, or what was wrong with the last one after `maxAttempts`.
@@ -48,6 +50,7 @@ class Attempts:
         What failed before a person had the run retried is forgiven. After operations that could not be taken the agent is told why.
         """
         failed = 0
+        self.heard.add(request.origins)
         for number in count(1):
             node = f"{base}/{number}"
             if self._ctx.find_state(node) != "finished" and not self._ctx.count_failures(node):
@@ -58,6 +61,7 @@ class Attempts:
             failed += not self._ctx.is_before_retry(node)
             if failed >= max(step.max_attempts, 1):
                 return made
+            request = replace(request, origins=request.origins | self.heard.origins)
             if made.why == "operations":
                 request = _tell_mistake(request, made.detail)
             await self._rest(node)
@@ -73,6 +77,7 @@ class Attempts:
             return Attempted(why="silent", detail=error.detail)
         except ToolsEndless as error:
             return Attempted(why="tools", detail=str(error))
+        self.heard.add(answer.origins)
         if not str(answer.data).strip():
             return Attempted(why="empty", detail="the answer is empty")
         output = read_output(answer)
@@ -83,7 +88,7 @@ class Attempts:
 
     async def _ask(self, node: str, agent: Agent, request: RunModelRequest) -> Value:
         if agent.tools:
-            return await ask_with_tools(Toolbox(agent, self._ctx, self._find_documents), node, request)
+            return await ask_with_tools(Toolbox(agent, self._ctx, self.heard, self._find_documents), node, request)
         if self._ctx.count_failures(node):
             raise RunFailed(NO_ANSWER, "the model gave no answer before")
         return await self._ctx.ask_model(node, request)

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from orchestrator.domain.outputs import Reply
 from orchestrator.domain.own_reads import FindDocuments
-from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value
+from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.flows.agents import Agent, FindAgents, find_no_agents
 from orchestrator.engines.flows.attempts import Attempts, Why
 from orchestrator.engines.flows.budget import StepCounter
@@ -23,9 +23,12 @@ from orchestrator.engines.flows.prompt import build_request
 from orchestrator.engines.flows.routes import find_route_after_failure, find_route_after_success
 from orchestrator.engines.flows.telling import build_result_reply
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunUpdate
+from state.stored import JsonObject
 
 MOST_STEPS: Final = 100
 """How many steps a run makes at most (S002-A6)."""
+LEFT: Final = "left"
+"""The node of a visit that failed and from which the flow went on with another step."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 NoteStep = Callable[[str, int, bool], None]
 """Is called with (step, its visit, whether it succeeded) each time a step is over, also when the run is played again."""
@@ -117,8 +120,6 @@ class _Playing:
         self._steps = {step.id: step for step in flow.steps}
         self._outputs = StepOutputs()
         self._marks: dict[str, StepMark] = {}
-        self._caused_by: Origins = NOWHERE
-        """Where the texts of strangers come from that were read so far: what the flow does afterwards was caused by them, too."""
         self._attempts = Attempts(ctx, surroundings.find_documents, self._show)
 
     async def play(self) -> RunResult:
@@ -138,12 +139,15 @@ class _Playing:
                 doomed = step
             if not route.next_step and route.ending == "failed":
                 doomed = doomed or step
+            if why and route.next_step and not route.is_doomed:
+                await self._leave(step, why)
             place = route.next_step
         if doomed is not None:
             why = reasons[doomed.id]
             raise RunFailed("flow-step-failed", f"step {doomed.id} failed: {why}", step=doomed.name or doomed.id, why=why)
         result = self._outputs.resolve(self._flow.outputs)
-        return RunResult(value=result, reply=self._build_reply(result.data))
+        caused = Value(result.data, result.origins | self._attempts.heard.origins)
+        return RunResult(value=caused, reply=self._build_reply(result.data))
 
     def _build_reply(self, result: Mapping[str, object]) -> Reply:
         run, locale = self._ctx.run, self._ctx.actor.locale
@@ -161,18 +165,43 @@ class _Playing:
     async def _play_step(self, step: FlowStep) -> Why:
         """Play a step: its attempts, its operations, its memory. Return why it failed, "" if it did not."""
         agent, base = self._agents[step.agent_version_id], f"{step.id}/{self._visits[step.id]}"
+        if self._ctx.find_state(f"{base}/{LEFT}") == "finished":
+            return await self._recall_failure(step)
         request = build_request(self._flow, step, agent, self._start, self._channels, self._ctx.run)
-        self._caused_by |= request.origins & FOREIGN
         made = await self._attempts.make(step, agent, request, base)
         output, why = made.output, made.why
         if output is not None:
-            self._caused_by |= output.origins & FOREIGN
             if made.operations:
-                done = await submit_operations(self._ctx, f"{base}/{OPERATIONS}", made.operations, output, self._caused_by)
+                heard = self._attempts.heard
+                done = await submit_operations(self._ctx, f"{base}/{OPERATIONS}", made.operations, output, heard.origins)
                 output, why = done.output, "" if done.is_success else "refused"
+                heard.add(output.origins)
             self._outputs.add(step.id, output)
         if why or output is None:
             self._outputs.note_failure(step.id)
             return why
         await self._channels.write(step, output, place=base)
         return ""
+
+    async def _leave(self, step: FlowStep, why: Why) -> None:
+        """Note that the flow has recovered from this failure: a person's retry does not open it again, for another step did its part."""
+        output = self._outputs.find(step.id) if why == "refused" else None
+        await self._note_left(step, {"why": why, "output": None if output is None else output.data}, output)
+
+    async def _recall_failure(self, step: FlowStep) -> Why:
+        """Return why a step failed from which the flow has recovered, with what it gave all the same."""
+        left = await self._note_left(step, {}, None)
+        self._attempts.heard.add(left.origins)
+        if left.data["output"] is not None:
+            self._outputs.add(step.id, Value(left.data["output"], left.origins))
+        self._outputs.note_failure(step.id)
+        why: Why = left.data["why"]
+        return why
+
+    async def _note_left(self, step: FlowStep, told: JsonObject, output: Value | None) -> Value:
+        origins = _AUTHOR | self._attempts.heard.origins | (NOWHERE if output is None else output.origins)
+
+        async def make() -> JsonObject:
+            return told
+
+        return await self._ctx.memo(f"{step.id}/{self._visits[step.id]}/{LEFT}", make, origins=origins)

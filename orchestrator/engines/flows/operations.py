@@ -10,9 +10,9 @@ from typing import Final
 
 from orchestrator.domain.effect import BatchUnwritable, write_batch
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.taint import Origins, Value
+from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.flows.agents import Agent
-from orchestrator.engines.runs import RunContext, RunEffect
+from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
 from state.stored import JsonObject
 
 OPERATIONS: Final = "operations"
@@ -20,6 +20,7 @@ OPERATIONS: Final = "operations"
 MOST_OPERATIONS: Final = 50
 """How many operations one answer proposes at most: as many commands as a batch of the portal takes."""
 _LONGEST_COMMENT: Final = 300
+_PROSE: Final[Origins] = frozenset({"prose"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,7 @@ def _read_operation(place: int, given: object, allowed: Mapping[str, str]) -> Op
         raise OperationsUnfit(f"operation {place} is no object")
     method, params, comment = given.get("method"), given.get("params", {}), given.get("comment", "")
     if not isinstance(method, str) or method.lower() not in allowed:
-        raise OperationsUnfit(f"operation {place} has the method {str(method)[:80]!r}; allowed are {', '.join(allowed.values())}")
+        raise OperationsUnfit(f"operation {place} has another method; allowed are {', '.join(allowed.values())}")
     if not isinstance(params, Mapping):
         raise OperationsUnfit(f"the params of operation {place} are no object")
     return Operation(
@@ -93,16 +94,21 @@ async def submit_operations(ctx: RunContext, node: str, operations: Sequence[Ope
     """Submit the operations as one effect, and return the output with what became of them.
 
     Their values come from where the output comes from, and from what the flow read before (`caused_by`). Raises RunSuspended while a person
-    decides, or must look whether they were done.
+    decides, or must look whether they were done; RunFailed if it is not known of some of them, for nothing may follow on that.
     """
     outcome = await ctx.submit(node, _build_effect(operations, output.origins | caused_by))
-    return report_operations(operations, output, outcome)
+    done = report_operations(operations, output, outcome)
+    unknown = [str(one["method"]) for one in done.output.data[OPERATIONS] if one["status"] == "unknown"]
+    if unknown:
+        names = ", ".join(unknown)
+        raise RunFailed("flow-outcome-unknown", f"{node}: it is not known whether {names} happened", methods=names)
+    return done
 
 
 def report_operations(operations: Sequence[Operation], output: Value, outcome: Outcome) -> Done:
     """Return the output with what became of its operations. Pure, so that whoever reads the journal of a run reads the same of it."""
     reports = _list_reports(operations, outcome)
-    told = output.map(lambda data: {**data, OPERATIONS: reports})
+    told = Value({**output.data, OPERATIONS: reports}, output.origins | (_PROSE if outcome.foreign_text else NOWHERE))
     return Done(output=told, is_success=all(one["status"] in {"succeeded", "planned", "already"} for one in reports))
 
 

@@ -20,6 +20,10 @@ class StepOutputs:
         """Keep what a step gave."""
         self._outputs[step] = output
 
+    def find(self, step: str) -> Value | None:
+        """Return what a step gave, None if it gave nothing."""
+        return self._outputs.get(step)
+
     def note_failure(self, step: str) -> None:
         """Keep that a step failed, whatever became of the flow."""
         self._failed.append(step)

@@ -108,11 +108,13 @@ class LongChannels:
     async def keep(self, place: str, written: Sequence[Entry]) -> None:
         """Keep for later runs what a visit of a step left, `place` being its node. In shadow mode nothing is kept: nothing happened.
 
+        That is noted, too: a run that goes on in another mode must not remember then what was only planned.
+
         Raises RunFailed if an entry is too large.
         """
         named = {one.id for one in self._declared}
         entries = [one for one in written if one.channel in named]
-        if not entries or self._ctx.mode == SHADOW:
+        if not entries:
             return
         for one in entries:
             if (length := len(dumps(one.value.data))) > MOST_ENTRY:
@@ -120,6 +122,8 @@ class LongChannels:
         node = f"{place}/memory"
 
         async def write() -> int:
+            if self._ctx.mode == SHADOW:
+                return 0
             await self._memory.write(self._ctx.run, node, entries, self._declared, self._ctx.now)
             return len(entries)
 

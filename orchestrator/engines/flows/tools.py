@@ -12,7 +12,7 @@ from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.models import ModelTool
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.own_reads import FindDocuments
-from orchestrator.domain.taint import Origins, Value
+from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value
 from orchestrator.engines.flows.agents import OWN_TOOLS, Agent
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
 from orchestrator.engines.tool_agent.tools.calculate import NotCalculable, calculate_text
@@ -30,6 +30,18 @@ _DOCUMENT: Final[Origins] = frozenset({"document"})
 _DETAIL: Final[Origins] = frozenset({"label"})
 
 
+class Heard:
+    """Where the texts of strangers come from that a run has got so far. It only grows, also by attempts that gave nothing."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.origins: Origins = NOWHERE
+
+    def add(self, origins: Origins) -> None:
+        """Add what strangers may have written."""
+        self.origins |= origins & FOREIGN
+
+
 class ToolsEndless(Exception):
     """Raised when the model still asks for tools after `MOST_ROUNDS` questions."""
 
@@ -40,6 +52,8 @@ class Toolbox:
 
     agent: Agent
     ctx: RunContext
+    heard: Heard
+    """Takes in where the answers of the tools come from."""
     find_documents: FindDocuments | None = None
 
     def describe(self) -> tuple[ModelTool, ...]:
@@ -118,6 +132,7 @@ async def ask_with_tools(toolbox: Toolbox, node: str, request: RunModelRequest) 
             calls += 1
             told = await _answer_call(toolbox, f"{node}/call-{calls}", call, answer.origins, is_one_too_many=place >= MOST_CALLS)
             origins |= told.origins
+            toolbox.heard.add(told.origins)
             messages.append({"role": "tool", "tool_call_id": str(call["id"]), "content": told.data})
     raise ToolsEndless(f"the agent asks for tools again and again: {MOST_ROUNDS} questions were not enough")
 

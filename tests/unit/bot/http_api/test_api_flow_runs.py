@@ -290,6 +290,15 @@ async def test_a_preview_estimates_the_cost_and_stores_nothing(tmp_path: Path) -
         assert world.model.prompts == []
 
 
+async def test_values_that_no_journal_holds_are_previewed_as_they_would_be_kept(tmp_path: Path) -> None:
+    """Numbers that are too large and characters that no database takes: no fault of the server."""
+    async with a_running_flow_api(tmp_path) as (api, _):
+        made = await publish(api, step("one"))
+        body = {"parameters": {"n": 2**53 + 1}, "sharedContext": {"a": 2**60, "b": "x\x00y"}}
+        answer = await api.post(f"{FLOWS}/{made['id']}/launch-preview", body)
+        assert answer.status_code == 200, answer.text
+
+
 async def test_without_a_price_the_cost_is_unknown(tmp_path: Path) -> None:
     async with a_running_flow_api(tmp_path) as (api, _):
         made = await publish(api, step("one"))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.own_reads import DocumentAnswer
 from orchestrator.engines.flows.operations import MOST_OPERATIONS
 from orchestrator.runtime import worker
@@ -26,6 +27,10 @@ NOTE = {
     "method": "crm.timeline.comment.add",
     "params": {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481, "COMMENT": "Бюджет вырос"}},
 }
+
+MAKER = agent("Ты заводишь лиды.", effects=["crm.lead.add"])
+LEAD = {"method": "crm.lead.add", "params": {"fields": {"TITLE": "Go"}}}
+SILENT = ModelClientError("no answer in 60 s")
 
 
 @pytest.fixture(autouse=True)
@@ -134,9 +139,9 @@ async def test_in_shadow_the_flow_plans_and_goes_on(tmp_path: Path) -> None:
     [
         ({"method": "crm.deal.update"}, "operations is no list"),
         ([1], "operation 1 is no object"),
-        ([RAISE, {"method": "crm.deal.delete", "params": {"id": 481}}], "operation 2 has the method 'crm.deal.delete'"),
-        ([{"method": "batch", "params": {"cmd": {"a": "crm.deal.delete?id=481"}}}], "operation 1 has the method 'batch'"),
-        ([{"params": {}}], "operation 1 has the method 'None'"),
+        ([RAISE, {"method": "crm.deal.delete", "params": {"id": 481}}], "operation 2 has another method"),
+        ([{"method": "batch", "params": {"cmd": {"a": "crm.deal.delete?id=481"}}}], "operation 1 has another method"),
+        ([{"params": {}}], "operation 1 has another method"),
         ([{"method": "crm.deal.update", "params": "id=481"}], "the params of operation 1 are no object"),
         ([{"method": "crm.deal.update", "params": {"id": 481, "fields": {"a&b": 1, "c[d": 2}}}, RAISE], "an operation cannot be written"),
         ([RAISE] * (MOST_OPERATIONS + 1), f"there are {MOST_OPERATIONS + 1} operations"),
@@ -172,6 +177,70 @@ async def test_an_agent_without_effects_changes_nothing_whatever_it_answers(tmp_
         assert "operations" not in str(world.model.prompts[0])
 
 
+async def find(_question: str, **_asker: object) -> DocumentAnswer:
+    """A document that says something."""
+    return DocumentAnswer(answer="Здравствуйте")
+
+
+@pytest.mark.parametrize("answer", [" ", propose({"method": "crm.deal.delete", "params": {}})], ids=["empty", "unfit"])
+async def test_what_an_attempt_in_vain_has_read_makes_a_later_step_ask(tmp_path: Path, answer: str) -> None:
+    """A document brings the model to no usable answer, and so decides the way: the harmless write of the step that follows asks."""
+    agents = {"writer": MAKER, "reader": agent("Ты читаешь.", tools=["rag_search"], effects=["crm.lead.add"])}
+    document = flow({**step("read", failure="work"), "agentVersionId": "reader"}, step("work"))
+    async with a_flow_world(tmp_path, document, agents, find_documents=find) as (world, _):
+        world.model.will(call("rag_search", question="Что?"), answer, propose(LEAD))
+        await world.work(start())
+        assert (reasons(world), world.portal.written()) == (["gate-taint-prose"], [])
+
+
+async def test_what_an_attempt_in_vain_has_read_makes_the_next_one_ask(tmp_path: Path) -> None:
+    """Although the second attempt reads nothing; without having read, such a write needs nobody."""
+    both = agent("Ты оба.", tools=["rag_search"], effects=["crm.lead.add"])
+    async with a_flow_world(tmp_path / "a", flow(step("work", maxAttempts=2)), {"writer": both}, find_documents=find) as (world, _):
+        world.model.will(call("rag_search", question="Что?"), " ", propose(LEAD))
+        await world.work(start())
+        world.clock.advance(timedelta(seconds=1.1))
+        await world.work()
+        assert (reasons(world), world.portal.written()) == (["gate-taint-prose"], [])
+    async with a_flow_world(tmp_path / "b", PLAN, {"writer": both}) as (world, _):
+        world.model.will(propose(LEAD))
+        await world.work(start())
+        assert (cards(world), len(world.portal.written())) == ([], 1)
+
+
+async def test_a_retry_does_not_open_a_failure_again_from_which_the_flow_recovered(tmp_path: Path) -> None:
+    """Another step did its part: otherwise both would be written."""
+    steps = (step("a", failure="b"), step("b", success="c"), {**step("c"), "agentVersionId": "plain"})
+    async with a_flow_world(tmp_path, flow(*steps), {"writer": MAKER, "plain": agent()}) as (world, _):
+        world.model.will(SILENT, propose(LEAD), SILENT)
+        await world.work(start())
+        assert (index(world).status, len(world.portal.written())) == ("failed", 1)
+        world.model.will("конец")
+        await world.work(order("retry"))
+        world.clock.advance(timedelta(seconds=1.1))
+        await world.work()
+        assert (index(world).status, len(world.portal.written()), len(world.model.prompts)) == ("done", 1, 4)
+        assert result(world)["failedSteps"] == ["a"]
+
+
+async def test_a_refusal_from_which_the_flow_recovered_is_not_asked_about_again(tmp_path: Path) -> None:
+    """And what became of it still stands in the result."""
+    steps = (step("work", failure="b"), {**step("b"), "agentVersionId": "plain"})
+    async with a_flow_world(tmp_path, flow(*steps, outputs=RESULT), {**CLERK, "plain": agent()}) as (world, _):
+        world.model.will(propose(RAISE), SILENT)
+        await world.work(start())
+        (shown,) = cards(world)
+        await world.work(press(shown.body, approve=False, key=RUN))
+        assert index(world).status == "failed"
+        world.model.will("конец")
+        await world.work(order("retry"))
+        world.clock.advance(timedelta(seconds=1.1))
+        await world.work()
+        asked = [row for row in cards(world) if row.body["status"] == "requested"]
+        assert (index(world).status, asked, world.portal.written()) == ("done", [], [])
+        assert result(world)["payload"]["done"][0]["status"] == "refused"
+
+
 async def test_what_was_read_from_strangers_makes_a_later_step_ask_that_read_nothing(tmp_path: Path) -> None:
     """A comment that a customer wrote may have decided which way the flow went; the card says that it was read."""
     reader = {**CLERK, "reader": agent("Ты читаешь.", tools=["rag_search"])}
@@ -181,10 +250,6 @@ async def test_what_was_read_from_strangers_makes_a_later_step_ask_that_read_not
         world.model.will(note)
         await world.work(start())
         alone = reasons(world)
-
-    async def find(_question: str, **_asker: object) -> DocumentAnswer:
-        return DocumentAnswer(answer="Здравствуйте")
-
     async with a_flow_world(tmp_path / "b", flow(first, step("work"), outputs=RESULT), reader, find_documents=find) as (world, _):
         world.model.will(call("rag_search", question="Что?"), "прочитано", note)
         await world.work(start())
