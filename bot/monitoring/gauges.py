@@ -15,7 +15,7 @@ from prometheus_client.exposition import generate_latest
 from bot.monitoring.meters import MOST_ENGINES
 from orchestrator.runtime.metrics import OTHER
 from state.clock import Clock, format_iso, parse_iso, read_boottime
-from state.journal.async_store import ThreadWorker
+from state.journal.thread_worker import ThreadWorker
 from state.sql.backlog import OPEN, OPEN_RUNS, Backlog, Waiting
 
 log = logging.getLogger(__name__)

@@ -17,8 +17,9 @@ from typing import Final
 from bot.monitoring.reachability import Reachability
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, format_iso, read_boottime
-from state.journal.async_store import AsyncStore, ThreadWorker
+from state.journal.async_store import AsyncStore
 from state.journal.store import StoreError
+from state.journal.thread_worker import ThreadWorker
 
 LOOK_AGAIN: Final = 5.0
 """Seconds for which the result of a check is reused."""

@@ -54,9 +54,9 @@ from orchestrator.runtime.turn_context import build_call_record
 from state.clock import format_iso
 from state.events.base import Event
 from state.events.runs import NodeDone, RunWaits, RunWoken
-from state.journal.async_store import run_to_end
 from state.journal.blobs import get_blob_prefix, pack_file, unpack_file
 from state.journal.store import InboxRow, OutboxRow, Timer
+from state.journal.thread_worker import run_to_end
 
 MAX_UNWRITTEN: Final = 4_000_000
 """How many characters of large values may wait in memory until they are stored."""

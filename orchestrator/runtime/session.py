@@ -22,7 +22,7 @@ from state.canonical import dumps, loads
 from state.clock import Clock, SystemClock, build_lower_id, format_iso
 from state.events import fold as agent_state
 from state.events.base import Event
-from state.journal.async_store import AsyncStore, run_to_end
+from state.journal.async_store import AsyncStore
 from state.journal.journal import SNAPSHOT_EVERY, build_snapshot, load_state
 from state.journal.run_index import PREFIX as RUN
 from state.journal.run_index import RunFilter
@@ -41,6 +41,7 @@ from state.journal.store import (
     Timer,
 )
 from state.journal.streams import to_lease_key, to_stream
+from state.journal.thread_worker import run_to_end
 from state.session_state import SessionState
 from state.sql.checksummed_json import DamagedRow
 

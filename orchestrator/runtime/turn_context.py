@@ -40,8 +40,8 @@ from orchestrator.runtime.session import Session
 from state.events.base import Event
 from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded, StepRefused
 from state.events.runs import NodeDone
-from state.journal.async_store import run_to_end
 from state.journal.store import EffectRow
+from state.journal.thread_worker import run_to_end
 from state.session_state import SessionState
 from state.stored import JsonObject
 

@@ -8,17 +8,13 @@ thread has finished, so no commit is still running then; what the call has store
 
 import asyncio
 import logging
-import threading
-from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
-from contextvars import copy_context
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from queue import SimpleQueue
-from typing import Any, Concatenate, Final, Literal, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 from state.events.talking import AnswerGiven
+from state.journal.commit_queue import CommitQueue
 from state.journal.record_index import IndexEntry, What
 from state.journal.run_index import RunFilter, RunRow
 from state.journal.store import (
@@ -34,13 +30,11 @@ from state.journal.store import (
     Store,
     StoredEvent,
     StoredInputs,
-    StoreUnwritable,
     Timer,
 )
+from state.journal.thread_worker import ThreadWorker, hand_over
 
 log = logging.getLogger(__name__)
-MOST_TOGETHER: Final = 64
-"""How many commits share a transaction at most."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,167 +57,9 @@ class Notifier(Protocol):
         """Stop listening and telling."""
 
 
-class _Answer(asyncio.Future[T]):
-    """A future that a thread completes and that cannot be cancelled, so that a cancellation is raised only once the result is there.
-
-    `asyncio.shield` would do the same with a second future and two more rounds of the event loop per call.
-    """
-
-    def cancel(self, msg: Any | None = None) -> bool:
-        """Refuse the cancellation."""
-        del msg
-        return False
-
-
-class ThreadWorker:
-    """Runs functions in its own threads and returns their results to asyncio. With one thread the functions run in the order of the calls.
-
-    A call costs a third of one with concurrent.futures.
-    """
-
-    def __init__(self, name: str, threads: int = 1) -> None:
-        """Start the threads."""
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._closed = False
-        self._threads = [threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True) for number in range(threads)]
-        for thread in self._threads:
-            thread.start()
-
-    async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function` in a thread and return its result; a cancellation is raised only after the function has finished."""
-        self.check_open()
-        return await self._run(partial(function, *args, **kwargs))
-
-    def check_open(self) -> None:
-        """Raise StoreUnwritable if no call is taken any more."""
-        if self._closed:
-            raise StoreUnwritable("the store is closed")
-
-    async def aclose(self) -> None:
-        """Finish the calls handed in before, then end the threads."""
-        if not self._closed:
-            self._closed = True
-            for _ in self._threads:
-                self._jobs.put(None)
-            for thread in self._threads:
-                await asyncio.to_thread(thread.join)
-
-    async def _run(self, function: Callable[[], T]) -> T:
-        loop = asyncio.get_running_loop()
-        answer: _Answer[T] = _Answer(loop=loop)
-        context = copy_context()  # log lines of the thread belong to the caller's context
-
-        def job() -> None:
-            try:
-                value = context.run(function)
-            except BaseException as error:  # noqa: BLE001  whatever it is belongs to the caller, not to this thread
-                _hand_over(loop, answer.set_exception, error)
-            else:
-                _hand_over(loop, answer.set_result, value)
-
-        self._jobs.put(job)
-        try:
-            return await answer
-        except asyncio.CancelledError:
-            answer.exception()  # Mark the exception as retrieved; the caller gets the cancellation.
-            raise
-
-    def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            job()
-
-
-def _hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], value: object) -> None:
-    try:
-        loop.call_soon_threadsafe(setter, value)
-    except RuntimeError:  # the loop was closed meanwhile: nobody waits for the result
-        return
-
-
 def _is_news(step: Commit) -> bool:
     """Whether another process may wait for this commit: to deliver a message, handle an input or answer an HTTP caller."""
     return bool(step.outbox or step.inbox_new or any(isinstance(event, AnswerGiven) for event in step.events))
-
-
-async def run_to_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:
-    """Return the result of `work`; a cancellation of the caller is raised only after `work` has ended.
-
-    If `told` is given, it is called on each cancellation. `work` runs as an ordinary task, because a task that refuses to be cancelled
-    would also refuse its own timeouts.
-    """
-    task = asyncio.ensure_future(work)
-    stopped: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError as error:
-            stopped = error
-            if told is not None:
-                told()
-    if stopped is not None:
-        if not task.cancelled():
-            task.exception()  # Mark the exception as retrieved; the caller gets the cancellation.
-        raise stopped
-    return task.result()
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """A commit that waits to be written, and then what became of it."""
-
-    commit: Commit
-    keep: Callable[[list[StoredEvent]], None]
-    is_over: bool = False
-    error: BaseException | None = None
-
-
-class _CommitQueue:
-    """Writes commits in a single thread. Those that wait there at the same time share a transaction, and so a flush to disk.
-
-    Whoever handed a commit in is told of it when it is durable, as if it had been written by itself.
-    """
-
-    def __init__(self, store: Store, writer: ThreadWorker) -> None:
-        self._store, self._writer = store, writer
-        self._waiting: deque[_Waiting] = deque()
-
-    async def write(self, commit: Commit, keep: Callable[[list[StoredEvent]], None]) -> None:
-        """Write the commit, then call `keep` with its events in the writer's thread; raises what `Store.commit` raises."""
-        self._writer.check_open()  # what is handed in after that is written, also if its caller is told otherwise
-        mine = _Waiting(commit, keep)
-        self._waiting.append(mine)
-        await self._writer.call(self._write_with_others, mine)
-
-    def _write_with_others(self, mine: _Waiting) -> None:
-        """Write this commit with those that wait behind it, unless it was written with one before."""
-        if not mine.is_over:
-            count = min(len(self._waiting), MOST_TOGETHER)
-            self._write_group([self._waiting.popleft() for _ in range(count)])
-        if mine.error is not None:
-            raise mine.error
-
-    def _write_group(self, group: Sequence[_Waiting]) -> None:
-        """Write all in one transaction. If one of them cannot be stored, each is tried by itself, so that only its caller hears of it."""
-        if len(group) > 1:
-            try:
-                stored = self._store.commit_group([one.commit for one in group])
-            except StoreUnwritable as error:  # the database's fault, and none of theirs
-                for one in group:
-                    one.is_over, one.error = True, error
-                return
-            except BaseException:  # noqa: BLE001 - nothing of the group is stored; whose error it is shows when each is tried
-                log.debug("%d commits are stored one by one", len(group), extra={"action": "commits_parted"})
-            else:
-                for one, events in zip(group, stored, strict=True):
-                    one.is_over = True
-                    one.keep(events)
-                return
-        for one in group:
-            one.is_over = True
-            try:
-                one.keep(self._store.commit(one.commit))
-            except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the caller of that commit, not to this thread
-                one.error = error
 
 
 class AsyncStore:
@@ -237,14 +73,14 @@ class AsyncStore:
         self._store = store
         self._writer = ThreadWorker("store-writer", threads)
         self._reader = ThreadWorker("store-reader") if threads == 1 else self._writer
-        self._commits = _CommitQueue(store, self._writer) if threads == 1 else None
+        self._commits = CommitQueue(store, self._writer) if threads == 1 else None
         self._hints = hints
         self.listeners: list[Callable[[], None]] = []
         """Functions called in the loop when another process may have stored inputs or replies; such a call may also be missing."""
         self.watchers: list[Callable[[Commit], None]] = []
         """Functions called in the loop with each commit that this process stored; their exceptions are logged and ignored."""
         if hints is not None:
-            hints.start(partial(_hand_over, asyncio.get_running_loop(), self._notify_listeners, None))
+            hints.start(partial(hand_over, asyncio.get_running_loop(), self._notify_listeners, None))
 
     def _notify_listeners(self, _: None) -> None:
         for listener in self.listeners:

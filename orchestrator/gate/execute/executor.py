@@ -30,9 +30,9 @@ from state.canonical import NotCanonical, dumps, to_storable_text
 from state.clock import format_iso
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded
-from state.journal.async_store import run_to_end
 from state.journal.daily_count import PastStart, StartCount
 from state.journal.store import CapReached, EffectChange, EffectStatus, Uncounted
+from state.journal.thread_worker import run_to_end
 from state.stored import JsonObject
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from bot.monitoring.logging_setup import JsonLines, TextLines, configure_logging
-from state.journal.async_store import ThreadWorker
+from state.journal.thread_worker import ThreadWorker
 from state.trace import bind_trace
 
 ROOT = Path(__file__).parents[4]

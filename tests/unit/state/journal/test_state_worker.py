@@ -10,8 +10,9 @@ import pytest
 
 from state.events.conversation import MessageReceived
 from state.journal import journal
-from state.journal.async_store import AsyncStore, ThreadWorker, run_to_end
+from state.journal.async_store import AsyncStore
 from state.journal.store import Commit, Store, StoreUnwritable
+from state.journal.thread_worker import ThreadWorker, run_to_end
 from state.sql import open_store
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -1,0 +1,73 @@
+"""Lets commits that wait for the one writing thread at the same time share a transaction, and so a flush to disk."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from state.journal.store import Commit, Store, StoredEvent, StoreUnwritable
+from state.journal.thread_worker import ThreadWorker
+
+log = logging.getLogger(__name__)
+MOST_TOGETHER: Final = 64
+"""How many commits share a transaction at most."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A commit that waits to be written, and then what became of it."""
+
+    commit: Commit
+    keep: Callable[[list[StoredEvent]], None]
+    is_over: bool = False
+    error: BaseException | None = None
+
+
+class CommitQueue:
+    """Writes commits in a single thread. Those that wait there at the same time share a transaction, and so a flush to disk.
+
+    Whoever handed a commit in is told of it when it is durable, as if it had been written by itself.
+    """
+
+    def __init__(self, store: Store, writer: ThreadWorker) -> None:
+        self._store, self._writer = store, writer
+        self._waiting: deque[_Waiting] = deque()
+
+    async def write(self, commit: Commit, keep: Callable[[list[StoredEvent]], None]) -> None:
+        """Write the commit, then call `keep` with its events in the writer's thread; raises what `Store.commit` raises."""
+        self._writer.check_open()  # what is handed in after that is written, also if its caller is told otherwise
+        mine = _Waiting(commit, keep)
+        self._waiting.append(mine)
+        await self._writer.call(self._write_with_others, mine)
+
+    def _write_with_others(self, mine: _Waiting) -> None:
+        """Write this commit with those that wait behind it, unless it was written with one before."""
+        if not mine.is_over:
+            count = min(len(self._waiting), MOST_TOGETHER)
+            self._write_group([self._waiting.popleft() for _ in range(count)])
+        if mine.error is not None:
+            raise mine.error
+
+    def _write_group(self, group: Sequence[_Waiting]) -> None:
+        """Write all in one transaction. If one of them cannot be stored, each is tried by itself, so that only its caller hears of it."""
+        if len(group) > 1:
+            try:
+                stored = self._store.commit_group([one.commit for one in group])
+            except StoreUnwritable as error:  # the database's fault, and none of theirs
+                for one in group:
+                    one.is_over, one.error = True, error
+                return
+            except BaseException:  # noqa: BLE001 - nothing of the group is stored; whose error it is shows when each is tried
+                log.debug("%d commits are stored one by one", len(group), extra={"action": "commits_parted"})
+            else:
+                for one, events in zip(group, stored, strict=True):
+                    one.is_over = True
+                    one.keep(events)
+                return
+        for one in group:
+            one.is_over = True
+            try:
+                one.keep(self._store.commit(one.commit))
+            except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the caller of that commit, not to this thread
+                one.error = error

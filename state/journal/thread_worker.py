@@ -1,0 +1,118 @@
+"""Runs functions in threads for asyncio: in the order in which they were handed in if there is one thread, and always to their end."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, ParamSpec, TypeVar
+
+from state.journal.store import StoreUnwritable
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Job = Callable[[], None]
+
+
+class _Answer(asyncio.Future[T]):
+    """A future that a thread completes and that cannot be cancelled, so that a cancellation is raised only once the result is there.
+
+    `asyncio.shield` would do the same with a second future and two more rounds of the event loop per call.
+    """
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Refuse the cancellation."""
+        del msg
+        return False
+
+
+class ThreadWorker:
+    """Runs functions in its own threads and returns their results to asyncio. With one thread the functions run in the order of the calls.
+
+    A call costs a third of one with concurrent.futures.
+    """
+
+    def __init__(self, name: str, threads: int = 1) -> None:
+        """Start the threads."""
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._closed = False
+        self._threads = [threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True) for number in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `function` in a thread and return its result; a cancellation is raised only after the function has finished."""
+        self.check_open()
+        return await self._run(partial(function, *args, **kwargs))
+
+    def check_open(self) -> None:
+        """Raise StoreUnwritable if no call is taken any more."""
+        if self._closed:
+            raise StoreUnwritable("the store is closed")
+
+    async def aclose(self) -> None:
+        """Finish the calls handed in before, then end the threads."""
+        if not self._closed:
+            self._closed = True
+            for _ in self._threads:
+                self._jobs.put(None)
+            for thread in self._threads:
+                await asyncio.to_thread(thread.join)
+
+    async def _run(self, function: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
+        answer: _Answer[T] = _Answer(loop=loop)
+        context = copy_context()  # log lines of the thread belong to the caller's context
+
+        def job() -> None:
+            try:
+                value = context.run(function)
+            except BaseException as error:  # noqa: BLE001  whatever it is belongs to the caller, not to this thread
+                hand_over(loop, answer.set_exception, error)
+            else:
+                hand_over(loop, answer.set_result, value)
+
+        self._jobs.put(job)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            answer.exception()  # Mark the exception as retrieved; the caller gets the cancellation.
+            raise
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+
+def hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], value: object) -> None:
+    """Have `setter` called with the value in the loop, from any thread; nothing happens if the loop is closed."""
+    try:
+        loop.call_soon_threadsafe(setter, value)
+    except RuntimeError:  # the loop was closed meanwhile: nobody waits for the result
+        return
+
+
+async def run_to_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:
+    """Return the result of `work`; a cancellation of the caller is raised only after `work` has ended.
+
+    If `told` is given, it is called on each cancellation. `work` runs as an ordinary task, because a task that refuses to be cancelled
+    would also refuse its own timeouts.
+    """
+    task = asyncio.ensure_future(work)
+    stopped: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            stopped = error
+            if told is not None:
+                told()
+    if stopped is not None:
+        if not task.cancelled():
+            task.exception()  # Mark the exception as retrieved; the caller gets the cancellation.
+        raise stopped
+    return task.result()
