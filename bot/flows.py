@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice
@@ -24,7 +25,8 @@ def build_flows() -> RegisteredEngine:
         engine=FlowEngine(),
         commands={COMMAND: RunCommand(definition="", menu=Notice(code="menu-flow"))},
         describe=describe_flow,
-        is_listed=is_for_people,
+        is_listed=partial(allows_start, "ui"),
+        is_for_programs=partial(allows_start, "api"),
         kind=FLOWS,
         parts=(AGENTS,),
     )
@@ -37,10 +39,10 @@ def describe_flow(document: object) -> tuple[str, str]:
     return str(given.get("title") or ""), str(given.get("description") or "")
 
 
-def is_for_people(document: object) -> bool:
-    """Return whether people see a flow in chats: `triggers.ui` is not false (S002-A12)."""
+def allows_start(trigger: str, document: object) -> bool:
+    """Return whether a flow may be started so: its trigger `ui` or `api` is not false (S002-17, S002-A12)."""
     triggers = document.get("triggers") if isinstance(document, Mapping) else None
-    return not isinstance(triggers, Mapping) or triggers.get("ui") is not False
+    return not isinstance(triggers, Mapping) or triggers.get(trigger) is not False
 
 
 def connect_agents(engines: Engines, store: AsyncStore, find_documents: FindDocuments | None = None) -> Engines:

@@ -1,14 +1,14 @@
-"""Checks the methods of the portal that a document names: whether they exist, and whether they read where nothing else is possible."""
+"""Checks what a document says of effects: whether its methods exist, read where only reading is possible, and which values make a card."""
 
 from collections.abc import Iterable
 
-from orchestrator.definitions.kinds import MethodUse
+from orchestrator.definitions.kinds import FilledField, MethodUse
 from orchestrator.definitions.mistakes import SENTENCES
-from orchestrator.definitions.rules import FindClasses
+from orchestrator.definitions.rules import FindClasses, IsCriticalField
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
-from orchestrator.domain.finding import Finding, Severity
+from orchestrator.domain.finding import Finding, Severity, format_path
 
 _READS = frozenset({"R"})
 
@@ -22,6 +22,16 @@ def find_method_mistakes(document: Document, uses: Iterable[MethodUse], find_cla
             name = quote_part(use.method)
             severity: Severity = "warning" if code == "finding-method-reads" else "error"
             findings.add(code, SENTENCES[code].format(name=name), use.path, severity=severity, of_value=True, args={"name": name})
+    return findings.list_all()
+
+
+def list_critical_values(document: Document, filled: Iterable[FilledField], is_critical: IsCriticalField) -> tuple[Finding, ...]:
+    """Return what is worth knowing: where a model or a person gives a value that somebody has to confirm."""
+    findings, code = Findings(document), "finding-value-critical"
+    for one in filled:
+        if is_critical(one.write, one.place):
+            args: dict[str, str | int] = {"field": quote_part(format_path(one.place)), "source": one.source}
+            findings.add(code, SENTENCES[code].format(**args), one.path, severity="info", of_value=True, args=args)
     return findings.list_all()
 
 

@@ -12,8 +12,7 @@ from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Difference, compare_documents
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
-from orchestrator.definitions.methods import find_method_mistakes
-from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.definitions.methods import find_method_mistakes, list_critical_values
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references
 from orchestrator.definitions.rules import (
     Editor,
@@ -29,11 +28,11 @@ from orchestrator.definitions.rules import (
     find_key_mistake,
 )
 from orchestrator.documents.document import Document
-from orchestrator.documents.findings import LEFT_OUT, Findings
+from orchestrator.documents.findings import LEFT_OUT
 from orchestrator.documents.reading import Reading
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.errors import SdelkaError
-from orchestrator.domain.finding import DefinitionRefused, Finding, format_path, has_errors, sort_findings
+from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors, sort_findings
 from orchestrator.domain.inputs import DefinitionNews
 from orchestrator.domain.suggestions import suggest_name
 from state.canonical import to_storable_text
@@ -124,23 +123,13 @@ def check_document(kind: DefinitionKind, given: Submission, find_classes: FindCl
     found = (*found, *find_method_mistakes(reading.document, kind.list_methods(data), find_classes))
     if has_errors(found):
         return Checked(findings=found, read=reading.draft)
-    told = _list_critical_fields(kind, reading.document, is_critical)
+    told = list_critical_values(reading.document, kind.list_filled(data), is_critical)
     return Checked(
         findings=_merge(found, told),
         document=data,
         read=reading.document,
         critical=find_critical_writes(find_writes(kind, data), find_classes),
     )
-
-
-def _list_critical_fields(kind: DefinitionKind, document: Document, is_critical: IsCriticalField) -> tuple[Finding, ...]:
-    """Return what is worth knowing: where a model or a person gives a value that somebody has to confirm."""
-    findings, code = Findings(document), "finding-value-critical"
-    for one in kind.list_filled(document.data):
-        if is_critical(one.write, one.place):
-            args: dict[str, str | int] = {"field": quote_part(format_path(one.place)), "source": one.source}
-            findings.add(code, SENTENCES[code].format(**args), one.path, severity="info", of_value=True, args=args)
-    return findings.list_all()
 
 
 class DefinitionService:

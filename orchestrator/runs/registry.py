@@ -38,8 +38,8 @@ def describe_nothing(_document: Any) -> tuple[str, str]:
     return "", ""
 
 
-def is_for_chats(_document: Any) -> bool:
-    """Return True: every definition of the engine may be started by people in chats."""
+def is_open(_document: Any) -> bool:
+    """Return True: every definition of the engine may be started so."""
     return True
 
 
@@ -62,8 +62,10 @@ class RegisteredEngine:
     """
     describe: Callable[[Any], tuple[str, str]] = describe_nothing
     """Returns (title, summary in a line) of a document, for the list of what can be started."""
-    is_listed: Callable[[Any], bool] = is_for_chats
+    is_listed: Callable[[Any], bool] = is_open
     """Returns whether a document is shown where people choose what to start."""
+    is_for_programs: Callable[[Any], bool] = is_open
+    """Returns whether other programs may start a document over HTTP."""
     is_for_customers: Callable[[Any], bool] = is_for_nobody_outside
     """Returns whether a document is marked as one that may be started for customers."""
     kind: DefinitionKind | None = None

@@ -92,8 +92,6 @@ class FlowStarter:
             state = "a draft" if version.status != "published" else "not active"
             sentence = f"id: version {version.version} of {key} is {state}; version {definition.version} is the one that is used."
             raise ApiError(409, "definition_inactive", sentence)
-        if not flow.triggers.api:
-            raise ApiError(409, "not_from_programs", "id: triggers.api of the flow is false: it is not started over HTTP.")
         return Startable(definition=definition, flow=flow, ordered=version.version if version is not None else 0)
 
     async def _find_version(self, version_id: str) -> DefinitionVersion | None:

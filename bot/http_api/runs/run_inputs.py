@@ -156,7 +156,7 @@ class RunInputs:
 
 
 async def check_start(engines: Engines, client: Client, engine: str, definition: str) -> None:
-    """Raise ApiError 404 if there is no such definition, 403 if the token's role may not start its runs, 409 if nobody may start it now."""
+    """Raise ApiError 404 if there is no such definition, 403 if the role may not start its runs, 409 if no program may start it now."""
     registered = engines.runs.get(engine)
     found = await _find_definition(engines, engine, definition) if registered is not None else None
     if registered is not None and found is not None and client.customers and not registered.is_for_customers(found.document):
@@ -172,6 +172,8 @@ async def check_start(engines: Engines, client: Client, engine: str, definition:
             "not_allowed",
             f"engine: {engine!r} is for {roles}, and this token is a {client.actor.role}; use a token of such a role.",
         )
+    if not registered.is_for_programs(found.document):
+        raise ApiError(409, "not_from_programs", f"definition: {definition!r} says that it is not started over HTTP.")
 
 
 async def _find_definition(engines: Engines, engine: str, definition: str) -> Definition | None:

@@ -128,6 +128,8 @@ async def test_what_does_not_fit_is_refused_before_anything_is_stored(tmp_path: 
         closed = await api.publish(await api.create({**flow(step("one")), "flowId": "closed", "triggers": {"api": False}}))
         for name in ("closed", closed["id"]):
             assert error_of(await api.post(f"/api/flows/{name}/start", {}, "site")) == (409, "not_from_programs")
+        roundabout = await api.post("/runs", {"engine": "flow", "definition": "closed"}, "site")
+        assert error_of(roundabout) == (409, "not_from_programs")
         await api.post(f"{FLOWS}/{second['id']}/switch", {"active": False})
         assert error_of(await api.post("/api/flows/plan/start", {}, "site")) == (409, "definition_off")
         assert (await api.get("/runs")).json()["runs"] == []

@@ -4,6 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from orchestrator.domain.errors import ModelClientError
@@ -14,10 +15,10 @@ from state.canonical import dumps
 from state.journal.store import OutboxRow
 from tests.unit.engines.flows.flow_kit import a_flow_world, agent, find_reason, flow, result, start, step
 from tests.unit.engines.tool_agent.ask_kit import call
-from tests.unit.runs.runs_kit import RUN, index
+from tests.unit.runs.runs_kit import RUN, events, index
 from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import World, press
-from tests.unit.spine_portal import lost
+from tests.unit.spine_portal import Portal, lost
 
 CLERK = {"writer": agent("Ты секретарь.", effects=["crm.deal.update", "crm.timeline.comment.add"], tools=["crm.deal.get"])}
 RESULT = {"resultPayload": {"done": "$steps.work.output.operations"}}
@@ -125,6 +126,27 @@ async def test_an_unknown_outcome_waits_and_is_not_written_again(tmp_path: Path)
         assert (index(world).status, len(world.portal.written("crm.deal.update"))) == ("done", 1)
 
 
+async def cut_short(_portal: Portal, _method: str, _params: dict[str, Any]) -> httpx.Response:
+    """An answer that says of the second command neither that it was done nor that it failed."""
+    told = {"result": {"op01": True}, "result_error": [], "result_total": [], "result_next": [], "result_time": []}
+    return httpx.Response(200, json={"result": told, "time": {"operating": 0}})
+
+
+async def test_nothing_follows_on_a_batch_of_which_a_part_is_unknown(tmp_path: Path) -> None:
+    """Another step might propose the same in other words; the person is told to look, and a retry does not write it again."""
+    document = flow(step("work", failure="b"), step("b"), outputs=RESULT)
+    async with a_flow_world(tmp_path, document, CLERK) as (world, _):
+        world.model.will(propose(RAISE, NOTE))
+        await world.work(start())
+        (shown,) = cards(world)
+        world.portal.will("batch", cut_short)
+        await world.work(press(shown.body, key=RUN))
+        await world.work(order("retry"))
+        ends = [one.data["code"] for one in events(world, "RunFinished")]
+        assert (set(ends), len(world.model.prompts)) == ({"flow-outcome-unknown"}, 1)
+        assert [method for method, _ in world.portal.requests].count("batch") == 1
+
+
 async def test_in_shadow_the_flow_plans_and_goes_on(tmp_path: Path) -> None:
     """Nothing is called; the output says that it was planned."""
     async with a_flow_world(tmp_path, PLAN, CLERK, mode="shadow") as (world, _):
@@ -202,6 +224,8 @@ async def test_what_an_attempt_in_vain_has_read_makes_the_next_one_ask(tmp_path:
         world.clock.advance(timedelta(seconds=1.1))
         await world.work()
         assert (reasons(world), world.portal.written()) == (["gate-taint-prose"], [])
+        (answer,) = [one for one in events(world, "NodeDone") if one.data["node"] == "work/1/2"]
+        assert "document" in answer.data["origins"], "what it leaves in memory counts as made of the document, too"
     async with a_flow_world(tmp_path / "b", PLAN, {"writer": both}) as (world, _):
         world.model.will(propose(LEAD))
         await world.work(start())

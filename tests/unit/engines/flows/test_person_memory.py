@@ -151,6 +151,8 @@ async def test_shadow_leaves_nothing(tmp_path: Path) -> None:
     """Nothing happened, so nothing of it is remembered once the bot writes."""
     async with a_flow_world(tmp_path, PLAN, mode="shadow") as (world, _):
         await play(world, "1", "один")
+        noted = [one.data["node"] for one in events(world, "NodeDone", key="run:1") if one.data["node"].endswith("/memory")]
+        assert len(noted) == 1, "played again in another mode the run must not remember what was only planned"
         assert await play(world, "2", "два") == []
 
 
