@@ -39,6 +39,7 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.http_address import is_listed, parse_listed_site
 from orchestrator.domain.http_credential import HttpCredential
 from orchestrator.domain.outputs import MOST_ROWS, Notice, Row, Table
 from orchestrator.domain.shelf import DocumentShelf
@@ -53,7 +54,6 @@ from orchestrator.features.portal_events.news import Audience, Nobody
 from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.gate.call.kinds.http_address import is_listed, parse_listed_site
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from orchestrator.domain.http_address import is_listed, parse_address
 from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.kinds.base import EffectKind, KindRequest, validate_params
-from orchestrator.gate.call.kinds.http_address import is_listed, parse_address
 from orchestrator.gate.call.kinds.http_methods import KIND, METHODS
 from orchestrator.gate.call.kinds.http_params import MARK
 from orchestrator.gate.call.policy import Policy
