@@ -53,7 +53,7 @@ class NodeDone(Event):
     attempt: int = 1
     output: Personal[Any] = None
     output_blob: Personal[str] = ""
-    """The digest of the blob that holds a large output; `output` is then None."""
+    """The digest of the blob that holds a large output, and `output` is then None; or the file that the node loaded or sent."""
     origins: list[str] = Field(default_factory=list)
     """Where the output comes from, as the names of `orchestrator.domain.taint.Origin`."""
     refused: bool = False

@@ -99,6 +99,11 @@ class FlowOutside:
         del place
         return await make()
 
+    async def find_file_problem(self, place: Place) -> str:
+        """Return "": steps of flows fetch no files."""
+        del place
+        return ""
+
     async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
         """Raise RehearsalStopped: a flow that has its parameters asks nobody."""
         raise RehearsalStopped(f'{place.node} asks "{ask.text}", which nobody answers in the terminal')

@@ -44,7 +44,7 @@ def _describe_done(_voice: Narrator, said: runs.NodeDone, event: StoredEvent) ->
     tokens = said.prompt_tokens + said.completion_tokens
     who = to_one_line(said.model) + describe_fallback(said.provider, said.failed_before)
     asked = f", {who} answered with {tokens} tokens in {said.seconds:.1f} s" if said.model else ""
-    gave = "a large value" if said.output_blob else format_words(event, said.output, limit=_WORDS)
+    gave = "a large value" if said.output_blob and said.output is None else format_words(event, said.output, limit=_WORDS)
     again = f" (attempt {said.attempt})" if said.attempt > 1 else ""
     return f"node {to_one_line(said.node)} is done{again}{asked}" + (f": {gave}" if gave else "")
 
