@@ -32,7 +32,7 @@ from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.scenarios import build_file_reader, connect_services, limit_scenarios
+from bot.scenarios import build_downloader, build_file_reader, connect_services, limit_scenarios
 from bot.settings import Settings, hide_secrets
 from bot.tool_services import build_service_clients, build_tool_agent
 from orchestrator.directory.naming import Naming
@@ -208,7 +208,9 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     folder = Folder(settings.files_dir) if settings.files_dir is not None else None
     engines = limit_scenarios(engines, steps=settings.scenario_max_steps, depth=settings.scenario_max_depth)
-    engines = connect_agents(connect_services(engines, documents.ask, build_file_reader(folder, live)), store, documents.ask)
+    http = _build_http(credentials, live)
+    read_file, download = build_file_reader(folder, live), build_downloader(http, live)
+    engines = connect_agents(connect_services(engines, documents.ask, read_file, download), store, documents.ask)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
     switch = LiveSwitch(store)
@@ -227,10 +229,10 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         performers={
             "bitrix": BitrixPerformer(client, reads),
             "schedule": SchedulePerformer(store, clock, StartChecker(engines, present)),
-            "http": _build_http(credentials, live),
+            "http": http,
             "knowledge": KnowledgePerformer(catalogue, live, texts.help, histories, documents),
             **_build_mongo(settings),
-            **_build_files(folder, live, members, messenger),
+            **_build_files(folder, live, members, messenger, store),
         },
         records=reads,
         names=naming,
@@ -298,7 +300,7 @@ def open_title_search(settings: Settings, webhook: SecretStr) -> TitleSearch:
     return TitleSearch(client, load_rules(settings)[1], SystemClock())
 
 
-def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySource) -> Performer:
+def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySource) -> HttpPerformer:
     """Return the performer of http effects; it opens connections only to hosts that the policy lists when the call is made."""
     return HttpPerformer(credentials=credentials, may_be_private=lambda site: is_listed(site, policies.now().http_private_hosts))
 
@@ -314,12 +316,12 @@ def _build_mongo(settings: Settings) -> dict[str, Performer]:
 
 
 def _build_files(
-    folder: Folder | None, policies: PolicySource, members: Members | None, messenger: ChatMessenger | None
+    folder: Folder | None, policies: PolicySource, members: Members | None, messenger: ChatMessenger | None, store: AsyncStore
 ) -> dict[str, Performer]:
     """Return the performers of file effects, if there is a `folder` (FILES_DIR), and of messages to chats, if there is a messenger."""
     found: dict[str, Performer] = {} if folder is None else {"file": FilePerformer(folder)}
     if messenger is not None and members is not None:
-        found["telegram"] = TelegramPerformer(messenger, members, policies, folder)
+        found["telegram"] = TelegramPerformer(messenger, members, policies, folder, store.load_blob)
     return found
 
 
