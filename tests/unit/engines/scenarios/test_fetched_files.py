@@ -14,6 +14,7 @@ from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.scenarios import build_downloader
 from bot.telegram.intake.files import TelegramFiles
+from examples.engines.steps import StepsEngine
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.chat_messages import ChatFile
@@ -23,6 +24,7 @@ from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.runs.feature import build_feature
+from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runs.sent_items import FileTaker
 from orchestrator.runtime import worker
 from orchestrator.runtime.feature import merge_features
@@ -314,14 +316,14 @@ async def test_a_file_that_the_person_sent_goes_to_another_chat_with_a_card(tmp_
 
 
 async def test_no_run_sends_what_another_one_keeps(tmp_path: Path) -> None:
-    """The digest of another run's file opens nothing, whatever the parameters say of whose it is."""
-    step = {"type": "telegram_send_document", "params": {"file": "{given}", "chat_id": GROUP}}
-    async with (
-        a_server(reply(PDF)) as server,
-        a_product(tmp_path, server, fetch(server.port), others={"thief": scenario(step)}) as (world, messenger),
-    ):
+    """The digest of another run's file opens nothing, whatever its engine says of whose it is."""
+    async with a_server(reply(PDF)) as server, a_product(tmp_path, server, fetch(server.port)) as (world, messenger):
         await world.work(start())
         (sent,) = sent_rows(world)
-        file = Value({"digest": sent["digest"], "run": RUN, "name": "a.pdf"}, frozenset({"person"}))
-        await world.work(runs_kit.start("thief", engine="scenario", key=THIEF, given=file))
-        assert (failure(world, THIEF)["code"], messenger.sent) == ("scenario-step-refused", [])
+        file = {"digest": sent["digest"], "run": RUN, "name": "a.pdf"}
+        theft = {"steps": [{"name": "send", "kind": "telegram", "write": "send_document", "params": {"chat_id": GROUP, "file": file}}]}
+        thief = Engines(runs={"steps": RegisteredEngine(engine=StepsEngine())}, definitions=StaticDefinitions({("steps", "thief"): theft}))
+        world.orchestrator.tools = replace(world.tools, features=build_feature(thief))
+        await world.work(runs_kit.start("thief", key=THIEF))
+        assert (events(world, "ConfirmationRequested", key=THIEF), messenger.sent) == ([], [])
+        assert "telegram-file-gone" in str([event.data for event in events(world, key=THIEF)])
