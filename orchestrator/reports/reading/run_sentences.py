@@ -36,7 +36,8 @@ _PAUSES: Final = {
 def _describe_start(voice: Narrator, said: runs.RunStarted, event: StoredEvent) -> str:
     version = f" version {said.version}" if said.version else ""
     parent = f", started by {said.parent}" if said.parent else ""
-    what = f"{to_one_line(said.definition)}{version} ({to_one_line(said.engine)}, mode {said.mode})"
+    called = f" “{to_one_line(said.title)}”" if said.title else ""
+    what = f"{to_one_line(said.definition)}{version}{called} ({to_one_line(said.engine)}, mode {said.mode})"
     return f"the run of {what} began for {voice.format_person(event.actor)}, shown in {to_one_line(said.home)}{parent}"
 
 
