@@ -73,6 +73,7 @@ from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runs.offers import list_startable
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
+from orchestrator.runs.titles import find_published_title
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.paid_models import ATTACHED_MODELS
@@ -228,7 +229,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         tally=JournalChangeCounter(store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
         performers={
             "bitrix": BitrixPerformer(client, reads),
-            "schedule": SchedulePerformer(store, clock, StartChecker(engines, present)),
+            "schedule": SchedulePerformer(store, clock, StartChecker(engines, present), partial_of(find_published_title, engines=engines)),
             "http": http,
             "knowledge": KnowledgePerformer(catalogue, live, texts.help, histories, documents),
             **_build_mongo(settings),

@@ -56,11 +56,16 @@ def find_title(document: object, registered: RegisteredEngine) -> str:
 
 async def look_up_title(engine: str, key: str, engines: Engines) -> str:
     """Return the title of a definition as it is published now; its key if it has none, or can be started no more."""
+    return await find_published_title(engine, key, engines) or key
+
+
+async def find_published_title(engine: str, key: str, engines: Engines) -> str:
+    """Return the title of a definition as it is published now; "" if it has none, or can be started no more."""
     registered = engines.runs.get(engine)
     if registered is None:
-        return key
+        return ""
     try:
         found = await engines.definitions.find(engine, key)
     except RunFailed:  # switched off since, or a draft again
-        return key
-    return (find_title(found.document, registered) if found is not None else "") or key
+        return ""
+    return find_title(found.document, registered) if found is not None else ""
