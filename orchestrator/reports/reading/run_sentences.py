@@ -37,7 +37,7 @@ def _describe_start(voice: Narrator, said: runs.RunStarted, event: StoredEvent) 
     version = f" version {said.version}" if said.version else ""
     parent = f", started by {said.parent}" if said.parent else ""
     called = f" “{to_one_line(said.title)}”" if said.title else ""
-    what = f"{to_one_line(said.definition)}{version}{called} ({to_one_line(said.engine)}, mode {said.mode})"
+    what = f"{to_one_line(said.definition)}{called}{version} ({to_one_line(said.engine)}, mode {said.mode})"
     return f"the run of {what} began for {voice.format_person(event.actor)}, shown in {to_one_line(said.home)}{parent}"
 
 
