@@ -147,6 +147,11 @@ def mark_author(tree: Any) -> Any:
     return add_origins(tree, AUTHOR)
 
 
+def list_fields(filled: Any) -> JsonObject:
+    """Return the fields of an object in filled JSON data, also where one placeholder stands for the whole object."""
+    return {name: Value(one, filled.origins) for name, one in filled.data.items()} if isinstance(filled, Value) else filled
+
+
 def list_part_origins(items: Any, name: str) -> list[Origins]:
     """Return where the part `name` of each object in filled JSON data comes from; lists of lists are gone through in order."""
     whole, given = (items.origins, items.data) if isinstance(items, Value) else (NOWHERE, items)
