@@ -105,6 +105,7 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
     steering = call.surroundings.steering
     question = replace(_build_question(call, expected, keyboard.options), controls=steering.controls, heading=steering.heading)
     keyboard.options = ()
+    whence = call.find_origins(*_BOUNDS)
     for number in range(1, params.tries + 1):
         heard = await call.ctx.wait_input(f"{call.node}/{number}", question)
         if heard.kind == "timeout":
@@ -118,9 +119,10 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
             if params.next_step_map:
                 call.variables.note_decision(value)
             return _go_on(call, value, _find_next(params, value))
+        whence |= heard.value.origins  # other words might have fitted
         await _refuse_answer(call, read, number)
     if params.on_invalid:
-        call.variables.note_decision(Value(None, call.find_origins(*_BOUNDS)))
+        call.variables.note_decision(Value(None, whence))
         return _go_on(call, Value(None, AUTHOR), params.on_invalid)
     raise call.fail("scenario-input-failed", f"no answer fitted in {params.tries} tries", tries=params.tries)
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from bot.features import SHIPPED_ENGINES
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.kinds import render_message
@@ -240,6 +241,18 @@ async def test_only_hosts_of_the_policy_are_asked(tmp_path: Path, policy: dict[s
         await world.work(start())
         assert (failure(world)["code"], server.received) == ("scenario-download", [])
         assert [row.body["notices"][-1]["args"]["why"] for row in world.outbox() if row.kind == "reply"][-1] == "closed"
+
+
+async def test_the_program_itself_fetches_under_its_policy(tmp_path: Path) -> None:
+    """As it is put together: a host that the policy opens, but for its private network, is looked at, any other is closed."""
+    urls = {"open": "https://127.0.0.1:1/a.pdf", "closed": "https://127.0.0.2:1/a.pdf"}
+    documents = {("scenario", key): scenario({"type": "telegram_send_document", "params": {"url": url}}) for key, url in urls.items()}
+    engines = replace(SHIPPED_ENGINES, definitions=StaticDefinitions(documents))
+    async with a_world(tmp_path, policy={"open_kinds": ["http"], "http_hosts": ["https://127.0.0.1:1"]}, engines=engines) as world:
+        for key, run in (("open", RUN), ("closed", THIEF)):
+            await world.work(runs_kit.start(key, engine="scenario", key=run))
+        rows = [row.body["notices"] for row in world.outbox() if row.kind == "reply"]
+        assert [one["args"]["why"] for notices in rows for one in notices if one["code"] == "scenario-download"] == ["unreached", "closed"]
 
 
 @pytest.mark.parametrize("origin", ["model", "prose", "document", "web", "database", "label"])
