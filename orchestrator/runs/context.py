@@ -119,7 +119,7 @@ class Context(RunContext):
 
     def is_before_retry(self, node: str) -> bool:
         """Return whether the node was played, or failed, before a person last had the run retried."""
-        return node in self.known.before_retry
+        return node in self.known.before_retry or f"{node}/closed" in self.known.before_retry
 
     def limit(self, limits: RunLimits) -> None:
         """Hold the models that the run asks from here on to these limits."""
