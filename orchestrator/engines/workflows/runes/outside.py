@@ -1,0 +1,89 @@
+"""Runes that look at the CRM, propose changes of it, show something, or make the result (S003-16 … S003-18, S003-41, S003-66 … S003-69)."""
+
+from typing import Any, Final
+
+from pydantic import Field
+
+from orchestrator.engines.workflows.results import EntityType, ModifyOperator, OperationType, UpdateMode
+from orchestrator.engines.workflows.rune_types import AnyRuneType, Local, RuneParams, RuneType, list_placeholders
+
+
+class QueryParams(RuneParams):
+    """What is read."""
+
+    method: str = Field(min_length=1, max_length=200, description="A method that reads, such as crm.deal.list.")
+    params: dict[str, Any] = Field(default_factory=dict, description="Its parameters; their texts may hold {{variable}}.")
+    output: Local = Field(description="The variable that gets the result.")
+
+
+class OperationParams(RuneParams):
+    """The change that is proposed (S003-X9)."""
+
+    operation_type: OperationType = Field(description="What is done.")
+    entity_type: EntityType = Field(description="The kind of record.")
+    entity_id: str = Field("", max_length=500, description="Its number, with {{variable}}; a name of your own for one that is made.")
+    initial_attributes: dict[str, Any] = Field(default_factory=dict, description="The fields of one that is made.")
+    attribute_key: str = Field("", max_length=500, description="The field that is changed.")
+    modify_operator: ModifyOperator = Field("=", description="How it is changed.")
+    modify_value: Any = Field(None, description="To what, or by how much; texts may hold {{variable}}.")
+
+
+class DisplayParams(RuneParams):
+    """What is shown before the run ends."""
+
+    content: str = Field(min_length=1, max_length=100_000, description="Written as the text of a result, with {{variable}}.")
+    update_mode: UpdateMode = Field("FullSnapshot", description="Whether it replaces what was shown, or changes it.")
+    incremental_type: str | None = Field(None, max_length=100, description="How a change is written, such as json-patch.")
+
+
+class TerminalParams(RuneParams):
+    """Which variables are the result."""
+
+    raw_text: Local | None = Field(None, description="The variable that is the text of the result.")
+    operations: Local | None = Field(None, description="The variable whose operations follow those that were emitted.")
+
+
+def _list_operation(params: OperationParams) -> list[str]:
+    return [*list_placeholders([params.entity_id, params.attribute_key, params.initial_attributes, params.modify_value])]
+
+
+TYPES: Final[tuple[AnyRuneType, ...]] = (
+    RuneType[QueryParams](
+        name="query",
+        summary="Reads from the CRM.",
+        params=QueryParams,
+        example={"method": "crm.deal.list", "params": {"filter": {"CONTACT_ID": "{{contact}}"}}, "output": "deals"},
+        list_reads=lambda params: list_placeholders(params.params),
+        list_produces=lambda params: (params.output,),
+        prepares=True,
+    ),
+    RuneType[OperationParams](
+        name="operation",
+        summary="Proposes a change of a record; whoever started the workflow decides about it.",
+        params=OperationParams,
+        example={
+            "operationType": "ModifyEntity",
+            "entityType": "deal",
+            "entityId": "{{deal}}",
+            "attributeKey": "COMMENTS",
+            "modifyValue": "{{summary}}",
+        },
+        list_reads=_list_operation,
+        emits=True,
+    ),
+    RuneType[DisplayParams](
+        name="display",
+        summary="Shows something while the workflow runs.",
+        params=DisplayParams,
+        example={"content": "{{count}} deals are read"},
+        list_reads=lambda params: list_placeholders(params.content),
+    ),
+    RuneType[TerminalParams](
+        name="terminal",
+        summary="Makes variables of this tuum the result of the workflow.",
+        params=TerminalParams,
+        example={"rawText": "letter"},
+        list_consumes=lambda params: tuple(one for one in (params.raw_text, params.operations) if one),
+        is_terminal=True,
+    ),
+)
