@@ -13,10 +13,11 @@ from tests.unit.gate.gate_kit import ROOT
 
 HELPERS = {"gate-field"}
 LANGUAGES = ("ru", "en")
-EARLY = {"gate-must-read",   # refused while the call is brought into form, before commands are judged one by one; never wrapped
+EARLY = {  # refused while the call is brought into form, before commands are judged one by one; never wrapped
     "gate-method-odd", "gate-method-unknown", "gate-params", "gate-param-unknown", "gate-filter-field", "gate-param-missing", "gate-param-invalid",
     "gate-param-twice", "gate-param-reserved", "gate-origin", "gate-responsible", "gate-batch-broken", "gate-filter-foreign",
     "gate-filter-unclear", "gate-denied-now", "gate-withdrawn", "gate-no-user", "gate-delete", "gate-cap-batch", "gate-cap-day",
+    "gate-must-read",
     "gate-foreign-request",  # says it of a whole batch too
 }  # fmt: skip
 WHOLE = {
