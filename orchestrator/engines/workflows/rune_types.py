@@ -3,13 +3,14 @@
 A type says what the parameters of its runes are, and which variables a rune with these parameters reads and gives.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from orchestrator.domain.finding import Path
 from orchestrator.engines.workflows.definition import VARIABLE
 from orchestrator.expressions.placeholders import WORKFLOW, Template, TemplateRefused
 from state.stored import JsonObject
@@ -29,6 +30,17 @@ class RuneParams(BaseModel):
 P = TypeVar("P", bound=RuneParams)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuneMistake:
+    """Something that is wrong with the parameters of a rune beyond their form."""
+
+    path: Path
+    """Where in the parameters; names are spelled as in the document."""
+    code: str = "finding-rune-wrong"
+    """One of `mistakes.py`; types of plugins have this one, whose argument is `problem`."""
+    args: Mapping[str, str] = field(default_factory=dict)
+
+
 def list_no_variables(_params: object) -> Iterable[str]:
     """Return nothing."""
     return ()
@@ -40,6 +52,11 @@ def list_placeholders(tree: object) -> Iterable[str]:
         return [place.name for place in Template(tree, WORKFLOW).placeholders]
     except TemplateRefused:
         return ()
+
+
+def find_no_mistakes(_params: object) -> Iterable[RuneMistake]:
+    """Return nothing: parameters that have the right form are right."""
+    return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +81,8 @@ class RuneType(Generic[P]):
     """Whether it proposes operations."""
     is_terminal: bool = False
     """Whether it makes the result of the workflow: there is one, in a tuum on which none depends (S003-X6)."""
+    find_mistakes: Callable[[P], Iterable[RuneMistake]] = find_no_mistakes
+    """Returns what is wrong with parameters of the right form, such as an expression that cannot be read."""
 
 
 AnyRuneType = RuneType[Any]
