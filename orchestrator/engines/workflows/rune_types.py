@@ -1,17 +1,21 @@
 """The interface between the engine and the types of runes, of which plugins may add others (S003-5 … S003-7).
 
-A type says what the parameters of its runes are, and which variables a rune with these parameters reads and gives.
+A type says what the parameters of its runes are, which variables a rune with these parameters reads and gives, and what it does.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from orchestrator.domain.finding import Path
-from orchestrator.engines.workflows.definition import VARIABLE
+from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.flows.definition import Options
+from orchestrator.engines.runs import RunContext
+from orchestrator.engines.workflows.definition import VARIABLE, Script
+from orchestrator.engines.workflows.results import AtomicOperation, DisplayUpdatePayload
 from orchestrator.expressions.placeholders import WORKFLOW, Template, TemplateRefused
 from state.stored import JsonObject
 
@@ -19,6 +23,7 @@ Local = Annotated[str, Field(pattern=VARIABLE)]
 """The name of a local variable."""
 PROMPTS: Final = "Prompts"
 """The local list of messages to which prompt runes add, and with which models are asked (S003-X7)."""
+AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 class RuneParams(BaseModel):
@@ -59,6 +64,76 @@ def find_no_mistakes(_params: object) -> Iterable[RuneMistake]:
     return ()
 
 
+class TuumFailed(Exception):
+    """A tuum cannot go on. The message says at which rune and why, in English, for authors and operations staff."""
+
+
+class Work(Protocol):
+    """What the runes of one run of a tuum reach beyond its variables."""
+
+    ctx: RunContext
+
+    async def ask(self, node: str, prompts: Value, service: str, options: Options, *, is_streaming: bool) -> Value:
+        """Return the answer of a model, which is asked once for each node. Raises TuumFailed if there is none."""
+
+    async def run_script(self, node: str, script: Script, names: Mapping[str, Value]) -> Mapping[str, Value]:
+        """Return the variables that a script gives. Raises TuumFailed."""
+
+    async def query(self, node: str, method: str, params: Mapping[str, Any]) -> Value:
+        """Return what a reading method of the portal gives, with `Value` at any place of `params`. Raises TuumFailed."""
+
+    async def search_pattern(self, node: str, pattern: str, text: Value) -> Value:
+        """Return what a regular expression finds: a list of {groups, names}. Raises TuumFailed."""
+
+    def emit(self, operation: AtomicOperation, origins: Origins) -> None:
+        """Propose an operation; `origins` say where what it holds comes from."""
+
+    async def show(self, payload: DisplayUpdatePayload, origins: Origins) -> None:
+        """Show something while the run goes on. It may be dropped (S003-70)."""
+
+    def end_with(self, *, raw_text: Value | None, operations: Value | None) -> None:
+        """Make these values the result of the workflow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuneCall(Generic[P]):
+    """One execution of a rune."""
+
+    node: str
+    """The unique name of this execution, from which those of its nodes are made."""
+    params: P
+    variables: Mapping[str, Value]
+    """The local variables before it."""
+    work: Work
+    note_missing: Callable[[str], None]
+    """Is told each variable of a template that is not there (S003-A11)."""
+
+    def fill(self, tree: Any) -> Any:
+        """Return JSON data with its `{{variable}}` filled; a text that had some is a `Value`. Raises TuumFailed if it grows too large."""
+        try:
+            filled = Template(tree, WORKFLOW).fill(self.variables)
+        except TemplateRefused as error:
+            raise self.fail(str(error)) from None
+        for place in filled.missing:
+            self.note_missing(place.name)
+        return filled.data
+
+    def find(self, name: str) -> Value:
+        """Return a variable. Raises TuumFailed if it is not there."""
+        if name not in self.variables:
+            raise self.fail(f"there is no variable {name}")
+        return self.variables[name]
+
+    def fail(self, why: str) -> TuumFailed:
+        """Return the error that ends the tuum at this rune."""
+        return TuumFailed(f"{self.node}: {why}")
+
+
+Changes = Mapping[str, Value]
+"""The variables that a rune sets."""
+NO_CHANGES: Final[Changes] = {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class RuneType(Generic[P]):
     """One type of runes."""
@@ -67,6 +142,8 @@ class RuneType(Generic[P]):
     summary: str
     """What it does, in a sentence for authors."""
     params: type[P]
+    perform: Callable[[RuneCall[P]], Awaitable[Changes]]
+    """Does it and returns the variables that it sets. Raises TuumFailed."""
     example: JsonObject = field(default_factory=dict)
     """A rune of this type without its `runeType`, for the documentation: a correct one, which a test checks."""
     list_consumes: Callable[[P], Iterable[str]] = list_no_variables

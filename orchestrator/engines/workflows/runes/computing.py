@@ -1,15 +1,33 @@
 """Runes that make variables of variables: a script, a fixed value, and parts of texts (S003-41)."""
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pydantic import Field
 
-from orchestrator.engines.workflows.definition import Names
-from orchestrator.engines.workflows.rune_types import AnyRuneType, Local, RuneMistake, RuneParams, RuneType, list_placeholders
-from orchestrator.expressions.paths import parse_path
+from orchestrator.domain.taint import Origins, Value, join_origins, split_values
+from orchestrator.engines.workflows.definition import Names, Script
+from orchestrator.engines.workflows.rune_types import (
+    AUTHOR,
+    AnyRuneType,
+    Changes,
+    Local,
+    RuneCall,
+    RuneMistake,
+    RuneParams,
+    RuneType,
+    list_placeholders,
+)
+from orchestrator.expressions.paths import follow_path, parse_path
+from orchestrator.expressions.placeholders import format_value
 from orchestrator.expressions.scripts.checking import is_variable_name
+from state.canonical import loads
+
+_FENCE: Final = re.compile(r"```[A-Za-z0-9]{0,20}[ \t]*\n(.*?)```", re.DOTALL)
+_MOST_STARTS: Final = 50
+"""At how many brackets of a text it is tried to read JSON."""
 
 
 class ScriptParams(RuneParams):
@@ -56,6 +74,81 @@ class RegexParams(ExtractionParams):
     is_all: bool = Field(False, description="Whether all that is found is taken, as a list; otherwise the first, or null.")
 
 
+async def _run_script(call: RuneCall[ScriptParams]) -> Changes:
+    params = call.params
+    script = Script.model_validate({"source": params.source, "consumes": params.consumes, "produces": params.produces})
+    return await call.work.run_script(call.node, script, call.variables)
+
+
+async def _set(call: RuneCall[SetParams]) -> Changes:
+    data, values = split_values(call.fill(call.params.value))
+    return {call.params.variable: Value(data, join_origins(values) | AUTHOR)}
+
+
+async def _take_text(call: RuneCall[TextParams]) -> Changes:
+    params = call.params
+
+    def take(given: Any) -> str:
+        text = format_value(given)
+        _, mark, behind = text.partition(params.after) if params.after else ("", "-", text)
+        part, end, _ = behind.partition(params.before) if params.before else (behind, "-", "")
+        return part.strip() if mark and end else ""
+
+    return {params.output: call.find(params.input).map(take)}
+
+
+async def _take_json(call: RuneCall[JsonParams]) -> Changes:
+    params = call.params
+    given = call.find(params.input)
+    found = _read_json(given.data) if isinstance(given.data, str) else given.data
+    if found is not None and params.path:
+        found = _follow(found, params.path)
+    origins: Origins = given.origins
+    return {params.output: Value(params.default, origins | AUTHOR) if found is None else Value(found, origins)}
+
+
+def _follow(data: Any, path: str) -> Any:
+    """Return the part of JSON data at a path that may begin with an index, None if there is none."""
+    parsed = parse_path(f"all{path}" if path.startswith("[") else f"all.{path}")
+    return follow_path({"all": data}, parsed).value if parsed is not None else None
+
+
+def _read_json(text: str) -> Any:
+    """Return the JSON in a text: the whole of it, what stands in a code fence, or the first object or list; None if there is none."""
+    fenced = _FENCE.search(text)
+    for written in (text, fenced[1] if fenced else ""):
+        try:
+            return loads(written.strip())
+        except ValueError:
+            continue
+    decoder = json.JSONDecoder()
+    for number, start in enumerate(re.finditer(r"[\[{]", text)):
+        if number == _MOST_STARTS:
+            break
+        try:
+            found, _ = decoder.raw_decode(text, start.start())
+            return loads(json.dumps(found))  # what the house cannot store, such as NaN, is no JSON
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+async def _find_pattern(call: RuneCall[RegexParams]) -> Changes:
+    params = call.params
+    found = await call.work.search_pattern(call.node, params.pattern, call.find(params.input))
+    taken = [_take_group(call, match) for match in found.data]
+    return {params.output: Value(taken if params.is_all else taken[0] if taken else None, found.origins)}
+
+
+def _take_group(call: RuneCall[RegexParams], match: Mapping[str, Any]) -> Any:
+    group = call.params.group
+    groups = match["names"] if isinstance(group, str) else match["groups"]
+    try:
+        return groups[group]
+    except LookupError:
+        raise call.fail(f"the pattern has no group {group}") from None
+
+
 def _list_input(params: ExtractionParams) -> tuple[str, ...]:
     return (params.input,)
 
@@ -91,6 +184,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         name="script",
         summary="Runs a script in the sandbox.",
         params=ScriptParams,
+        perform=_run_script,
         example={
             "source": '{"total": sum(deal["sum"] for deal in deals), "count": len(deals)}',
             "consumes": ["deals"],
@@ -105,6 +199,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         name="set",
         summary="Sets a variable to a value that may be made of others.",
         params=SetParams,
+        perform=_set,
         example={"variable": "greeting", "value": "Dear {{client}}"},
         list_reads=lambda params: list_placeholders(params.value),
         list_produces=lambda params: (params.variable,),
@@ -114,6 +209,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         name="text",
         summary="Takes what stands between two marks of a text; empty where the marks are not there.",
         params=TextParams,
+        perform=_take_text,
         example={"input": "AiOutput", "after": "RESULT:", "before": "END", "output": "result"},
         list_consumes=_list_input,
         list_produces=_list_output,
@@ -123,6 +219,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         name="json",
         summary="Takes JSON, or a part of it, out of a text such as the answer of a model.",
         params=JsonParams,
+        perform=_take_json,
         example={"input": "AiOutput", "path": "items[0].title", "default": "", "output": "title"},
         list_consumes=_list_input,
         list_produces=_list_output,
@@ -133,6 +230,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         name="regex",
         summary="Finds a regular expression in a text.",
         params=RegexParams,
+        perform=_find_pattern,
         example={"input": "mail", "pattern": r"\b\d{10}\b", "isAll": True, "output": "tax_numbers"},
         list_consumes=_list_input,
         list_produces=_list_output,

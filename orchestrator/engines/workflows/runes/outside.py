@@ -3,10 +3,24 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from orchestrator.engines.workflows.results import EntityType, ModifyOperator, OperationType, UpdateMode
-from orchestrator.engines.workflows.rune_types import AnyRuneType, Local, RuneMistake, RuneParams, RuneType, list_placeholders
+from orchestrator.domain.taint import Value, join_origins, split_values
+from orchestrator.engines.workflows.operations import OperationUnfit, read_operation
+from orchestrator.engines.workflows.results import DisplayUpdatePayload, EntityType, ModifyOperator, OperationType, UpdateMode
+from orchestrator.engines.workflows.rune_types import (
+    AUTHOR,
+    NO_CHANGES,
+    AnyRuneType,
+    Changes,
+    Local,
+    RuneCall,
+    RuneMistake,
+    RuneParams,
+    RuneType,
+    list_placeholders,
+)
+from orchestrator.expressions.placeholders import format_value
 
 
 class QueryParams(RuneParams):
@@ -42,6 +56,53 @@ class TerminalParams(RuneParams):
 
     raw_text: Local | None = Field(None, description="The variable that is the text of the result.")
     operations: Local | None = Field(None, description="The variable whose operations follow those that were emitted.")
+
+
+async def _query(call: RuneCall[QueryParams]) -> Changes:
+    found = await call.work.query(call.node, call.params.method, call.fill(call.params.params))
+    return {call.params.output: found}
+
+
+async def _propose(call: RuneCall[OperationParams]) -> Changes:
+    params = call.params
+    filled = {
+        "operationType": params.operation_type,
+        "entityType": params.entity_type,
+        "entityId": call.fill(params.entity_id),
+        "initialAttributes": call.fill(params.initial_attributes) or None,
+        "attributeKey": call.fill(params.attribute_key) or None,
+        "modifyOperator": params.modify_operator if params.operation_type == "ModifyEntity" else None,
+        "modifyValue": call.fill(params.modify_value),
+    }
+    data, values = split_values(filled)
+    try:
+        operation = read_operation(data)
+    except OperationUnfit as error:
+        raise call.fail(str(error)) from None
+    call.work.emit(operation, join_origins(values) | AUTHOR)
+    return NO_CHANGES
+
+
+async def _show(call: RuneCall[DisplayParams]) -> Changes:
+    content = call.fill(call.params.content)
+    value = content if isinstance(content, Value) else Value(content)
+    try:
+        payload = DisplayUpdatePayload(
+            content=format_value(value.data), update_mode=call.params.update_mode, incremental_type=call.params.incremental_type
+        )
+    except ValidationError as error:
+        raise call.fail(f"what is to be shown is no display update: {error.errors()[0]['msg']}") from None
+    await call.work.show(payload, value.origins | AUTHOR)
+    return NO_CHANGES
+
+
+async def _end_with(call: RuneCall[TerminalParams]) -> Changes:
+    params = call.params
+    call.work.end_with(
+        raw_text=call.variables.get(params.raw_text) if params.raw_text else None,
+        operations=call.variables.get(params.operations) if params.operations else None,
+    )
+    return NO_CHANGES
 
 
 def _list_operation(params: OperationParams) -> list[str]:
@@ -88,6 +149,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         name="query",
         summary="Reads from the CRM.",
         params=QueryParams,
+        perform=_query,
         example={"method": "crm.deal.list", "params": {"filter": {"CONTACT_ID": "{{contact}}"}}, "output": "deals"},
         list_reads=lambda params: list_placeholders(params.params),
         list_produces=lambda params: (params.output,),
@@ -98,6 +160,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         name="operation",
         summary="Proposes a change of a record; whoever started the workflow decides about it.",
         params=OperationParams,
+        perform=_propose,
         example={
             "operationType": "ModifyEntity",
             "entityType": "deal",
@@ -113,6 +176,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         name="display",
         summary="Shows something while the workflow runs.",
         params=DisplayParams,
+        perform=_show,
         example={"content": "{{count}} deals are read"},
         list_reads=lambda params: list_placeholders(params.content),
         find_mistakes=_find_display_mistakes,
@@ -121,6 +185,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         name="terminal",
         summary="Makes variables of this tuum the result of the workflow.",
         params=TerminalParams,
+        perform=_end_with,
         example={"rawText": "letter"},
         list_consumes=lambda params: tuple(one for one in (params.raw_text, params.operations) if one),
         is_terminal=True,

@@ -4,8 +4,20 @@ from typing import Final, Literal
 
 from pydantic import Field
 
+from orchestrator.domain.taint import Value, combine
 from orchestrator.engines.flows.definition import Options
-from orchestrator.engines.workflows.rune_types import PROMPTS, AnyRuneType, Local, RuneParams, RuneType, list_placeholders
+from orchestrator.engines.workflows.rune_types import (
+    AUTHOR,
+    PROMPTS,
+    AnyRuneType,
+    Changes,
+    Local,
+    RuneCall,
+    RuneParams,
+    RuneType,
+    list_placeholders,
+)
+from orchestrator.expressions.placeholders import format_value
 
 AI_OUTPUT: Final = "AiOutput"
 """The local variable that gets the answer of a model, unless the author says another."""
@@ -27,6 +39,24 @@ class AiParams(RuneParams):
     output: Local = Field(AI_OUTPUT, description="The variable that gets the answer.")
 
 
+async def _add_prompt(call: RuneCall[PromptParams]) -> Changes:
+    """Add a message to the prompt; one that is empty after filling is left out, for services of models refuse it."""
+    filled = call.fill(call.params.template)
+    text = filled if isinstance(filled, Value) else Value(filled)
+    before = call.variables.get(PROMPTS, Value([]))
+    if not str(text.data).strip():
+        return {PROMPTS: Value(before.data, before.origins | text.origins | AUTHOR)}
+    role = call.params.role
+    joined = combine(lambda said, more: [*said, {"role": role, "content": format_value(more)}], before, text)
+    return {PROMPTS: Value(joined.data, joined.origins | AUTHOR)}
+
+
+async def _ask(call: RuneCall[AiParams]) -> Changes:
+    params = call.params
+    answer = await call.work.ask(call.node, call.find(PROMPTS), params.ai_service, params.options, is_streaming=params.is_streaming)
+    return {params.output: answer}
+
+
 def _list_prompt(_params: object) -> tuple[str, ...]:
     return (PROMPTS,)
 
@@ -36,6 +66,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         name="prompt",
         summary="Adds a message to the prompt, with {{variable}} filled in.",
         params=PromptParams,
+        perform=_add_prompt,
         example={"role": "User", "template": "Summarize these notes in three sentences:\n{{notes}}"},
         list_reads=lambda params: list_placeholders(params.template),
         list_produces=_list_prompt,
@@ -45,6 +76,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         name="ai",
         summary="Asks a model with the prompt that the runes before it have built.",
         params=AiParams,
+        perform=_ask,
         example={"aiService": "tool", "output": "summary"},
         list_consumes=_list_prompt,
         list_produces=lambda params: (params.output,),

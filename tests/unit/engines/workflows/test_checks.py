@@ -14,7 +14,7 @@ from orchestrator.domain.finding import Finding
 from orchestrator.engines.workflows.checks import check_tuum, check_workflow
 from orchestrator.engines.workflows.mistakes import MISTAKES
 from orchestrator.engines.workflows.registry import build_rune_types
-from orchestrator.engines.workflows.rune_types import AnyRuneType, RuneMistake, RuneParams, RuneType
+from orchestrator.engines.workflows.rune_types import AnyRuneType, Changes, RuneCall, RuneMistake, RuneParams, RuneType
 from tests.unit.engines.workflows.workflow_kit import TYPES, link, parameter, prompt, put, script, tuum, workflow
 
 GOOD = workflow(
@@ -248,10 +248,13 @@ def test_a_plugin_s_type_says_what_is_wrong_with_its_runes() -> None:
     class Params(RuneParams):
         level: int
 
+    async def shout(_call: RuneCall[Params]) -> Changes:
+        return {}
+
     def find_mistakes(params: Params) -> list[RuneMistake]:
         return [RuneMistake(path=("level",), args={"problem": "too loud"})] if params.level > 10 else []
 
-    loud: AnyRuneType = RuneType[Params](name="loud", summary="Shouts.", params=Params, find_mistakes=find_mistakes)
+    loud: AnyRuneType = RuneType[Params](name="loud", summary="Shouts.", params=Params, perform=shout, find_mistakes=find_mistakes)
     document = Document.from_data(tuum("a", {"runeType": "loud", "level": 11}))
     (found,) = check_tuum(document, build_rune_types([loud]))
     assert (found.code, found.path, found.message) == ("finding-rune-wrong", "runes[0].level", "this rune cannot run: too loud")

@@ -1,0 +1,62 @@
+"""What workflows are played with beside their runs: types of runes, the sandbox of scripts, blocks, and bounds on models."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Protocol
+
+from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.workflows.results import DisplayUpdatePayload
+from orchestrator.engines.workflows.rune_types import RuneTypes
+from orchestrator.expressions.scripts.runner import ScriptRunner
+
+AI_CALLS: Final = 4
+"""How many calls of one AI service workflows make at a time in one process."""
+Show = Callable[[str, DisplayUpdatePayload, Origins], Awaitable[None]]
+"""Shows something for a node. It may be dropped (S003-70)."""
+
+
+class BlockQueries(Protocol):
+    """What scripts may ask about blocks, the results of earlier workflows on records (S003-64). All of it only reads (S003-65)."""
+
+    async def list_entities(self, block_id: str, /) -> Value:
+        """Return the records that belong to a block, null for one that there is not."""
+
+    async def read_game_state(self, block_id: str, /) -> Value:
+        """Return {funnel, stage, activities} of the record of a block."""
+
+    async def read_raw_text(self, block_id: str, /) -> Value:
+        """Return the text of a block."""
+
+    async def list_parents(self, block_id: str, /) -> Value:
+        """Return the ids of the blocks from the first on that record to this one."""
+
+    async def read_player(self, key: str, /) -> Value:
+        """Return a part of the profile of the run's person."""
+
+
+class AiBounds:
+    """Holds back calls of AI services, so that no service has more than `calls` of this process at a time."""
+
+    def __init__(self, calls: int = AI_CALLS) -> None:
+        """Allow this many calls of each service."""
+        self._turns: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(calls))
+
+    def find(self, service: str) -> asyncio.Semaphore:
+        """Return what a call of the service holds while it goes on."""
+        return self._turns[service]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the tuums of one run are played with."""
+
+    types: RuneTypes
+    scripts: ScriptRunner
+    show: Show
+    blocks: BlockQueries | None = None
+    bounds: AiBounds = field(default_factory=AiBounds)
+    clock: datetime | None = None
+    """The moment at which the clocks of scripts stand: that of the run's begin, so that a run that is played again gives the same."""
