@@ -14,9 +14,10 @@ from orchestrator.engines.workflows.surroundings import BlockQueries
 from orchestrator.expressions.scripts.failures import ScriptCallFailed
 from orchestrator.expressions.scripts.runner import ScriptFunction
 
+QUERY: Final = "query"
 QUERIES: Final = (
     "get_entity",
-    "query",
+    QUERY,
     "get_all_entities",
     "get_game_state",
     "get_block_raw_text",
@@ -52,7 +53,7 @@ class ScriptCalls:
         if may_emit:
             functions[EMIT] = self._emit
         if may_query:
-            functions |= {"get_entity": self._get_entity, "query": self._query}
+            functions |= {"get_entity": self._get_entity, QUERY: self._query}
             functions |= {
                 "get_all_entities": self._ask_blocks(lambda blocks, key: blocks.list_entities(key)),
                 "get_game_state": self._ask_blocks(lambda blocks, key: blocks.read_game_state(key)),
