@@ -14,7 +14,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
-from orchestrator.engines.workflows.entities import ENTITIES
+from orchestrator.engines.workflows.entities import ENTITIES, Entity
 from orchestrator.engines.workflows.operations import Emitted
 from orchestrator.engines.workflows.results import AtomicOperation
 from orchestrator.expressions.placeholders import format_value
@@ -126,7 +126,7 @@ class _Commands:
                     if record in self._made:
                         raise RunFailed("workflow-operations-twice", f"{operation.entity_id} is made twice", name=operation.entity_id)
                     self._fields[record] = dict(operation.initial_attributes or {})
-                    self._made[record] = self._add(one, {self._entity(one).fields_parameter: operation.initial_attributes})
+                    self._made[record] = self._add(one, self._entity(one).build_add_params(operation.initial_attributes or {}))
                 case "ModifyEntity":
                     await self._modify(one)
                 case "DeleteEntity":
@@ -168,7 +168,7 @@ class _Commands:
         self._origins[record] = _READ
         return self._fields[record]
 
-    def _entity(self, one: Emitted) -> Any:
+    def _entity(self, one: Emitted) -> Entity:
         return ENTITIES[one.operation.entity_type]
 
     def _name_record(self, one: Emitted) -> dict[str, Any]:

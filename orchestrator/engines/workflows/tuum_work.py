@@ -98,7 +98,8 @@ class TuumWork:
         async def show(payload: DisplayUpdatePayload) -> None:
             await self.show(payload, NOWHERE)
 
-        return ScriptCalls(node=node, query=self.query, show=show, blocks=self.surroundings.blocks)
+        around = self.surroundings
+        return ScriptCalls(node=node, query=self.query, show=show, blocks=around.blocks, player=around.player)
 
     async def _run(
         self, node: str, script: Script, names: Mapping[str, Value], calls: ScriptCalls, functions: Mapping[str, Any], limits: ScriptLimits
