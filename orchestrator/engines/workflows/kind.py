@@ -1,6 +1,5 @@
 """The kinds of definitions that workflows and tuums are: how they are checked, what they name, and what they may write."""
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -14,7 +13,7 @@ from orchestrator.engines.workflows.rune_checks import read_params
 from orchestrator.engines.workflows.rune_types import RuneTypes
 from orchestrator.engines.workflows.runes.computing import ScriptParams
 from orchestrator.engines.workflows.runes.outside import OperationParams, QueryParams, TerminalParams
-from orchestrator.engines.workflows.script_functions import EMIT, QUERY
+from orchestrator.engines.workflows.script_calls import list_queries
 
 WORKFLOW: Final = "workflow"
 TUUM: Final = "tuum"
@@ -80,36 +79,26 @@ def list_tuum_writes(document: object, types: RuneTypes) -> Sequence[Write] | No
 def _list_writes(tuum: Tuum, types: RuneTypes) -> list[Write] | None:
     """Return what a tuum may write, whether it takes part or not.
 
-    It cannot be told of a script that emits operations or asks for methods by their names, of a terminal that takes operations from a
-    variable, and of types of plugins that emit.
+    It cannot be told of a script that emits operations or asks for methods which do not stand in it, of a terminal that takes operations
+    from a variable, and of types of plugins that emit.
     """
-    scripts = [one.source for one in (tuum.main_script, tuum.chunk_callback) if one is not None]
+    if any(list_queries(source) is None for _, source in _list_scripts(tuum, types)):
+        return None
     found: list[Write] = []
     for _, rune in _list_runes(tuum):
         kind = types[rune.rune_type]
         match read_params(kind, rune.model_extra or {}):
-            case ScriptParams(source=source):
-                scripts.append(source)
             case OperationParams(operation_type=operation, entity_type=entity):
                 found.append(("bitrix", find_entity(entity).find_method(operation)))
             case TerminalParams(operations=name) if name is not None:
                 return None
             case _ if kind.emits:
                 return None
-    return None if any(may_write(one) for one in scripts) else found
-
-
-def may_write(source: str) -> bool:
-    """Return whether a script may change anything: if the name of a function that can stands anywhere in it, however it is spelled.
-
-    Scripts cannot look names up by text, and a language that spells a name with other signs reads it as these.
-    """
-    written = unicodedata.normalize("NFKC", source)
-    return EMIT in written or QUERY in written
+    return found
 
 
 def list_workflow_methods(document: object, types: RuneTypes) -> Iterable[MethodUse]:
-    """Return the methods with which the tuums of a correct workflow read, and not those that are stored on their own."""
+    """Return the methods with which the tuums of a correct workflow read, but for those that are stored on their own."""
     for index, tuum in _list_own_tuums(Workflow.model_validate(document)):
         yield from _list_methods(("tuums", index), tuum, types)
 
@@ -124,12 +113,25 @@ def _list_methods(path: Path, tuum: Tuum, types: RuneTypes) -> Iterator[MethodUs
         params = read_params(types[rune.rune_type], rune.model_extra or {})
         if isinstance(params, QueryParams):
             yield MethodUse((*path, *place, "method"), params.method, must_read=True)
+    for place, source in _list_scripts(tuum, types):
+        yield from (MethodUse((*path, *place), method, must_read=True) for method in list_queries(source) or ())
 
 
 def _list_own_tuums(workflow: Workflow) -> Iterator[tuple[int, Tuum]]:
     for index, entry in enumerate(workflow.tuums):
         if not isinstance(entry, TuumReference):
             yield index, entry
+
+
+def _list_scripts(tuum: Tuum, types: RuneTypes) -> Iterator[tuple[Path, str]]:
+    """Yield the sources of all scripts of a tuum, each with its place."""
+    for name, script in (("mainScript", tuum.main_script), ("chunkCallback", tuum.chunk_callback)):
+        if script is not None:
+            yield (name, "source"), script.source
+    for place, rune in _list_runes(tuum):
+        params = read_params(types[rune.rune_type], rune.model_extra or {})
+        if isinstance(params, ScriptParams):
+            yield (*place, "source"), params.source
 
 
 def _list_runes(tuum: Tuum) -> Iterator[tuple[Path, Rune]]:

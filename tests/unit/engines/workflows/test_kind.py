@@ -85,12 +85,15 @@ async def test_a_workflow_is_checked_with_the_tuums_of_the_store() -> None:
 
 @pytest.mark.req("S003-65")
 async def test_a_query_reads() -> None:
-    """A method that changes something, or that there is not, is refused at its place, in workflows and in tuums."""
+    """A method that changes something, or that there is not, is refused at its place: in runes and scripts, of workflows and of tuums."""
     runes = [{"runeType": "query", "method": one, "output": "x"} for one in ("crm.deal.list", "crm.deal.update", "crm.deal.fly")]
     wanted = [("finding-method-writes", "runes[1].method"), ("finding-method-unknown", "runes[2].method")]
     async with a_service() as service:
         checked = await service.check(VERA, TUUM, "a", data(tuum("a", *runes, script("x"))))
         assert [(one.code, one.path) for one in checked.findings] == wanted
+        source = "await query('crm.deal.list')\nawait query(\n  'crm.deal.delete', {})"
+        checked = await service.check(VERA, TUUM, "a", data(tuum("a", mainScript={"source": source})))
+        assert [(one.code, one.path) for one in checked.findings] == [("finding-method-writes", "mainScript.source")]
         checked = await service.check(VERA, WORKFLOW, None, data(workflow(tuum("a", *runes, script("x")))))
         assert [(one.code, one.path) for one in checked.findings] == [(code, f"tuums[0].{path}") for code, path in wanted]
 
@@ -104,7 +107,11 @@ async def test_a_query_reads() -> None:
         (tuum("a", script("x", source="{'x': 1}"), mainScript={"source": "get_entity('deal', 5)"}), []),
         (tuum("a", script("x", source="emit({})")), None),
         (tuum("a", mainScript={"source": "ｅmit({})"}), None),
-        (tuum("a", mainScript={"source": "ask = query\nask('crm.deal.delete')"}), None),
+        (tuum("a", mainScript={"source": "await query('crm.deal.list', {})"}), []),
+        (tuum("a", mainScript={"source": "ask = query\nawait ask('crm.deal.delete')"}), None),
+        (tuum("a", mainScript={"source": "await query('crm.deal.list')\nawait query('crm.deal.' + verb)"}), None),
+        (tuum("a", mainScript={"source": "await ｑuery(method)"}), None),
+        (tuum("a", mainScript={"source": "await eval('qu' + 'ery')('crm.deal.delete')"}), None),
         (tuum("a", script("x"), {"runeType": "terminal", "operations": "x"}), None),
         (tuum("a", {"runeType": "dance"}), None),
     ],
