@@ -5,7 +5,7 @@ A part, such as an agent of a flow or a tuum of a workflow, is a file beside, or
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -74,6 +74,8 @@ class CheckedFile:
     """The parts that it names and that are files beside it."""
     not_looked_up: tuple[str, ...] = ()
     """The parts that it names, are no files, and could not be looked up without a database."""
+    parts: Mapping[str, object] = field(default_factory=dict)
+    """The documents of the others, by what is written where they are named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +146,7 @@ def link_parts(
         kind = load_engines().kinds[family.whole]
         wrong = [*wrong, *(one for one in find_linked_mistakes(kind, draft, named) if one not in whole.findings)]
     findings = tuple(sort_findings([*whole.findings, *wrong]))
-    return replace(whole, part_files=tuple(files.values()), not_looked_up=missing, findings=findings)
+    return replace(whole, part_files=tuple(files.values()), not_looked_up=missing, parts=named, findings=findings)
 
 
 def _look_up(

@@ -61,7 +61,7 @@ class _Checking:
         report_model_mistakes(self.findings, Tuum, self._data, WHOLE)
         if isinstance(self._data, Mapping):
             self._check_parts(WHOLE, self._data)
-        tuum = _read(Tuum, self._data)
+        tuum = read_part(Tuum, self._data)
         if tuum is not None:
             read_variables(tuum, self._types, self._report, lambda path: path)
 
@@ -75,7 +75,7 @@ class _Checking:
         if not (isinstance(metadata, Mapping) and metadata.get("title")):
             self._report.add("finding-workflow-title-missing", ("metadata",))
         parameters = self._check_parameters(data.get(_PARAMETERS))
-        terminal = _read(Terminal, data.get("terminal", {}))
+        terminal = read_part(Terminal, data.get("terminal", {}))
         if isinstance(data.get("terminal"), Mapping):
             self._report_fields(("terminal",), data["terminal"], Terminal)
         raw = data.get("tuums")
@@ -83,8 +83,8 @@ class _Checking:
         for index, one in enumerate(given):
             if isinstance(one, Mapping):
                 self._check_entry(("tuums", index), one)
-        known = {name: tuum for name, one in tuums.items() if (tuum := _read(Tuum, one)) is not None}
-        nodes = list(list_nodes(map(_read_entry, given), known, self._types, self._report))
+        known = {name: tuum for name, one in tuums.items() if (tuum := read_part(Tuum, one)) is not None}
+        nodes = list(list_nodes(map(read_entry, given), known, self._types, self._report))
         for node in nodes:
             if node.tuum is not None and node.own is not None and not node.variables.is_whole:
                 check_runes(self._report, node.path, node.tuum, self._types, is_stored=True)
@@ -102,7 +102,7 @@ class _Checking:
         seen: set[str] = set()
         for index, one in enumerate(given):
             path: Path = (_PARAMETERS, index)
-            read = _read(LaunchParameter, one)
+            read = read_part(LaunchParameter, one)
             if read is None:
                 continue
             found.append(read)
@@ -152,7 +152,7 @@ class _Checking:
                 )
 
 
-def _read(model: type[ModelT], given: object) -> ModelT | None:
+def read_part(model: type[ModelT], given: object) -> ModelT | None:
     """Return a part as its model, None if it is none; what is wrong with it has been reported with the whole."""
     try:
         return model.model_validate(given)
@@ -160,7 +160,8 @@ def _read(model: type[ModelT], given: object) -> ModelT | None:
         return None
 
 
-def _read_entry(given: object) -> TuumEntry | None:
+def read_entry(given: object) -> TuumEntry | None:
+    """Return a place of a workflow, None if it is neither a tuum nor a reference."""
     try:
         return _ENTRY.validate_python(given)
     except ValidationError:

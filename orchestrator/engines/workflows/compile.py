@@ -209,6 +209,10 @@ class Graph:
     producers: dict[str, int] = field(default_factory=dict)
     """The global variables, with the position of what publishes each."""
 
+    def takes_trigger(self, position: int, name: str) -> bool:
+        """Return whether a node takes the value of the start: if nobody publishes the variable anew, or only itself (S003-A2)."""
+        return name in self.parameters and self.producers.get(name, position) == position
+
     def list_dependents(self) -> tuple[tuple[int, ...], ...]:
         """Return of each node the positions of those that wait for it, in order."""
         found: list[list[int]] = [[] for _ in self.nodes]
@@ -280,7 +284,7 @@ class _Linking:
         node, report = self._graph.nodes[position], self._report
         if self._add_source(position, local, name, needs):
             parameter = self._graph.parameters.get(name)
-            if parameter is not None and not parameter.required and parameter.default is None and self._takes_trigger(position, name):
+            if parameter is not None and not parameter.required and parameter.default is None and self._graph.takes_trigger(position, name):
                 report.add("finding-workflow-parameter-optional", node.find_input_place(local), name=name)
         elif not self._is_open:
             known = (*self._graph.producers, *self._graph.parameters, *AFTER_ANSWER)
@@ -306,15 +310,11 @@ class _Linking:
                 )
         return found
 
-    def _takes_trigger(self, position: int, name: str) -> bool:
-        """Return whether a node takes the value of the start: if nobody publishes the variable anew, or only itself (S003-A2)."""
-        return name in self._graph.parameters and self._graph.producers.get(name, position) == position
-
     def _add_source(self, position: int, local: str, name: str, needs: set[int]) -> bool:
         """Add the source of a variable to what a node waits for, and return whether there is one."""
         self._used.add(name)
         source = self._graph.producers.get(name)
-        if self._takes_trigger(position, name):
+        if self._graph.takes_trigger(position, name):
             self._compare_types(position, local, name, self._graph.parameters[name].type)
             return True
         if source is None:

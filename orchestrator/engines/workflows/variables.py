@@ -39,7 +39,7 @@ class Variables:
     needs: dict[str, Path] = field(default_factory=dict)
     """What has to come from outside, though nothing says under which global name: it is the same (S003-A1)."""
     reads: dict[str, Path] = field(default_factory=dict)
-    """What is taken from outside if it is there."""
+    """What is taken from outside if it is there, and not needed elsewhere in the tuum."""
     gives: dict[str, Path] = field(default_factory=dict)
     """What runes and scripts make."""
     terminals: list[Path] = field(default_factory=list)
@@ -157,8 +157,11 @@ class _Reader:
             return
         if self._mapped is not None:
             self._unmapped.append((name, path, is_needed))
-        else:
-            (self.found.needs if is_needed else self.found.reads).setdefault(name, path)
+        elif is_needed:
+            self.found.needs.setdefault(name, path)
+            self.found.reads.pop(name, None)
+        elif name not in self.found.needs:
+            self.found.reads.setdefault(name, path)
 
     def _give(self, names: Iterable[str], path: Path) -> None:
         for name in names:

@@ -107,6 +107,8 @@ def test_templates_read_what_is_there() -> None:
     compiled = compile_document(workflow(tuum("b", put("c", "{{Notes.text}} {{nobody}}")), link("a", gives=["notes"])))
     first = compiled.tuums[0]
     assert (first.inputs, first.reads, first.needs) == ({}, {"Notes": "notes"}, (1,))
+    both = compile_document(workflow(tuum("b", put("c", "{{notes}}"), script("notes"), put("d", "{{notes}}")), link("a", gives=["notes"])))
+    assert (both.tuums[0].inputs, both.tuums[0].reads) == ({"notes": "notes"}, {})
 
 
 @pytest.mark.req("S003-47", "S003-51", "S003-44", "S003-50")
