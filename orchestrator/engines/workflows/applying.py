@@ -158,7 +158,7 @@ class _Commands:
         entity = self._entity(one)
         node = f"apply/before/{one.operation.entity_type}-{one.operation.entity_id}"
         params = {entity.id_parameter: Value(one.operation.entity_id, one.origins)}
-        outcome = await self._ctx.submit(node, RunEffect(method=entity.get_method, params=params))
+        outcome = await self._ctx.submit(node, RunEffect(method=entity.get_method, params=params, must_read=True))
         found = outcome.result
         if outcome.status != "succeeded" or not isinstance(found, Mapping):
             raise RunFailed("workflow-record-unread", f"{node} was not read: {outcome.detail}", name=one.operation.entity_id)

@@ -125,7 +125,7 @@ class TuumWork:
 
     async def query(self, node: str, method: str, params: Mapping[str, Any]) -> Value:
         """Return what a reading method of the portal gives. Raises TuumFailed if it is not read."""
-        outcome = await self.ctx.submit(node, RunEffect(method=method, params=dict(params)))
+        outcome = await self.ctx.submit(node, RunEffect(method=method, params=dict(params), must_read=True))
         if outcome.status != "succeeded":
             raise TuumFailed(f"{node}: {method} was not read ({outcome.status}): {outcome.detail}")
         return Value(outcome.result, _PROSE)

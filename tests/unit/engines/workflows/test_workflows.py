@@ -177,3 +177,16 @@ if deal["OPPORTUNITY"] == "1000000.00":
         await world.work(start(number="481"))
         notices = [one for row in world.outbox() if row.kind == "reply" for one in row.body["notices"]]
         assert [one["args"]["why"] for one in notices if one["code"] == "workflow-stopped"] == ["Анна, сделка «Ромашка» слишком большая"]
+
+
+@pytest.mark.req("S003-41", "S003-65")
+async def test_a_query_never_changes_anything(tmp_path: Path) -> None:
+    """A script that calls a method which writes is refused by the gate, without a card, also if the name is made while it runs."""
+    source = 'await query("crm.deal." + "update", {"id": 481, "fields": {"TITLE": "x"}})\n{}'
+    async with a_workflow_world(tmp_path, workflow(tuum("look", mainScript=code(source)))) as world:
+        await world.work(start())
+        rows = world.outbox()
+        assert not [row for row in rows if row.kind == "card"]
+        notices = [one for row in rows if row.kind == "reply" for one in row.body["notices"]]
+        assert "crm.deal.update" in next(one["args"]["why"] for one in notices if one["code"] == "workflow-tuum-failed")
+        assert world.portal.requests == [] or world.portal.written() == []
