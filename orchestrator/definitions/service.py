@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Difference, compare_documents
-from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
+from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_writes
 from orchestrator.definitions.methods import find_method_mistakes, list_critical_values
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references
 from orchestrator.definitions.rules import (
@@ -361,7 +361,11 @@ class DefinitionService:
             wrong = await find_reference_mistakes(checked.read, references, store)
             return replace(checked, findings=_merge(checked.findings, wrong))
         linked = await link_references(checked.read, references, store)
-        return replace(checked, document=linked.document, findings=_merge(checked.findings, linked.findings))
+        found = linked.findings
+        if linked.named and not found:
+            more = await asyncio.to_thread(find_linked_mistakes, kind, checked.read, linked.named)
+            found = tuple(one for one in more if one not in checked.findings)
+        return replace(checked, document=linked.document, findings=_merge(checked.findings, found))
 
     async def _check_references(self, kind: DefinitionKind, key: str, version: int) -> None:
         """Raise DefinitionRefused if what the document names or needs is not published, or its definition is switched off."""

@@ -84,7 +84,7 @@ class _Checking:
         for index, one in enumerate(parameters if isinstance(parameters, list) else ()):
             read = _read(LaunchParameter, one)
             if read is not None:
-                self._check_parameter(("launchParameters", index), read)
+                check_launch_parameter(self.findings, ("launchParameters", index), read)
 
     def _check_names(self, path: Path, given: object, field: str) -> None:
         seen: set[str] = set()
@@ -94,15 +94,6 @@ class _Checking:
                 if name in seen:
                     report_name_twice(self.findings, (*path, index, field), name)
                 seen.add(name)
-
-    def _check_parameter(self, path: Path, one: LaunchParameter) -> None:
-        if one.default is not None and not fits_type(one.default, one.type):
-            self._add("finding-flow-default-unfit", (*path, "default"), type=one.type)
-        elif one.default is not None and one.choices and one.default not in one.choices:
-            self._add("finding-flow-default-no-choice", (*path, "default"))
-        for index, choice in enumerate(one.choices):
-            if not fits_type(choice, one.type):
-                self._add("finding-flow-choice-unfit", (*path, "choices", index), type=one.type)
 
     def _check_steps(self, given: Sequence[object]) -> None:
         self._check_names(("steps",), given, "id")
@@ -204,8 +195,32 @@ class _Checking:
     def _add(
         self, code: str, path: Path, *, severity: Severity = "error", suggestion: str = "", of_value: bool = False, **args: str | int
     ) -> None:
-        message = SENTENCES[code].format(**args)
-        self.findings.add(code, message, path, severity=severity, suggestion=suggestion, of_value=of_value, args=dict(args))
+        _add(self.findings, code, path, severity=severity, suggestion=suggestion, of_value=of_value, **args)
+
+
+def check_launch_parameter(findings: Findings, path: Path, one: LaunchParameter) -> None:
+    """Report values of a launch parameter that are not of its type, or not among its choices. Workflows declare theirs in the same way."""
+    if one.default is not None and not fits_type(one.default, one.type):
+        _add(findings, "finding-flow-default-unfit", (*path, "default"), type=one.type)
+    elif one.default is not None and one.choices and one.default not in one.choices:
+        _add(findings, "finding-flow-default-no-choice", (*path, "default"))
+    for index, choice in enumerate(one.choices):
+        if not fits_type(choice, one.type):
+            _add(findings, "finding-flow-choice-unfit", (*path, "choices", index), type=one.type)
+
+
+def _add(
+    findings: Findings,
+    code: str,
+    path: Path,
+    *,
+    severity: Severity = "error",
+    suggestion: str = "",
+    of_value: bool = False,
+    **args: str | int,
+) -> None:
+    message = SENTENCES[code].format(**args)
+    findings.add(code, message, path, severity=severity, suggestion=suggestion, of_value=of_value, args=dict(args))
 
 
 def _list_ids(given: Sequence[object]) -> dict[str, None]:

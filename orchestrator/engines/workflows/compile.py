@@ -14,8 +14,9 @@ from orchestrator.engines.flows.definition import LaunchParameter, ParameterType
 from orchestrator.engines.workflows.cycles import find_cycles
 from orchestrator.engines.workflows.definition import Mappings, Terminal, Tuum, TuumEntry, TuumReference, Workflow
 from orchestrator.engines.workflows.mistakes import Report
+from orchestrator.engines.workflows.rune_checks import check_runes
 from orchestrator.engines.workflows.rune_types import RuneTypes
-from orchestrator.engines.workflows.variables import Variables, read_variables
+from orchestrator.engines.workflows.variables import AFTER_ANSWER, Variables, read_variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +56,18 @@ class CompiledWorkflow:
 def compile_workflow(workflow: Workflow, tuums: Mapping[str, Tuum], types: RuneTypes) -> CompiledWorkflow:
     """Return the workflow in the order in which it runs. `tuums` are those that its references name, by what is written there.
 
-    Raises DefinitionRefused with everything that keeps it from running.
+    Raises DefinitionRefused with every error that keeps it from running, and nothing else.
     """
     report = Report(Findings(), suggests=False)
     nodes = list(list_nodes(workflow.tuums, tuums, types, report))
     for node in nodes:
         if node.tuum is None:
             report.add("finding-workflow-tuum-missing", node.path, name=node.id)
+        elif not node.variables.is_whole:
+            check_runes(report, node.path, node.tuum, types, is_stored=node.own is not None)
     graph = build_graph(nodes, workflow.trigger_parameters, workflow.terminal, report)
     if report.has_errors:
-        raise DefinitionRefused(report.findings.list_all())
+        raise DefinitionRefused([one for one in report.findings.list_all() if one.severity == "error"])
     return CompiledWorkflow(workflow, tuple(_compile_nodes(graph)), graph.list_dependents(), graph.list_levels())
 
 
@@ -167,11 +170,17 @@ def _put_mappings(tuum: Tuum, entry: TuumReference) -> Tuum:
     return tuum.model_copy(update={name: one for name, one in own.items() if one is not None})
 
 
-def build_graph(nodes: Sequence[Node], parameters: Sequence[LaunchParameter], terminal: Terminal, report: Report) -> "Graph":
-    """Return who waits for whom, and report what is wrong with that: all of it, with its places."""
+def build_graph(
+    nodes: Sequence[Node], parameters: Sequence[LaunchParameter], terminal: Terminal | None, report: Report, *, is_open: bool = False
+) -> "Graph":
+    """Return who waits for whom, and report what is wrong with that: all of it, with its places.
+
+    A terminal that is None cannot be read. With `is_open` there may be variables of which nothing is known here, as with tuums that are
+    not at hand: nothing is missing then.
+    """
     graph = Graph(nodes, {one.name: one for one in parameters})
     _report_ids(nodes, report)
-    _Linking(graph, report).link(terminal)
+    _Linking(graph, report, is_open=is_open).link(terminal)
     for cycle in graph.order():
         names = [nodes[one].id for one in (*cycle, cycle[0])]
         report.add("finding-workflow-cycle", nodes[cycle[0]].path, names=names)
@@ -199,6 +208,10 @@ class Graph:
     levels: list[int] = field(default_factory=list)
     producers: dict[str, int] = field(default_factory=dict)
     """The global variables, with the position of what publishes each."""
+
+    def takes_trigger(self, position: int, name: str) -> bool:
+        """Return whether a node takes the value of the start: if nobody publishes the variable anew, or only itself (S003-A2)."""
+        return name in self.parameters and self.producers.get(name, position) == position
 
     def list_dependents(self) -> tuple[tuple[int, ...], ...]:
         """Return of each node the positions of those that wait for it, in order."""
@@ -236,13 +249,13 @@ class Graph:
 class _Linking:
     """Finds for each variable that is needed where it comes from."""
 
-    def __init__(self, graph: Graph, report: Report) -> None:
+    def __init__(self, graph: Graph, report: Report, *, is_open: bool) -> None:
         self._graph, self._report = graph, report
         self._used: set[str] = set()
         """The globals that some tuum takes, or that are part of the result."""
-        self._is_open = any(node.is_open for node in graph.nodes)
+        self._is_open = is_open or any(node.is_open for node in graph.nodes)
 
-    def link(self, terminal: Terminal) -> None:
+    def link(self, terminal: Terminal | None) -> None:
         graph = self._graph
         self._find_producers()
         known = (*graph.producers, *graph.parameters)
@@ -253,8 +266,9 @@ class _Linking:
                 self._link_input(position, local, name, needs)
             graph.reads.append(self._link_reads(position, folded, needs))
             graph.needs.append(sorted(needs))
-        self._check_terminal(terminal)
-        self._report_unused(terminal)
+        self._check_terminal(terminal or Terminal())
+        if terminal is not None and not self._is_open and all(node.tuum is not None and node.variables.is_whole for node in graph.nodes):
+            self._report_unused(terminal)
 
     def _find_producers(self) -> None:
         producers = self._graph.producers
@@ -270,10 +284,10 @@ class _Linking:
         node, report = self._graph.nodes[position], self._report
         if self._add_source(position, local, name, needs):
             parameter = self._graph.parameters.get(name)
-            if parameter is not None and not parameter.required and parameter.default is None and self._takes_trigger(position, name):
+            if parameter is not None and not parameter.required and parameter.default is None and self._graph.takes_trigger(position, name):
                 report.add("finding-workflow-parameter-optional", node.find_input_place(local), name=name)
         elif not self._is_open:
-            known = (*self._graph.producers, *self._graph.parameters)
+            known = (*self._graph.producers, *self._graph.parameters, *AFTER_ANSWER)
             place = node.find_input_place(local)
             if local in node.variables.late:
                 report.add("finding-tuum-variable-late", place, name=name)
@@ -296,15 +310,11 @@ class _Linking:
                 )
         return found
 
-    def _takes_trigger(self, position: int, name: str) -> bool:
-        """Return whether a node takes the value of the start: if nobody publishes the variable anew, or only itself (S003-A2)."""
-        return name in self._graph.parameters and self._graph.producers.get(name, position) == position
-
     def _add_source(self, position: int, local: str, name: str, needs: set[int]) -> bool:
         """Add the source of a variable to what a node waits for, and return whether there is one."""
         self._used.add(name)
         source = self._graph.producers.get(name)
-        if self._takes_trigger(position, name):
+        if self._graph.takes_trigger(position, name):
             self._compare_types(position, local, name, self._graph.parameters[name].type)
             return True
         if source is None:
@@ -341,9 +351,7 @@ class _Linking:
                 report.add("finding-workflow-terminal-inside", place, name=graph.nodes[others[0]].id)
 
     def _report_unused(self, terminal: Terminal) -> None:
-        """Report what is published and read by nobody. Without a terminal all globals are the result (S003-A8)."""
-        if any(node.tuum is None or not node.variables.is_whole for node in self._graph.nodes):
-            return
+        """Report what is published or given and read by nobody. Without a terminal all globals are the result (S003-A8)."""
         for index, name in enumerate(self._graph.parameters):
             if name not in self._used:
                 self._report.add("finding-workflow-parameter-unused", ("triggerParameters", index), name=name)

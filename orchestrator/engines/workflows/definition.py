@@ -4,6 +4,7 @@ A tuum may be written inside of a workflow or stored on its own and named by sev
 spelled as in flows; what the seed does not have is marked as ours.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -87,10 +88,13 @@ class Terminal(FlowModel):
     operations: Variable | None = Field(None, description="The global whose operations follow those that were emitted.")
 
 
+def is_reference(given: object) -> bool:
+    """Return whether a place of a workflow names a tuum that is stored on its own."""
+    return "tuum" in given if isinstance(given, Mapping) else isinstance(given, TuumReference)
+
+
 def _tell_form(given: object) -> str:
-    """Return how a tuum of a workflow is written: as a reference if it names one."""
-    is_reference = "tuum" in given if isinstance(given, dict) else isinstance(given, TuumReference)
-    return "reference" if is_reference else "tuum"
+    return "reference" if is_reference(given) else "tuum"
 
 
 TuumEntry = Annotated[Annotated[Tuum, Tag("tuum")] | Annotated[TuumReference, Tag("reference")], Discriminator(_tell_form)]

@@ -35,6 +35,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     "finding-workflow-two-producers": Mistake("Fatal", "DataFlow", 'two tuums publish "{name}": {first} and {second}'),
     "finding-workflow-no-source": Mistake("Fatal", "DataFlow", 'no tuum publishes "{name}", and no trigger parameter is called so'),
     "finding-workflow-tuum-missing": Mistake("Fatal", "Form", 'the tuum "{name}" is not at hand'),
+    "finding-workflow-rune-unfit": Mistake("Fatal", "Form", 'the tuum {tuum} has a rune of type "{name}" that this program cannot run'),
     "finding-workflow-types": Mistake("Error", "DataFlow", '"{name}" is {given} where it comes from, and {wanted} here'),
     "finding-workflow-terminal-twice": Mistake("Error", "InLastTuum", "the result is said twice: a workflow has one terminal"),
     "finding-workflow-terminal-inside": Mistake(
@@ -61,19 +62,20 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     "finding-tuum-callback-idle": Mistake("Warning", "InFrontOf", "chunkCallback never runs: it needs aiService and isStreaming"),
     "finding-tuum-empty": Mistake("Warning", "Form", "this tuum does nothing"),
     "finding-tuum-terminal-twice": Mistake("Error", "SingleInTuum", "a tuum has one terminal"),
-    "finding-tuum-ai-twice": Mistake("Warning", "SingleInTuum", "this tuum asks a model by aiService already; that answer is replaced"),
+    "finding-tuum-ai-twice": Mistake("Warning", "SingleInTuum", "this tuum asks a model by aiService already"),
     "finding-rune-type-unknown": Mistake("Fatal", "Form", 'there is no type of runes "{name}"'),
     "finding-rune-not-preparing": Mistake("Error", "InFrontOf", "a rune of type {name} cannot stand among those that build the prompt"),
     "finding-rune-field-unknown": Mistake("Warning", "Form", 'runes of type {type} have no field "{name}"'),
     "finding-rune-template": Mistake("Error", "Form", "this cannot be filled in: {problem}"),
+    "finding-rune-wrong": Mistake("Error", "Form", "this rune cannot run: {problem}"),
     "finding-rune-pattern": Mistake("Error", "Form", "the expression cannot be read: {problem}"),
     "finding-rune-group": Mistake("Error", "Form", 'the expression has no group "{name}"'),
     "finding-rune-path": Mistake("Error", "Form", '"{name}" is no path: one looks like items[0].title'),
     "finding-rune-method-template": Mistake("Error", "Form", 'a method stands in the definition itself: "{name}"'),
     "finding-rune-operation-lacks": Mistake("Error", "Form", "{operation} needs {name}"),
-    "finding-rune-operation-unused": Mistake("Warning", "Form", "{name} has no effect on {operation}"),
+    "finding-rune-operation-extra": Mistake("Error", "Form", "{operation} has no {name}"),
     "finding-rune-operation-deletes": Mistake(
-        "Warning", "Form", "workflows may not delete: whoever applies this will refuse all operations"
+        "Warning", "Form", "a deletion will probably be refused, and with it all that the workflow proposes"
     ),
     "finding-rune-incremental-type": Mistake("Warning", "Form", "incrementalType has no effect unless updateMode is Incremental"),
     "finding-script-variable-word": Mistake("Error", "Form", 'a script cannot read "{name}": it is a word of the language'),

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Generic, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from orchestrator.domain.finding import Path
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.flows.definition import Options
 from orchestrator.engines.runs import RunContext
@@ -34,6 +35,17 @@ class RuneParams(BaseModel):
 P = TypeVar("P", bound=RuneParams)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuneMistake:
+    """Something that is wrong with the parameters of a rune beyond their form."""
+
+    path: Path
+    """Where in the parameters; names are spelled as in the document."""
+    code: str = "finding-rune-wrong"
+    """One of `mistakes.py`; types of plugins have this one, whose argument is `problem`."""
+    args: Mapping[str, str] = field(default_factory=dict)
+
+
 def list_no_variables(_params: object) -> Iterable[str]:
     """Return nothing."""
     return ()
@@ -45,6 +57,11 @@ def list_placeholders(tree: object) -> Iterable[str]:
         return [place.name for place in Template(tree, WORKFLOW).placeholders]
     except TemplateRefused:
         return ()
+
+
+def find_no_mistakes(_params: object) -> Iterable[RuneMistake]:
+    """Return nothing: parameters that have the right form are right."""
+    return ()
 
 
 class TuumFailed(Exception):
@@ -150,6 +167,8 @@ class RuneType(Generic[P]):
     """Whether it proposes operations."""
     is_terminal: bool = False
     """Whether it makes the result of the workflow: there is one, in a tuum on which none depends (S003-X6)."""
+    find_mistakes: Callable[[P], Iterable[RuneMistake]] = find_no_mistakes
+    """Returns what is wrong with parameters of the right form, such as an expression that cannot be read."""
 
 
 AnyRuneType = RuneType[Any]

@@ -16,9 +16,10 @@ from orchestrator.expressions.scripts.failures import ScriptCallFailed
 from orchestrator.expressions.scripts.runner import ScriptFunction
 from state.canonical import to_storable_text
 
+QUERY: Final = "query"
 QUERIES: Final = (
     "get_entity",
-    "query",
+    QUERY,
     "get_all_entities",
     "get_game_state",
     "get_block_raw_text",
@@ -59,7 +60,7 @@ class ScriptCalls:
         if may_emit:
             functions |= {EMIT: self._emit, STOP: self._stop}
         if may_query:
-            functions |= {"get_entity": self._get_entity, "query": self._query}
+            functions |= {"get_entity": self._get_entity, QUERY: self._query}
             functions |= {
                 "get_all_entities": self._ask_blocks(lambda blocks, key: blocks.list_entities(key)),
                 "get_game_state": self._ask_blocks(lambda blocks, key: blocks.read_game_state(key)),

@@ -8,31 +8,28 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from pydantic import ValidationError
-
-from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.domain.finding import WHOLE, Path
 from orchestrator.engines.workflows.definition import Rune, Script, Tuum
 from orchestrator.engines.workflows.mistakes import Report
-from orchestrator.engines.workflows.rune_types import PROMPTS, AnyRuneType, RuneParams, RuneTypes
-from orchestrator.engines.workflows.runes.prompting import AI_OUTPUT
+from orchestrator.engines.workflows.rune_checks import read_params
+from orchestrator.engines.workflows.rune_types import PROMPTS, AnyRuneType, RuneTypes
 
 AI_ERROR: Final = "ai_error"
 """The local variable that says why a model gave no answer; null after an answer (S003-A7)."""
 FINAL_OUTPUT: Final = "ai_final_output"
-"""The whole answer of the tuum's own model; empty in a tuum without one (S003-47, S003-51)."""
+"""The whole answer of the tuum's own model; null in a tuum without one (S003-47, S003-51)."""
 ADDED_OUTPUT: Final = "ai_stream_output_added"
 TOTAL_OUTPUT: Final = "ai_stream_output_total"
 EXECUTION_TIME: Final = "tuum_execution_time"
 IN_CALLBACK: Final = frozenset({EXECUTION_TIME, ADDED_OUTPUT, TOTAL_OUTPUT})
 """What a chunk callback is given (S003-44)."""
-AFTER_ANSWER: Final = (AI_OUTPUT, FINAL_OUTPUT, AI_ERROR)
-"""What the runes and the main script of a tuum with `aiService` find after the answer, or after the failure."""
-IN_MAIN_SCRIPT: Final = frozenset({EXECUTION_TIME, FINAL_OUTPUT, AI_ERROR})
-"""What a main script is given, also without a model (S003-47, S003-51)."""
+AFTER_ANSWER: Final = (FINAL_OUTPUT, AI_ERROR)
+"""What runes and the main script find after the answer or its failure, and also in a tuum that asks no model (S003-47, S003-51)."""
+IN_MAIN_SCRIPT: Final = frozenset({EXECUTION_TIME})
+"""What a main script is given besides."""
 NOTHING: Final[frozenset[str]] = frozenset()
 Place = Callable[[Path], Path]
-"""Where in the document that is checked a part of the tuum stands."""
+"""Returns where in the document that is checked a part of a tuum stands."""
 
 
 @dataclass(slots=True)
@@ -42,7 +39,7 @@ class Variables:
     needs: dict[str, Path] = field(default_factory=dict)
     """What has to come from outside, though nothing says under which global name: it is the same (S003-A1)."""
     reads: dict[str, Path] = field(default_factory=dict)
-    """What is taken from outside if it is there."""
+    """What is taken from outside if it is there, and not needed elsewhere in the tuum."""
     gives: dict[str, Path] = field(default_factory=dict)
     """What runes and scripts make."""
     terminals: list[Path] = field(default_factory=list)
@@ -54,19 +51,13 @@ class Variables:
 
 
 def read_variables(tuum: Tuum, types: RuneTypes, report: Report, place: Place) -> Variables:
-    """Return the variables of a tuum, and report what is wrong with it by itself (S003-X6)."""
+    """Return the variables of a tuum, and report what is wrong with it by itself (S003-X6).
+
+    Runes that are no runes of their types are left out: what is wrong with them is told by `rune_checks.py`.
+    """
     reader = _Reader(tuum, types, report, place)
     reader.read()
     return reader.found
-
-
-def read_params(rune: Rune, kind: AnyRuneType) -> RuneParams | None:
-    """Return the parameters of a rune, None if they are not those of its type."""
-    try:
-        params: RuneParams = kind.params.model_validate(rune.model_extra or {})
-    except ValidationError:
-        return None
-    return params
 
 
 class _Reader:
@@ -93,7 +84,7 @@ class _Reader:
             self._ask_model(("aiService",))
             if tuum.chunk_callback is not None and tuum.is_streaming:
                 self._read_script("chunkCallback", tuum.chunk_callback, IN_CALLBACK)
-            self._add_there(AFTER_ANSWER)
+        self._add_there(AFTER_ANSWER)
         self._read_runes("runes", tuum.runes, prepares=False)
         if tuum.main_script is not None:
             self._has_parts = True
@@ -112,17 +103,11 @@ class _Reader:
 
     def _read_rune(self, path: Path, rune: Rune, *, prepares: bool) -> None:
         kind = self._types.get(rune.rune_type)
-        if kind is None:
-            self.found.is_whole = False
-            near = self._report.suggest(rune.rune_type, self._types)
-            self._add("finding-rune-type-unknown", (*path, "runeType"), suggestion=near, of_value=True, name=rune.rune_type)
-            return
-        if prepares and not kind.prepares:
+        if kind is not None and prepares and not kind.prepares:
             self._add("finding-rune-not-preparing", (*path, "runeType"), of_value=True, name=kind.name)
-        params = read_params(rune, kind)
-        if params is None:
+        params = read_params(kind, rune.model_extra or {}) if kind is not None else None
+        if kind is None or params is None:
             self.found.is_whole = False
-            report_model_mistakes(self._report.findings, kind.params, rune.model_extra or {}, self._place(path))
             return
         self._note_kind(path, kind)
         for one in kind.list_consumes(params):
@@ -157,19 +142,25 @@ class _Reader:
         self._use(name)
         if name in given or name in self._there:
             return
-        if self._mapped is not None:
-            self._unmapped.append((name, path, True))
-        else:
-            self.found.needs.setdefault(name, path)
+        self._miss(name, path, is_needed=True)
 
     def _look_at(self, name: str, path: Path) -> None:
         """Note a variable that is read here if it is there; case does not count in templates (S003-X7)."""
         self._use(name)
         if name in self._there or name.casefold() in self._folded:
             return
+        self._miss(name, path, is_needed=False)
+
+    def _miss(self, name: str, path: Path, *, is_needed: bool) -> None:
+        """Note a variable that is not there. A rune that cannot be read may have given it, so nothing is said behind one."""
+        if not self.found.is_whole:
+            return
         if self._mapped is not None:
-            self._unmapped.append((name, path, False))
-        else:
+            self._unmapped.append((name, path, is_needed))
+        elif is_needed:
+            self.found.needs.setdefault(name, path)
+            self.found.reads.pop(name, None)
+        elif name not in self.found.needs:
             self.found.reads.setdefault(name, path)
 
     def _give(self, names: Iterable[str], path: Path) -> None:
@@ -189,9 +180,7 @@ class _Reader:
         self._used_folded.add(name.casefold())
 
     def _report_unmapped(self) -> None:
-        """Report what is neither mapped nor made before. What a rune that cannot be read gives is not known, so nothing is said then."""
-        if not self.found.is_whole:
-            return
+        """Report what is neither mapped nor made before."""
         for name, path, is_needed in self._unmapped:
             if is_needed and name in self.found.gives:
                 self._add("finding-tuum-variable-late", path, name=name)
@@ -212,8 +201,6 @@ class _Reader:
     def _report_outputs(self) -> None:
         """Report outputs of locals that are not there at the end."""
         there = {*self._there, *self.found.needs, *self.found.reads}
-        if self._tuum.main_script is not None:
-            there |= IN_MAIN_SCRIPT
         for name, local in self._tuum.output_mappings.items():
             if local not in there and self.found.is_whole:
                 suggestion = self._report.suggest(local, there)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pydantic import Field
@@ -15,12 +15,14 @@ from orchestrator.engines.workflows.rune_types import (
     Changes,
     Local,
     RuneCall,
+    RuneMistake,
     RuneParams,
     RuneType,
     list_placeholders,
 )
 from orchestrator.expressions.paths import follow_path, parse_path
 from orchestrator.expressions.placeholders import format_value
+from orchestrator.expressions.scripts.checking import is_variable_name
 from state.canonical import loads
 
 _FENCE: Final = re.compile(r"```[A-Za-z0-9]{0,20}[ \t]*\n(.*?)```", re.DOTALL)
@@ -155,6 +157,28 @@ def _list_output(params: ExtractionParams) -> tuple[str, ...]:
     return (params.output,)
 
 
+def _find_script_mistakes(params: ScriptParams) -> Iterator[RuneMistake]:
+    for index, name in enumerate(params.consumes):
+        if not is_variable_name(name):
+            yield RuneMistake(path=("consumes", index), code="finding-script-variable-word", args={"name": name})
+
+
+def _find_path_mistakes(params: JsonParams) -> Iterator[RuneMistake]:
+    if params.path and parse_path(f"all{params.path}" if params.path.startswith("[") else f"all.{params.path}") is None:
+        yield RuneMistake(path=("path",), code="finding-rune-path", args={"name": params.path})
+
+
+def _find_pattern_mistakes(params: RegexParams) -> Iterator[RuneMistake]:
+    try:
+        pattern = re.compile(params.pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        yield RuneMistake(path=("pattern",), code="finding-rune-pattern", args={"problem": str(error)})
+        return
+    group = params.group
+    if group not in pattern.groupindex if isinstance(group, str) else not 0 <= group <= pattern.groups:
+        yield RuneMistake(path=("group",), code="finding-rune-group", args={"name": str(group)})
+
+
 TYPES: Final[tuple[AnyRuneType, ...]] = (
     RuneType[ScriptParams](
         name="script",
@@ -169,6 +193,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         list_consumes=lambda params: params.consumes,
         list_produces=lambda params: params.produces,
         prepares=True,
+        find_mistakes=_find_script_mistakes,
     ),
     RuneType[SetParams](
         name="set",
@@ -199,6 +224,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         list_consumes=_list_input,
         list_produces=_list_output,
         prepares=True,
+        find_mistakes=_find_path_mistakes,
     ),
     RuneType[RegexParams](
         name="regex",
@@ -209,5 +235,6 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         list_consumes=_list_input,
         list_produces=_list_output,
         prepares=True,
+        find_mistakes=_find_pattern_mistakes,
     ),
 )

@@ -1,5 +1,6 @@
 """Runes that look at the CRM, propose changes of it, show something, or make the result (S003-16 … S003-18, S003-41, S003-66 … S003-69)."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pydantic import Field, ValidationError
@@ -14,6 +15,7 @@ from orchestrator.engines.workflows.rune_types import (
     Changes,
     Local,
     RuneCall,
+    RuneMistake,
     RuneParams,
     RuneType,
     list_placeholders,
@@ -107,6 +109,41 @@ def _list_operation(params: OperationParams) -> list[str]:
     return [*list_placeholders([params.entity_id, params.attribute_key, params.initial_attributes, params.modify_value])]
 
 
+def _find_query_mistakes(params: QueryParams) -> Iterator[RuneMistake]:
+    if next(iter(list_placeholders(params.method)), None) is not None:
+        yield RuneMistake(path=("method",), code="finding-rune-method-template", args={"name": params.method})
+
+
+def _find_operation_mistakes(params: OperationParams) -> Iterator[RuneMistake]:
+    """Yield what the operation lacks, or has that does not belong to it; the same is refused when it is proposed."""
+    kind = params.operation_type
+    has = {
+        "entityId": bool(params.entity_id.strip()),
+        "initialAttributes": bool(params.initial_attributes),
+        "attributeKey": bool(params.attribute_key.strip()),
+        "modifyValue": "modify_value" in params.model_fields_set,
+    }
+    for name in ("entityId", *_NEEDS[kind]):
+        if not has[name]:
+            yield RuneMistake(path=(name,), code="finding-rune-operation-lacks", args={"operation": kind, "name": name})
+    for name in has.keys() - {"entityId", *_NEEDS[kind]}:
+        if has[name]:
+            yield RuneMistake(path=(name,), code="finding-rune-operation-extra", args={"operation": kind, "name": name})
+    if kind == "DeleteEntity":
+        yield RuneMistake(path=("operationType",), code="finding-rune-operation-deletes")
+
+
+def _find_display_mistakes(params: DisplayParams) -> Iterator[RuneMistake]:
+    if params.incremental_type is not None and params.update_mode != "Incremental":
+        yield RuneMistake(path=("incrementalType",), code="finding-rune-incremental-type")
+
+
+_NEEDS: Final[Mapping[OperationType, tuple[str, ...]]] = {
+    "CreateEntity": ("initialAttributes",),
+    "ModifyEntity": ("attributeKey", "modifyValue"),
+    "DeleteEntity": (),
+}
+"""What an operation has besides `entityId` (S003-X9)."""
 TYPES: Final[tuple[AnyRuneType, ...]] = (
     RuneType[QueryParams](
         name="query",
@@ -117,6 +154,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         list_reads=lambda params: list_placeholders(params.params),
         list_produces=lambda params: (params.output,),
         prepares=True,
+        find_mistakes=_find_query_mistakes,
     ),
     RuneType[OperationParams](
         name="operation",
@@ -132,6 +170,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         },
         list_reads=_list_operation,
         emits=True,
+        find_mistakes=_find_operation_mistakes,
     ),
     RuneType[DisplayParams](
         name="display",
@@ -140,6 +179,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         perform=_show,
         example={"content": "{{count}} deals are read"},
         list_reads=lambda params: list_placeholders(params.content),
+        find_mistakes=_find_display_mistakes,
     ),
     RuneType[TerminalParams](
         name="terminal",

@@ -107,6 +107,8 @@ def test_templates_read_what_is_there() -> None:
     compiled = compile_document(workflow(tuum("b", put("c", "{{Notes.text}} {{nobody}}")), link("a", gives=["notes"])))
     first = compiled.tuums[0]
     assert (first.inputs, first.reads, first.needs) == ({}, {"Notes": "notes"}, (1,))
+    both = compile_document(workflow(tuum("b", put("c", "{{notes}}"), script("notes"), put("d", "{{notes}}")), link("a", gives=["notes"])))
+    assert (both.tuums[0].inputs, both.tuums[0].reads) == ({"notes": "notes"}, {})
 
 
 @pytest.mark.req("S003-47", "S003-51", "S003-44", "S003-50")
@@ -117,13 +119,16 @@ def test_what_scripts_are_given_needs_no_source() -> None:
     asks = {"promptRunes": [prompt()], "aiService": "fast", "isStreaming": True}
     compiled = compile_document(
         workflow(
-            tuum("alone", mainScript=main),
-            tuum("asks", script("AiOutput"), **asks, mainScript=main, chunkCallback=callback),
+            tuum("alone", script("ai_final_output"), mainScript=main),
+            tuum("asks", script("ai_final_output", "ai_error"), **asks, mainScript=main, chunkCallback=callback),
         )
     )
     assert [one.inputs for one in compiled.tuums] == [{}, {}]
-    wrong = workflow(tuum("alone", script("ai_final_output"), mainScript={"source": "{}", "consumes": ["ai_stream_output_added"]}))
-    assert {one.args["name"] for one in refuse(wrong)} == {"ai_final_output", "ai_stream_output_added"}
+    wrong = workflow(
+        tuum("alone", script("tuum_execution_time"), mainScript={"source": "{}", "consumes": ["ai_stream_output_added"]}),
+        tuum("asks", promptRunes=[script("ai_final_output"), prompt()], aiService="fast"),
+    )
+    assert {one.args["name"] for one in refuse(wrong)} == {"tuum_execution_time", "ai_stream_output_added", "ai_final_output"}
 
 
 @pytest.mark.req("S003-A2")
