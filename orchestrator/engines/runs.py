@@ -118,6 +118,8 @@ class RunEffect:
     kind: str = "bitrix"
     comment: str = ""
     requires_confirmation: bool = False
+    must_read: bool = False
+    """Whether the call is meant to read only: the gate refuses one that might change anything."""
 
 
 @dataclass(frozen=True, kw_only=True)

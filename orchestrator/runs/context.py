@@ -259,6 +259,7 @@ class Context(RunContext):
             proposed_by=self._session.state.run.engine if self._session.state.run else "",
             provenance=provenance,
             requires_confirmation=effect.requires_confirmation,
+            must_read=effect.must_read,
             slot=build_node_slot(self._session.key, node, attempt),
         )
 

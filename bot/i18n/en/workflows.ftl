@@ -6,6 +6,7 @@ workflow-tuum-failed = The part “{ $tuum }” failed{ $finished ->
     [0] {""}
    *[other] {"."} Parts that are done: { $finished }; they will not be done again
 }. Nothing was changed in Bitrix24.
+workflow-stopped = { $why }
 workflow-result-unfit = The workflow got to its end, but the changes that it proposed are written wrongly. Nothing was changed in Bitrix24. Please tell the workflow’s author.
 workflow-operations-many = The workflow proposed too many changes at once: at most { $most } can be made together. Nothing was changed in Bitrix24.
 workflow-operations-twice = The workflow creates the record “{ $name }” twice, so nothing was changed. Please tell the workflow’s author.

@@ -76,7 +76,7 @@ class Toolbox:
         params = _read_params(arguments.get("params"))
         if params is None:
             return Value("The parameter params is no JSON object.", _DETAIL)
-        wanted = RunEffect(method=method, params={name: Value(one, origins) for name, one in params.items()})
+        wanted = RunEffect(method=method, params={name: Value(one, origins) for name, one in params.items()}, must_read=True)
         outcome = await self.ctx.submit(node, wanted)
         return Value(_tell_outcome(outcome), _PROSE)
 

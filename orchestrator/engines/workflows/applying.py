@@ -15,7 +15,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
-from orchestrator.engines.workflows.entities import ENTITIES
+from orchestrator.engines.workflows.entities import ENTITIES, Entity
 from orchestrator.engines.workflows.operations import Emitted
 from orchestrator.engines.workflows.results import AtomicOperation
 from orchestrator.expressions.placeholders import format_value
@@ -149,7 +149,7 @@ class _Commands:
                     if record in self._made:
                         raise RunFailed("workflow-operations-twice", f"{operation.entity_id} is made twice", name=operation.entity_id)
                     self._note_fields(record, dict(operation.initial_attributes or {}), one.origins)
-                    self._made[record] = self._add(one, {self._entity(one).fields_parameter: operation.initial_attributes}).key
+                    self._made[record] = self._add(one, self._entity(one).build_add_params(operation.initial_attributes or {})).key
                 case "ModifyEntity":
                     await self._modify(one)
                 case "DeleteEntity":
@@ -185,7 +185,7 @@ class _Commands:
         entity = self._entity(one)
         node = self._name_reading()
         params = {entity.id_parameter: Value(one.operation.entity_id, one.origins)}
-        outcome = await self._ctx.submit(node, RunEffect(method=entity.get_method, params=params))
+        outcome = await self._ctx.submit(node, RunEffect(method=entity.get_method, params=params, must_read=True))
         found = outcome.result
         if outcome.status != "succeeded" or not isinstance(found, Mapping):
             raise RunFailed("workflow-record-unread", f"{node} was not read: {outcome.detail}", name=one.operation.entity_id)
@@ -203,7 +203,7 @@ class _Commands:
             node = f"apply/before/{self._place}/{number}"
         return node
 
-    def _entity(self, one: Emitted) -> Any:
+    def _entity(self, one: Emitted) -> Entity:
         return ENTITIES[one.operation.entity_type]
 
     def _name_record(self, one: Emitted) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.outputs import Reply
-from orchestrator.domain.taint import Value
+from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.flows.budget import build_limits
 from orchestrator.engines.flows.launch import check_trigger, find_parameters
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult
@@ -25,6 +25,7 @@ from state.clock import parse_iso
 
 _MOST_GLOBALS: Final = 200_000
 """How many characters of globals the result of a run shows; larger ones are left out of it."""
+_LABEL: Final[Origins] = frozenset({"label"})
 
 
 class FindTuums(Protocol):
@@ -74,6 +75,7 @@ class WorkflowEngine:
             scripts=self._scripts,
             show=build_show(ctx),
             bounds=self._bounds,
+            player=_describe_player(ctx),
             clock=await _find_clock(ctx, compiled),
         )
         execution = await execute_workflow(ctx, compiled, parameters, surroundings)
@@ -102,6 +104,13 @@ class WorkflowEngine:
         return dict(await self._find_tuums(versions))
 
 
+def _describe_player(ctx: RunContext) -> dict[str, Value]:
+    """Return the profile of the run's person as it was when the run began, so that a run that is played again reads the same (S003-64)."""
+    run = ctx.run
+    told = {"name": run.owner_name, "employee": run.employee, "time_zone": run.time_zone, "today": run.today}
+    return {name: Value(one, _LABEL if name == "name" else AUTHOR) for name, one in told.items()}
+
+
 async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime | None:
     """Return the moment at which the clocks of scripts stand, None if there are no scripts: a node less for the run."""
     has_scripts = any(
@@ -120,6 +129,8 @@ async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime |
 def _build_failure(execution: Execution) -> RunFailed:
     """Return what ends the run: a person may have it retried, and what finished is not done again."""
     result = execution.result
+    if execution.words:
+        return RunFailed("workflow-stopped", result.error_message, why=execution.words)
     if not execution.failed_tuum:
         return RunFailed("workflow-result-unfit", result.error_message)
     return RunFailed(

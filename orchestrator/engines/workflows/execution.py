@@ -13,7 +13,7 @@ from orchestrator.engines.workflows.compile import CompiledTuum, CompiledWorkflo
 from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted, OperationUnfit, read_operations
 from orchestrator.engines.workflows.published import Published
 from orchestrator.engines.workflows.results import WorkflowExecutionResult
-from orchestrator.engines.workflows.rune_types import AUTHOR, TuumFailed
+from orchestrator.engines.workflows.rune_types import AUTHOR, TuumFailed, TuumStopped
 from orchestrator.engines.workflows.scheduler import Graph, Played, play_graph
 from orchestrator.engines.workflows.surroundings import Surroundings
 from orchestrator.engines.workflows.tuum_run import run_tuum
@@ -21,7 +21,8 @@ from orchestrator.expressions.placeholders import format_value
 
 TUUM_FAILED: Final = "TuumExecutionFailed"
 RESULT_UNFIT: Final = "ResultUnfit"
-"""The codes of what ends a workflow without success; the first is the seed's (S003-X4), the second is ours."""
+STOPPED: Final = "Stopped"
+"""The codes of what ends a workflow without success; the first is the seed's (S003-X4), the others are ours."""
 NO_TEXT: Final = Value("", AUTHOR)
 
 
@@ -33,6 +34,8 @@ class Execution:
     raw_text: Value = NO_TEXT
     operations: tuple[Emitted, ...] = ()
     failed_tuum: str = ""
+    words: str = ""
+    """What a script that stopped the workflow wants the person to read."""
     origins: Origins = AUTHOR
     """Where anything of the result comes from."""
 
@@ -107,14 +110,16 @@ class _Running:
 
     def build_failure(self, failed: CompiledTuum, error: Exception) -> Execution:
         """Return the result after a tuum has failed: what finished is named, half a plan is not given (S003-A6)."""
+        if isinstance(error, TuumStopped):
+            return self.build_error(STOPPED, error.words, failed_tuum=failed.id, words=error.words)
         return self.build_error(TUUM_FAILED, str(error), failed_tuum=failed.id)
 
-    def build_error(self, code: str, message: str, *, failed_tuum: str = "") -> Execution:
+    def build_error(self, code: str, message: str, *, failed_tuum: str = "", words: str = "") -> Execution:
         """Return a result without success."""
         result = WorkflowExecutionResult(
             is_success=False, globals=self._list_globals(), error_code=code, error_message=message, finished=self._list_finished()
         )
-        return Execution(result=result, failed_tuum=failed_tuum)
+        return Execution(result=result, failed_tuum=failed_tuum, words=words)
 
     def _find(self, name: str | None) -> Value | None:
         return self.pool.get(name) if name is not None else None

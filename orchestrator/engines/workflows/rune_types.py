@@ -51,6 +51,15 @@ class TuumFailed(Exception):
     """A tuum cannot go on. The message says at which rune and why, in English, for authors and operations staff."""
 
 
+class TuumStopped(TuumFailed):
+    """A script has ended the workflow by itself. `words` is what its author wants the person to read."""
+
+    def __init__(self, node: str, words: str) -> None:
+        """Keep the words."""
+        super().__init__(f"{node}: {words}")
+        self.words = words
+
+
 class Work(Protocol):
     """What the runes of one run of a tuum reach beyond its variables."""
 

@@ -6,13 +6,15 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from orchestrator.domain.taint import Origins, Value
+from orchestrator.domain.taint import Value
 from orchestrator.engines.workflows.entities import ENTITIES
 from orchestrator.engines.workflows.operations import MOST_OPERATIONS, OperationUnfit, read_operation
 from orchestrator.engines.workflows.results import AtomicOperation, DisplayUpdatePayload
+from orchestrator.engines.workflows.rune_types import AUTHOR, TuumStopped
 from orchestrator.engines.workflows.surroundings import BlockQueries
 from orchestrator.expressions.scripts.failures import ScriptCallFailed
 from orchestrator.expressions.scripts.runner import ScriptFunction
+from state.canonical import to_storable_text
 
 QUERIES: Final = (
     "get_entity",
@@ -25,11 +27,15 @@ QUERIES: Final = (
 )
 SHOW: Final = "show"
 EMIT: Final = "emit"
-ALL: Final = (*QUERIES, EMIT, SHOW)
+STOP: Final = "stop"
+ALL: Final = (*QUERIES, EMIT, SHOW, STOP)
 """The names by which scripts call them."""
 Query = Callable[[str, str, Mapping[str, Any]], Awaitable[Value]]
 """Reads for (node, method, params) from the portal."""
 ShowNow = Callable[[DisplayUpdatePayload], Awaitable[None]]
+
+_NOTHING: Final = Value(None, AUTHOR)
+_LONGEST_WORDS: Final = 1_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,6 +49,7 @@ class ScriptCalls:
     query: Query
     show: ShowNow
     blocks: BlockQueries | None = None
+    player: Mapping[str, Value] = field(default_factory=dict)
     operations: list[AtomicOperation] = field(default_factory=list)
     _queries: int = 0
 
@@ -50,7 +57,7 @@ class ScriptCalls:
         """Return the functions by name."""
         functions: dict[str, ScriptFunction] = {SHOW: self._show}
         if may_emit:
-            functions[EMIT] = self._emit
+            functions |= {EMIT: self._emit, STOP: self._stop}
         if may_query:
             functions |= {"get_entity": self._get_entity, "query": self._query}
             functions |= {
@@ -58,7 +65,7 @@ class ScriptCalls:
                 "get_game_state": self._ask_blocks(lambda blocks, key: blocks.read_game_state(key)),
                 "get_block_raw_text": self._ask_blocks(lambda blocks, key: blocks.read_raw_text(key)),
                 "get_parent_block_ids": self._ask_blocks(lambda blocks, key: blocks.list_parents(key)),
-                "get_player_metadata": self._ask_blocks(lambda blocks, key: blocks.read_player(key)),
+                "get_player_metadata": self._read_player,
             }
         return functions
 
@@ -83,6 +90,12 @@ class ScriptCalls:
 
         return answer
 
+    def _read_player(self, key: str) -> Value:
+        return self.player.get(str(key), _NOTHING)
+
+    def _stop(self, words: str) -> Value:
+        raise TuumStopped(self.node, to_storable_text(str(words))[:_LONGEST_WORDS])
+
     def _emit(self, operation: Mapping[str, Any]) -> Value:
         if len(self.operations) >= MOST_OPERATIONS:
             raise ScriptCallFailed(f"more than {MOST_OPERATIONS} operations")
@@ -101,7 +114,3 @@ class ScriptCalls:
             raise ScriptCallFailed(f"{error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
         await self.show(payload)
         return _NOTHING
-
-
-_AUTHOR: Final[Origins] = frozenset({"definition"})
-_NOTHING: Final = Value(None, _AUTHOR)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
@@ -33,9 +33,6 @@ class BlockQueries(Protocol):
     async def list_parents(self, block_id: str, /) -> Value:
         """Return the ids of the blocks from the first on that record to this one."""
 
-    async def read_player(self, key: str, /) -> Value:
-        """Return a part of the profile of the run's person."""
-
 
 class AiBounds:
     """Holds back calls of AI services, so that no service has more than `calls` of this process at a time."""
@@ -57,6 +54,8 @@ class Surroundings:
     scripts: ScriptRunner
     show: Show
     blocks: BlockQueries | None = None
+    player: Mapping[str, Value] = field(default_factory=dict)
+    """The profile of the run's person, as it was when the run began."""
     bounds: AiBounds = field(default_factory=AiBounds)
     clock: datetime | None = None
     """The moment at which the clocks of scripts stand: that of the run's begin, so that a run that is played again gives the same."""

@@ -98,7 +98,8 @@ class TuumWork:
         async def show(payload: DisplayUpdatePayload) -> None:
             await self.show(payload, NOWHERE)
 
-        return ScriptCalls(node=node, query=self.query, show=show, blocks=self.surroundings.blocks)
+        around = self.surroundings
+        return ScriptCalls(node=node, query=self.query, show=show, blocks=around.blocks, player=around.player)
 
     async def _run(
         self, node: str, script: Script, names: Mapping[str, Value], calls: ScriptCalls, functions: Mapping[str, Any], limits: ScriptLimits
@@ -124,7 +125,7 @@ class TuumWork:
 
     async def query(self, node: str, method: str, params: Mapping[str, Any]) -> Value:
         """Return what a reading method of the portal gives. Raises TuumFailed if it is not read."""
-        outcome = await self.ctx.submit(node, RunEffect(method=method, params=dict(params)))
+        outcome = await self.ctx.submit(node, RunEffect(method=method, params=dict(params), must_read=True))
         if outcome.status != "succeeded":
             raise TuumFailed(f"{node}: {method} was not read ({outcome.status}): {outcome.detail}")
         return Value(outcome.result, _PROSE)

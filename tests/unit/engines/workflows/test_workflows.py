@@ -160,3 +160,33 @@ async def test_text_of_strangers_is_followed_to_the_operation(tmp_path: Path) ->
         await world.work(press(card.body, approve=False, key=RUN))
         assert result(world)["applied"][0]["status"] == "refused"
         assert world.portal.written() == []
+
+
+@pytest.mark.req("S003-64", "S003-65")
+async def test_a_script_asks_for_records_and_the_person_and_may_stop(tmp_path: Path) -> None:
+    """It reads a record and the profile of the run's person; its author's words end the workflow, and nothing is retried into a write."""
+    source = """
+deal = await get_entity("deal", number)
+name = await get_player_metadata("name")
+if deal["OPPORTUNITY"] == "1000000.00":
+    await stop(f"{name}, сделка «{deal['TITLE']}» слишком большая")
+{}
+"""
+    document = workflow(tuum("look", mainScript=code(source, consumes="number")), triggerParameters=[parameter("number")])
+    async with a_workflow_world(tmp_path, document) as world:
+        await world.work(start(number="481"))
+        notices = [one for row in world.outbox() if row.kind == "reply" for one in row.body["notices"]]
+        assert [one["args"]["why"] for one in notices if one["code"] == "workflow-stopped"] == ["Анна, сделка «Ромашка» слишком большая"]
+
+
+@pytest.mark.req("S003-41", "S003-65")
+async def test_a_query_never_changes_anything(tmp_path: Path) -> None:
+    """A script that calls a method which writes is refused by the gate, without a card, also if the name is made while it runs."""
+    source = 'await query("crm.deal." + "update", {"id": 481, "fields": {"TITLE": "x"}})\n{}'
+    async with a_workflow_world(tmp_path, workflow(tuum("look", mainScript=code(source)))) as world:
+        await world.work(start())
+        rows = world.outbox()
+        assert not [row for row in rows if row.kind == "card"]
+        notices = [one for row in rows if row.kind == "reply" for one in row.body["notices"]]
+        assert "crm.deal.update" in next(one["args"]["why"] for one in notices if one["code"] == "workflow-tuum-failed")
+        assert world.portal.requests == [] or world.portal.written() == []
