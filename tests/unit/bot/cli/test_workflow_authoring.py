@@ -80,13 +80,17 @@ def test_all_mistakes_are_said_at_once_each_with_its_place() -> None:
     """In Russian by default, in English by choice, as JSON for programs; tuums beside the workflow are checked, too."""
     code, told = call("validate", "bad.yaml", "review.yaml")
     assert code == 1
-    assert "bad.yaml: 2 ошибки." in told
+    assert "bad.yaml: 3 ошибки." in told
     assert "prompt?" in told
     assert "review.yaml: Ошибок нет." in told
     assert "tuums/deals.yaml: Ошибок нет." in told
-    assert "bad.yaml: 2 mistakes." in call("validate", "bad.yaml", "--language", "en")[1]
+    assert "bad.yaml: 3 mistakes." in call("validate", "bad.yaml", "--language", "en")[1]
     _, rows = call_json("validate", "bad.yaml")
-    assert [(one["line"], one["path"]) for one in rows] == [(7, "tuums[1].runes[0].runeType"), (8, "tuums[1].isStreaming")]
+    assert [(one["line"], one["path"]) for one in rows] == [
+        (5, "tuums[0].runes[0]"),
+        (7, "tuums[1].runes[0].runeType"),
+        (8, "tuums[1].isStreaming"),
+    ]
 
 
 def test_a_workflow_is_checked_together_with_the_tuums_beside_it(folder: Path) -> None:
@@ -148,7 +152,7 @@ def test_the_order_is_shown_with_what_goes_between_the_tuums() -> None:
         },
     ]
     code, rows = call_json("compile", "bad.yaml")
-    assert (code, len(rows)) == (1, 2)
+    assert (code, len(rows)) == (1, 3)
     assert call("compile", "tuums/deals.yaml")[0] == 2
 
 
