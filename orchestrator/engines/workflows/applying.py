@@ -1,7 +1,8 @@
 """Hands the operations of a workflow to the gate: the host's part after the engine has returned them (S003-18, S003-19, S003-71, S003-A6).
 
 The operations of a run are one card, of at most as many commands as a batch of the portal takes; more of them are several cards, one after
-another. Each is sent once: what was refused, failed or is not known is not tried again.
+another. Each is sent once: what was refused, failed or is not known is not tried again. All changes of a record are one command: were a
+field set twice on one card, nobody could tell afterwards whether the first of the two had happened.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,22 +19,28 @@ from orchestrator.engines.workflows.entities import ENTITIES, Entity
 from orchestrator.engines.workflows.operations import Emitted
 from orchestrator.engines.workflows.results import AtomicOperation
 from orchestrator.expressions.placeholders import format_value
+from state.canonical import dumps
 from state.stored import JsonObject
 
 MOST_COMMANDS: Final = 50
 """How many commands one card has at most: as many as a batch of the portal takes."""
 _READ: Final[Origins] = frozenset({"prose"})
 _DIGITS: Final = 40
+"""How many digits a computed number has at most, and how many zeros before or behind them."""
+_REFERENCE: Final = "$result["
+_UNMADE: Final = "card-already-refused"
+"""The reason of a call that was begun after a consent and certainly not made, because the program stopped."""
 _DONE: Final = frozenset({"succeeded", "planned", "already"})
 
 
 @dataclass(slots=True, kw_only=True)
 class Command:
-    """One call of the portal: changes of one record in a row are one call."""
+    """One call of the portal."""
 
     key: str
     method: str
-    operations: list[AtomicOperation]
+    operations: dict[int, AtomicOperation]
+    """What it does, by place among the operations of the run."""
     params: dict[str, Any]
     origins: Origins
 
@@ -42,28 +49,36 @@ class Command:
 class Applied:
     """What became of the operations, in their order: {operation, method, status, error}; and what a person is to read of it."""
 
-    reports: list[JsonObject] = field(default_factory=list)
+    found: dict[int, JsonObject] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
     origins: Origins = NOWHERE
+
+    @property
+    def reports(self) -> list[JsonObject]:
+        """What became of each operation, in their order."""
+        return [self.found[place] for place in sorted(self.found)]
 
 
 async def apply_operations(ctx: RunContext, operations: Sequence[Emitted]) -> Applied:
     """Submit the operations and return what became of them.
 
-    Raises RunSuspended while a person decides, or must look whether they were done; RunFailed if they cannot be written as calls, or if it
-    is not known of some of them whether they happened, for nothing may follow on that.
+    Raises RunSuspended while a person decides, or must look whether they were done; RunFailed if they cannot be written as calls, if a
+    consent was lost with the program, so that a retry asks for it again, or if it is not known of some of them whether they happened, for
+    nothing may follow on that.
     """
     applied = Applied()
     commands = await _Commands(ctx).write(operations)
     cards = [commands[start : start + MOST_COMMANDS] for start in range(0, len(commands), MOST_COMMANDS)]
-    if len(cards) > 1 and (deleting := next((one for one in commands if one.operations[0].operation_type == "DeleteEntity"), None)):
-        raise RunFailed("workflow-operations-many", f"{deleting.method} among more than {MOST_COMMANDS} operations", most=MOST_COMMANDS)
+    if len(cards) > 1 and any(one.operation.operation_type == "DeleteEntity" for one in operations):
+        raise RunFailed("workflow-operations-many", f"one of more than {MOST_COMMANDS} operations deletes", most=MOST_COMMANDS)
     stopped = False
     for number, card in enumerate(cards, 1):
         if stopped:
-            applied.reports += [_report(one, "not_run") for command in card for one in command.operations]
+            applied.found |= {place: _report(one, "not_run") for command in card for place, one in command.operations.items()}
             continue
         outcome = await ctx.submit(f"apply/{number}", _build_effect(card, number, len(cards)))
+        if outcome.reason is not None and outcome.reason.code == _UNMADE:
+            raise RunFailed("workflow-operations-unmade", f"apply/{number}: {outcome.detail}")
         _add_outcome(applied, card, outcome)
         if any(one["status"] == "unknown" for one in applied.reports):
             raise RunFailed("workflow-outcome-unknown", f"apply/{number}: it is not known which operations happened")
@@ -94,7 +109,8 @@ def _add_outcome(applied: Applied, card: Sequence[Command], outcome: Outcome) ->
         if report is not None and outcome.status == "succeeded":
             status = {"success": "succeeded", "error": "failed"}.get(report.status, report.status)
         error = report.error if report is not None else "" if status in _DONE else outcome.detail
-        applied.reports += [_report(one, status, error, outcome.created if len(card) == 1 else "") for one in command.operations]
+        created = outcome.created if len(card) == 1 else ""
+        applied.found |= {place: _report(one, status, error, created) for place, one in command.operations.items()}
     if outcome.foreign_text:
         applied.origins |= _READ
     if outcome.status == "refused" and not outcome.already and outcome.reason is not None:
@@ -112,24 +128,32 @@ class _Commands:
     def __init__(self, ctx: RunContext) -> None:
         self._ctx = ctx
         self._commands: list[Command] = []
+        self._place = 0
+        """The place of the operation that is being written."""
         self._made: dict[tuple[str, str], str] = {}
         """The key of the command that makes a record, by its kind and its name."""
+        self._changing: dict[tuple[str, str], Command] = {}
+        """The command that changes a record."""
         self._fields: dict[tuple[str, str], dict[str, Any]] = {}
         """The fields of records that were read for `+=`, and as earlier operations leave them."""
         self._origins: dict[tuple[str, str], Origins] = {}
+        """Where those fields come from."""
+        self._read_records: set[tuple[str, str]] = set()
 
     async def write(self, operations: Sequence[Emitted]) -> list[Command]:
-        for one in operations:
+        for self._place, one in enumerate(operations):
             operation, record = one.operation, (one.operation.entity_type, one.operation.entity_id)
+            _refuse_references(operation)
             match operation.operation_type:
                 case "CreateEntity":
                     if record in self._made:
                         raise RunFailed("workflow-operations-twice", f"{operation.entity_id} is made twice", name=operation.entity_id)
-                    self._fields[record] = dict(operation.initial_attributes or {})
-                    self._made[record] = self._add(one, self._entity(one).build_add_params(operation.initial_attributes or {}))
+                    self._note_fields(record, dict(operation.initial_attributes or {}), one.origins)
+                    self._made[record] = self._add(one, self._entity(one).build_add_params(operation.initial_attributes or {})).key
                 case "ModifyEntity":
                     await self._modify(one)
                 case "DeleteEntity":
+                    self._changing.pop(record, None)  # what changes the record afterwards must come after it, and fail
                     self._add(one, self._name_record(one))
         return self._commands
 
@@ -140,23 +164,26 @@ class _Commands:
         if operation.modify_operator != "=":
             known = await self._read(record, one)
             value = _compute(operation, known.get(key))
-            origins |= self._origins.get(record, NOWHERE)
-        self._fields.setdefault(record, {})[key] = value
-        last = self._commands[-1] if self._commands else None
+            origins |= self._origins[record]
+        self._note_fields(record, {key: value}, origins)
         entity = self._entity(one)
-        if last is not None and last.operations[-1].operation_type == "ModifyEntity" and _is_same(last.operations[-1], operation):
-            last.params[entity.fields_parameter][key] = value
-            last.operations.append(operation)
-            last.origins |= origins
+        if (command := self._changing.get(record)) is None:
+            self._changing[record] = self._add(one, {**self._name_record(one), entity.fields_parameter: {key: value}}, origins)
             return
-        self._add(one, {**self._name_record(one), entity.fields_parameter: {key: value}}, origins)
+        command.params[entity.fields_parameter][key] = value
+        command.operations[self._place] = operation
+        command.origins |= origins
+
+    def _note_fields(self, record: tuple[str, str], fields: Mapping[str, Any], origins: Origins) -> None:
+        self._fields.setdefault(record, {}).update(fields)
+        self._origins[record] = self._origins.get(record, NOWHERE) | origins
 
     async def _read(self, record: tuple[str, str], one: Emitted) -> dict[str, Any]:
         """Return the fields of a record as they are now, and as earlier operations of this run leave them."""
-        if record in self._origins or record in self._made:
+        if record in self._read_records or record in self._made:
             return self._fields[record]
         entity = self._entity(one)
-        node = f"apply/before/{one.operation.entity_type}-{one.operation.entity_id}"
+        node = self._name_reading()
         params = {entity.id_parameter: Value(one.operation.entity_id, one.origins)}
         outcome = await self._ctx.submit(node, RunEffect(method=entity.get_method, params=params, must_read=True))
         found = outcome.result
@@ -164,9 +191,17 @@ class _Commands:
             raise RunFailed("workflow-record-unread", f"{node} was not read: {outcome.detail}", name=one.operation.entity_id)
         inner = found.get("task", found)
         fields = dict(inner) if isinstance(inner, Mapping) else {}
-        self._fields[record] = {**fields, **self._fields.get(record, {})}
-        self._origins[record] = _READ
+        self._read_records.add(record)
+        self._note_fields(record, {**fields, **self._fields.get(record, {})}, _READ)
         return self._fields[record]
+
+    def _name_reading(self) -> str:
+        """Return the node that reads a record for this operation; after a retry it is read anew, for others may have changed it."""
+        node, number = f"apply/before/{self._place}", 1
+        while self._ctx.is_before_retry(node):
+            number += 1
+            node = f"apply/before/{self._place}/{number}"
+        return node
 
     def _entity(self, one: Emitted) -> Entity:
         return ENTITIES[one.operation.entity_type]
@@ -181,17 +216,22 @@ class _Commands:
             raise RunFailed("workflow-operations-many", "an operation names a record of another card", most=MOST_COMMANDS)
         return {self._entity(one).id_parameter: f"$result[{made}]"}
 
-    def _add(self, one: Emitted, params: dict[str, Any], origins: Origins | None = None) -> str:
-        key = f"op{len(self._commands):03}"
-        method = self._entity(one).find_method(one.operation.operation_type)
-        self._commands.append(
-            Command(key=key, method=method, operations=[one.operation], params=params, origins=one.origins if origins is None else origins)
+    def _add(self, one: Emitted, params: dict[str, Any], origins: Origins | None = None) -> Command:
+        command = Command(
+            key=f"op{len(self._commands):03}",
+            method=self._entity(one).find_method(one.operation.operation_type),
+            operations={self._place: one.operation},
+            params=params,
+            origins=one.origins if origins is None else origins,
         )
-        return key
+        self._commands.append(command)
+        return command
 
 
-def _is_same(one: AtomicOperation, other: AtomicOperation) -> bool:
-    return (one.entity_type, one.entity_id) == (other.entity_type, other.entity_id)
+def _refuse_references(operation: AtomicOperation) -> None:
+    """Raise RunFailed if a value of an operation names the result of another command: the portal would put that in its place."""
+    if _REFERENCE in dumps([operation.entity_id, operation.initial_attributes, operation.attribute_key, operation.modify_value]):
+        raise RunFailed("workflow-operations-unwritable", f"{operation.entity_type} {operation.entity_id}: a value holds {_REFERENCE}")
 
 
 def _compute(operation: AtomicOperation, before: Any) -> Any:
@@ -201,7 +241,7 @@ def _compute(operation: AtomicOperation, before: Any) -> Any:
     if left is not None and right is not None:
         try:
             with localcontext() as precision:
-                precision.prec = _DIGITS
+                precision.prec, precision.Emax, precision.Emin = _DIGITS, _DIGITS, -_DIGITS
                 result = {"+=": left.__add__, "-=": left.__sub__, "*=": left.__mul__, "/=": left.__truediv__}[str(operator)](right)
         except DecimalException:
             raise _refuse(operation) from None
