@@ -33,7 +33,6 @@ from orchestrator.engines.flows.agents import Agent
 from orchestrator.engines.flows.definition import USUAL_LIMIT, Flow, FlowStep
 from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS
-from orchestrator.engines.flows.memory import Channels
 from orchestrator.engines.flows.parameters import ParameterMistake, read_parameters
 from orchestrator.engines.flows.prompt import build_request
 from orchestrator.engines.flows.routes import list_next
@@ -161,7 +160,7 @@ class FlowStarter:
         self, flow: Flow, step: FlowStep, agent: Agent | None, titles: Mapping[str, str], start: tuple[Value, RunInfo]
     ) -> PlannedStep:
         usable = agent or Agent(systemPrompt="-")
-        request = build_request(flow, step, usable, start[0], Channels(flow), start[1])
+        request = build_request(flow, step, usable, start[0], (), start[1])
         read, written = _estimate_attempt(flow, step, usable, request)
         model = self._desk.orchestrator.tools.model.find_model_name(request)
         attempts = max(step.max_attempts, 1)

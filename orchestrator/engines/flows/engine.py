@@ -1,7 +1,8 @@
 """Plays flows: one agent after another, as the routes of their steps say, until one ends the flow (S002)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from pydantic import ValidationError
@@ -29,6 +30,9 @@ MOST_STEPS: Final = 100
 """How many steps a run makes at most (S002-A6)."""
 LEFT: Final = "left"
 """The node of a visit that failed and from which the flow went on with another step."""
+READS: Final = "reads"
+WRITES: Final = "writes"
+"""The nodes that note when a visit read channels of memory, and when it wrote them."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 NoteStep = Callable[[str, int, bool], None]
 """Is called with (step, its visit, whether it succeeded) each time a step is over, also when the run is played again."""
@@ -167,7 +171,8 @@ class _Playing:
         agent, base = self._agents[step.agent_version_id], f"{step.id}/{self._visits[step.id]}"
         if self._ctx.find_state(f"{base}/{LEFT}") == "finished":
             return await self._recall_failure(step)
-        request = build_request(self._flow, step, agent, self._start, self._channels, self._ctx.run)
+        told = await self._read_channels(step, base)
+        request = build_request(self._flow, step, agent, self._start, told, self._ctx.run)
         made = await self._attempts.make(step, agent, request, base)
         output, why = made.output, made.why
         if output is not None:
@@ -180,8 +185,23 @@ class _Playing:
         if why or output is None:
             self._outputs.note_failure(step.id)
             return why
-        await self._channels.write(step, output, place=base)
+        at = await self._note_time(f"{base}/{WRITES}") if self._channels.is_read_later(step) else self._ctx.now
+        await self._channels.write(step, output, at, place=base)
         return ""
+
+    async def _read_channels(self, step: FlowStep, base: str) -> Sequence[tuple[str, Value]]:
+        """Return what a visit is told of its channels: what they held when it first looked, however long it has been waiting since."""
+        if not self._channels.has_entries(step.memory_reads):
+            return ()
+        return self._channels.read(step.memory_reads, await self._note_time(f"{base}/{READS}"))
+
+    async def _note_time(self, node: str) -> datetime:
+        """Return when this node was played for the first time."""
+
+        async def read_clock() -> str:
+            return self._ctx.now.isoformat()
+
+        return datetime.fromisoformat((await self._ctx.memo(node, read_clock, origins=_AUTHOR)).data)
 
     async def _leave(self, step: FlowStep, why: Why) -> None:
         """Note that the flow has recovered from this failure: a person's retry does not open it again, for another step did its part."""
