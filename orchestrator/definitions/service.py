@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from orchestrator.definitions.changes import Difference, compare_documents
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
 from orchestrator.definitions.methods import find_method_mistakes, list_critical_values
-from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references
+from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references, name_references
 from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
@@ -332,6 +332,12 @@ class DefinitionService:
         new = await self.find_version(editor, kind_name, key, after)
         found = await asyncio.to_thread(compare_documents, old.document, new.document)
         return Comparison(before=old, after=new, changes=found.changes, more=found.more)
+
+    async def name_versions(self, found: Comparison) -> Mapping[str, str]:
+        """Return by its id what people call each version of another definition that one of two compared texts names."""
+        kind = self.find_kind(found.after.kind)
+        references = (*kind.list_references(found.before.document), *kind.list_references(found.after.document))
+        return await name_references(references, StoredVersions(self._store))
 
     async def compare_submission(self, editor: Editor, found: DefinitionVersion, given: Submission) -> Difference:
         """Return what would change in a version if the document were saved as its text. Raises DefinitionRefused."""

@@ -159,13 +159,16 @@ def diff(
     tr = load_translator(language)
     with open_desk(load_engines(), reads=True) as desk:
         found = desk.call(desk.service.compare(desk.editor, FLOW, key, before, after))
+        names = desk.call(desk.service.name_versions(found))
     if as_json:
         write_json_lines(list_change_rows(found.changes))
         return
     if not found.changes:
         typer.echo(tr.translate("flow-cli-diff-none"))
         return
-    rows = [(where, tr.translate("flow-cli-diff-kind", kind=kind), *values) for where, kind, *values in list_change_cells(found.changes)]
+    rows = [
+        (where, tr.translate("flow-cli-diff-kind", kind=kind), *values) for where, kind, *values in list_change_cells(found.changes, names)
+    ]
     versions = (tr.translate("flow-cli-diff-version", number=number) for number in (before, after))
     write_table([*(tr.translate("flow-cli-column", column=name) for name in ("where", "what")), *versions], rows)
     if found.more:
