@@ -153,8 +153,11 @@ class _Playing:
         caused = Value(result.data, result.origins | self._attempts.heard.origins)
         return RunResult(value=caused, reply=self._build_reply(result.data))
 
-    def _build_reply(self, result: Mapping[str, object]) -> Reply:
+    def _build_reply(self, result: Mapping[str, object]) -> Reply | None:
+        """Return the last message; None for a flow that another run started, whose author decides what the person reads of it."""
         run, locale = self._ctx.run, self._ctx.actor.locale
+        if run.parent:
+            return None
         return build_result_reply(self._flow, self._outputs, result, today=run.today, locale=locale)
 
     async def _show(self, step: FlowStep, attempt: int) -> None:
