@@ -115,8 +115,10 @@ class FlowRunReader:
         """
         opened = await self.open(client, session_id)
         history = opened.history
-        if (asked.since_event_id or 0) > history.happenings[-1].number or (asked.state_version or 0) > history.seq:
-            raise build_invalid_cursor()
+        if (asked.since_event_id or 0) > history.happenings[-1].number:
+            raise build_invalid_cursor("sinceEventId")
+        if (asked.state_version or 0) > history.seq:
+            raise build_invalid_cursor("stateVersion")
 
         async def look(_present: Client) -> bool | None:
             await self._catch_up(opened)

@@ -237,7 +237,10 @@ async def test_who_sees_what_was_said(tmp_path: Path) -> None:
             assert error_of(await api.get(path, "other")) == (404, "run_not_found")
         assert error_of(await order(api, session, "cancel", "other")) == (404, "run_not_found")
         assert error_of(await api.get(f"/api/flows/{session}/events", "other")) == (404, "run_not_found")
-        assert error_of(await api.get(f"/api/flows/{session}", "site", sinceEventId=10**12)) == (400, "invalid_cursor")
+        for name in ("sinceEventId", "stateVersion"):
+            answer = await api.get(f"/api/flows/{session}", "site", **{name: 10**12})
+            assert error_of(answer) == (400, "invalid_cursor")
+            assert answer.json()["error"]["message"].startswith(f"{name}: "), "what the caller called it"
         assert error_of(await api.get(f"/api/flows/{session}", "site", timeout=31)) == (400, "invalid_request")
 
 
