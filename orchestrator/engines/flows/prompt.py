@@ -10,11 +10,13 @@ from orchestrator.engines.flows.definition import Flow, FlowStep, Options
 from orchestrator.engines.flows.memory import render_channel
 from orchestrator.engines.flows.operations import describe_operations
 from orchestrator.engines.runs import RunInfo, RunModelRequest
-from state.canonical import dumps, loads
+from state.canonical import check_depth, dumps, loads, to_storable
 from state.stored import JsonObject
 
 CONTENT: Final = "content"
 """The field of an output that holds the whole answer."""
+MOST_DEPTH: Final = 100
+"""How deep JSON of a model is nested at most: deeper data is none, for neither journal nor API could hold it."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
@@ -61,7 +63,14 @@ def _read_fields(text: str) -> JsonObject:
     if not stripped.startswith("{"):
         return {}
     try:
-        found = loads(stripped)
+        found = read_json(stripped)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def read_json(text: str) -> Any:
+    """Return JSON that a model wrote; what no journal holds in it, such as numbers beyond 2^53, is text. Raises ValueError."""
+    found = loads(text)
+    check_depth(found, MOST_DEPTH)
+    return to_storable(found)
