@@ -59,7 +59,7 @@ class Toolbox:
 
     def describe(self) -> tuple[ModelTool, ...]:
         """Return the tools as they are offered to the model."""
-        return tuple(_describe(name) for name in self.agent.tools)
+        return tuple(_describe(name) for name in dict.fromkeys(self.agent.tools))
 
     async def answer(self, node: str, name: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
         """Return what a call gives, as a text for the model with where it comes from. `origins` are those of the arguments."""
