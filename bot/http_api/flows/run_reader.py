@@ -225,9 +225,8 @@ def _list_channels(flow: Flow | None, history: FlowHistory, now: datetime) -> li
     for one in sorted(done, key=lambda one: one.ended_at):
         channels.append(steps[one.step], Value(one.output), parse_iso(one.ended_at))
         written.update(write.channel for write in steps[one.step].memory_writes if write.mode != "STATIC" or write.payload is not None)
-    kept = channels.read(
-        [MemoryRead(channel=channel, limit=MOST_KEPT) for channel in written], parse_iso(history.ended_at) if history.is_over else now
-    )
+    reads = [MemoryRead(channel=channel, limit=MOST_KEPT) for channel in written]
+    kept = channels.read(reads, channels.count_too_old(reads, parse_iso(history.ended_at) if history.is_over else now))
     return [
         MemoryChannel(
             id=name, versions=[MemoryVersion(version=written[name] - place, data=data) for place, data in enumerate(entries.data)]

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from pydantic import ValidationError
@@ -30,9 +29,8 @@ MOST_STEPS: Final = 100
 """How many steps a run makes at most (S002-A6)."""
 LEFT: Final = "left"
 """The node of a visit that failed and from which the flow went on with another step."""
-READS: Final = "reads"
-WRITES: Final = "writes"
-"""The nodes that note when a visit read channels of memory, and when it wrote them."""
+TOO_OLD: Final = "too-old"
+"""The node that notes which entries of channels had become too old when a visit read them; without it none had."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 NoteStep = Callable[[str, int, bool], None]
 """Is called with (step, its visit, whether it succeeded) each time a step is over, also when the run is played again."""
@@ -188,23 +186,23 @@ class _Playing:
         if why or output is None:
             self._outputs.note_failure(step.id)
             return why
-        at = await self._note_time(f"{base}/{WRITES}") if self._channels.is_read_later(step) else self._ctx.now
-        await self._channels.write(step, output, at, place=base)
+        last = f"{base}/{OPERATIONS}" if made.operations else made.node
+        await self._channels.write(step, output, self._ctx.find_time(last), place=base)
         return ""
 
     async def _read_channels(self, step: FlowStep, base: str) -> Sequence[tuple[str, Value]]:
-        """Return what a visit is told of its channels: what they held when it first looked, however long it has been waiting since."""
-        if not self._channels.has_entries(step.memory_reads):
-            return ()
-        return self._channels.read(step.memory_reads, await self._note_time(f"{base}/{READS}"))
+        """Return what a visit is told of its channels: what they held when it began, however long it has been trying since."""
+        reads, node = step.memory_reads, f"{base}/{TOO_OLD}"
+        first = f"{base}/1"
+        has_begun = self._ctx.find_state(first) == "finished" or self._ctx.count_failures(first) > 0
+        too_old = {} if has_begun else self._channels.count_too_old(reads, self._ctx.now)
+        if too_old or self._ctx.find_state(node) == "finished":
 
-    async def _note_time(self, node: str) -> datetime:
-        """Return when this node was played for the first time."""
+            async def note() -> Mapping[str, int]:
+                return too_old
 
-        async def read_clock() -> str:
-            return self._ctx.now.isoformat()
-
-        return datetime.fromisoformat((await self._ctx.memo(node, read_clock, origins=_AUTHOR)).data)
+            too_old = (await self._ctx.memo(node, note, origins=_AUTHOR)).data
+        return self._channels.read(reads, too_old)
 
     async def _leave(self, step: FlowStep, why: Why) -> None:
         """Note that the flow has recovered from this failure: a person's retry does not open it again, for another step did its part."""

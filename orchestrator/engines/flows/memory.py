@@ -1,6 +1,6 @@
 """The channels of memory of a run: what steps wrote, newest last, and what of it a step is told (S002-16, S002-29 … S002-33, S002-X7)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,24 +15,19 @@ _AUTHOR: Final[Origins] = frozenset({"definition"})
 class Channels:
     """All channels of one run. One that was not declared keeps what is usual (S002-A7).
 
-    Times are given by whoever writes and reads: those that the run has recorded, so that playing it again reads the same.
+    Times are given by whoever writes and reads.
     """
 
     def __init__(self, flow: Flow, long: LongChannels | None = None) -> None:
         """Start with empty channels that keep as much as the flow declares; `long` keeps those that outlive the run, None keeps none."""
         self._long = long
         self._declared = {one.id: one for one in flow.memory.shared_channels}
-        self._read = {one.channel for step in flow.steps for one in step.memory_reads}
         self._entries: dict[str, list[Entry]] = {}
 
     async def load(self) -> None:
         """Begin with what earlier runs of the person left."""
         if self._long is not None:
             self._entries = {channel: list(entries) for channel, entries in (await self._long.load()).items()}
-
-    def is_read_later(self, step: FlowStep) -> bool:
-        """Return whether any step of the flow reads a channel that this one writes."""
-        return any(one.channel in self._read for one in step.memory_writes)
 
     async def write(self, step: FlowStep, output: Value, at: datetime, *, place: str) -> None:
         """Append what a visit of a step leaves, and keep what outlives the run; `place` is the visit's node. Raises RunFailed."""
@@ -58,17 +53,25 @@ class Channels:
         versions, days = (one.retention_versions, one.retention_days) if one is not None else (USUAL_VERSIONS, USUAL_DAYS)
         return versions, timedelta(days=days)
 
-    def has_entries(self, reads: Sequence[MemoryRead]) -> bool:
-        """Return whether any of these channels holds something, however old."""
-        return any(self._entries.get(one.channel) for one in reads)
-
-    def read(self, reads: Sequence[MemoryRead], at: datetime) -> list[tuple[str, Value]]:
-        """Return (channel, entries as one value, newest first) of each channel that a step reads and that holds something at this time."""
-        told: list[tuple[str, Value]] = []
+    def count_too_old(self, reads: Sequence[MemoryRead], at: datetime) -> dict[str, int]:
+        """Return by channel how many of its entries, the oldest, it keeps no longer at this time; a channel that keeps all is left out."""
+        counts: dict[str, int] = {}
         for one in reads:
             _, age = self._find_declared(one.channel)
-            young = [entry.value for entry in self._entries.get(one.channel, []) if entry.at is None or at - entry.at <= age]
-            newest = young[::-1][: one.limit if one.limit > 0 else USUAL_LIMIT]
+            entries = self._entries.get(one.channel, [])
+            if found := sum(at - entry.at > age for entry in entries if entry.at is not None):
+                counts[one.channel] = found
+        return counts
+
+    def read(self, reads: Sequence[MemoryRead], too_old: Mapping[str, int]) -> list[tuple[str, Value]]:
+        """Return (channel, entries as one value, newest first) of each channel that a step reads and that holds something.
+
+        Of each channel as many of the oldest entries are left out as `too_old` says.
+        """
+        told: list[tuple[str, Value]] = []
+        for one in reads:
+            kept = self._entries.get(one.channel, [])[too_old.get(one.channel, 0) :]
+            newest = [entry.value for entry in kept[::-1][: one.limit if one.limit > 0 else USUAL_LIMIT]]
             if newest:
                 told.append((one.channel, combine(_list_data, *newest)))
         return told

@@ -78,27 +78,46 @@ async def test_what_earlier_runs_left_grows_too_old_in_a_run_that_waits(tmp_path
 
 
 async def test_a_visit_is_told_the_same_however_long_it_is_tried(tmp_path: Path) -> None:
-    """The first attempt is told of an entry of nine days; the second, days later, is asked the same, and the time is noted once."""
+    """Its first attempt is told of an entry of nine days and not of one of eleven; the second, weeks later, is asked the same."""
     plan = flow(
-        step("note", success="wait", memoryWrites=LOG),
-        step("wait", success="read", maxAttempts=2),
+        step("first", success="wait", memoryWrites=LOG),
+        step("wait", success="second", maxAttempts=2),
+        step("second", success="long", memoryWrites=LOG),
+        step("long", success="read", maxAttempts=2),
         step("read", maxAttempts=2, memoryReads=LOG),
         memory=channel(retentionDays=10),
     )
     async with a_flow_world(tmp_path, plan) as (world, _):
-        world.model.will("один", SILENT)
-        await world.work(start())
-        world.clock.advance(timedelta(days=9))
-        world.model.will("два", SILENT)
-        await world.work()
-        world.clock.advance(timedelta(days=9))
-        world.model.will("три")
-        await world.work()
+        for days, answers in ((2, ["один", SILENT]), (9, ["ждал", "два", SILENT]), (9, ["ждал", SILENT]), (0, ["три"])):
+            world.model.will(*answers)
+            await world.work(*([] if has_begun(world) else [start()]))
+            world.clock.advance(timedelta(days=days))
         assert index(world).status == "done"
         assert told(world, -1) == told(world, -2)
-        assert told(world, -1)[1].endswith('[{"content":"один"}]')
-        noted = [one.data["node"] for one in events(world, "NodeDone") if one.data["node"].endswith(("/reads", "/writes"))]
-        assert noted == ["note/1/writes", "read/1/reads"]
+        assert told(world, -1)[1].endswith('\n[{"content":"два"}]')
+        noted = [(one.data["node"], one.data["output"]) for one in events(world, "NodeDone") if one.data["node"].endswith("/too-old")]
+        assert noted == [("read/1/too-old", {"log": 1})]
+
+
+def has_begun(world: World) -> bool:
+    """Whether the run has begun."""
+    return bool(events(world, "RunStarted"))
+
+
+async def test_a_visit_that_began_in_time_is_told_the_same_later(tmp_path: Path) -> None:
+    """Nothing was too old at its first attempt, and nothing is noted: a run that does not wait stores nothing more."""
+    plan = flow(
+        step("note", success="read", memoryWrites=LOG), step("read", maxAttempts=2, memoryReads=LOG), memory=channel(retentionDays=10)
+    )
+    async with a_flow_world(tmp_path, plan) as (world, _):
+        world.model.will("один", SILENT)
+        await world.work(start())
+        world.clock.advance(timedelta(days=20))
+        world.model.will("два")
+        await world.work()
+        assert (index(world).status, told(world, -1)) == ("done", told(world, -2))
+        assert told(world, -1)[1].endswith('\n[{"content":"один"}]')
+        assert not [one for one in events(world, "NodeDone") if one.data["node"].endswith("/too-old")]
 
 
 @pytest.mark.req("S002-X3")
