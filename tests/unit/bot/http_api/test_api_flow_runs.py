@@ -295,6 +295,18 @@ async def test_a_preview_estimates_the_cost_and_stores_nothing(tmp_path: Path) -
         assert world.model.prompts == []
 
 
+async def test_a_preview_counts_memory_as_long_as_its_writer_may_make_it(tmp_path: Path) -> None:
+    """Not as long as the reader's own answer may be; and no more entries than the channel keeps."""
+    async with a_running_flow_api(tmp_path) as (api, _):
+        await api.hire(defaultOptions={"maxTokens": 8000})
+        write = step("write", success="read", memoryWrites=[{"channel": "log"}])
+        read = step("read", memoryReads=[{"channel": "log", "limit": 50}], overrides={"maxTokens": 100})
+        made = await api.create(flow(write, read, memory={"sharedChannels": [{"id": "log", "retentionVersions": 3}]}))
+        planned = (await api.post(f"{FLOWS}/{made['id']}/launch-preview")).json()["steps"][1]
+        assert planned["completionTokens"] == 100
+        assert 3 * 8000 <= planned["promptTokens"] < 3 * 8000 + 100
+
+
 async def test_values_that_no_journal_holds_are_previewed_as_they_would_be_kept(tmp_path: Path) -> None:
     """Numbers that are too large and characters that no database takes: no fault of the server."""
     async with a_running_flow_api(tmp_path) as (api, _):
