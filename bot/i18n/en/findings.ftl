@@ -99,6 +99,7 @@ finding-flow-field-excluded = Flows have no field “{ $name }”: maxAttempts s
 finding-flow-success-open = complete is false and no next step is named: it is not known what follows.
 finding-flow-next-unused = complete is true, so the next step never follows.
 finding-flow-loop-endless = The steps { $names } repeat without end: none of them ends the flow.
+finding-flow-only-fails = The flow can only fail: no way leads to an end at which it is complete.
 finding-flow-step-unreachable = Nothing leads to this step.
 finding-flow-payload-missing = A write of mode STATIC without payload writes nothing.
 finding-flow-payload-unused = The payload has no effect: AGENT_OUTPUT writes the agent’s answer.

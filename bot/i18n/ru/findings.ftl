@@ -99,6 +99,7 @@ finding-flow-field-excluded = Поля «{ $name }» у потоков нет: �
 finding-flow-success-open = complete — false, а следующий шаг не назван: непонятно, что дальше.
 finding-flow-next-unused = complete — true, поэтому следующего шага не будет.
 finding-flow-loop-endless = Шаги { $names } повторяются без конца: ни один не завершает поток.
+finding-flow-only-fails = Поток может только не получиться: ни один путь не ведёт к его завершению.
 finding-flow-step-unreachable = До этого шага не дойти.
 finding-flow-payload-missing = Запись STATIC без payload ничего не запишет.
 finding-flow-payload-unused = payload здесь не действует: AGENT_OUTPUT записывает ответ агента.
