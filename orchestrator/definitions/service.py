@@ -12,13 +12,14 @@ from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Difference, compare_documents
 from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_writes
-from orchestrator.definitions.methods import find_method_mistakes, list_critical_values
+from orchestrator.definitions.methods import find_method_mistakes, list_closed_hosts, list_critical_values
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references, name_references
 from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
     IsCriticalField,
     KindRoles,
+    MayFetch,
     check_editor,
     check_publisher,
     check_reader,
@@ -113,7 +114,18 @@ def find_kind(kinds: Mapping[str, DefinitionKind], name: str) -> DefinitionKind:
     return kind
 
 
-def check_document(kind: DefinitionKind, given: Submission, find_classes: FindClasses, is_critical: IsCriticalField) -> Checked:
+def open_every_host(_address: str) -> bool:
+    """Return True: nobody asks a policy."""
+    return True
+
+
+def check_document(
+    kind: DefinitionKind,
+    given: Submission,
+    find_classes: FindClasses,
+    is_critical: IsCriticalField,
+    may_fetch: MayFetch = open_every_host,
+) -> Checked:
     """Return what is wrong with a document, what in it makes cards, and what in it needs two people."""
     reading = given.read()
     found = find_mistakes(kind, reading)
@@ -123,7 +135,10 @@ def check_document(kind: DefinitionKind, given: Submission, find_classes: FindCl
     found = (*found, *find_method_mistakes(reading.document, kind.list_methods(data), find_classes))
     if has_errors(found):
         return Checked(findings=found, read=reading.draft)
-    told = list_critical_values(reading.document, kind.list_filled(data), is_critical)
+    told = (
+        *list_critical_values(reading.document, kind.list_filled(data), is_critical),
+        *list_closed_hosts(reading.document, kind.list_addresses(data), may_fetch),
+    )
     return Checked(
         findings=_merge(found, told),
         document=data,
@@ -144,9 +159,10 @@ class DefinitionService:
         find_classes: FindClasses,
         is_critical: IsCriticalField,
         clock: Clock,
+        may_fetch: MayFetch = open_every_host,
     ) -> None:
         """Work on definitions of these kinds. `find_roles` returns the roles that hold now, `find_classes` the classes of a method."""
-        self._is_critical = is_critical
+        self._is_critical, self._may_fetch = is_critical, may_fetch
         self._store, self._kinds, self._clock = store, kinds, clock
         self._find_roles, self._find_classes = find_roles, find_classes
         self._reading = asyncio.Semaphore(1)  # a document of a megabyte takes a hundred times its size while it is read
@@ -356,7 +372,7 @@ class DefinitionService:
 
     async def _check(self, kind: DefinitionKind, given: Submission) -> Checked:
         async with self._reading:
-            checked = await asyncio.to_thread(partial(check_document, kind, given, self._find_classes, self._is_critical))
+            checked = await asyncio.to_thread(partial(check_document, kind, given, self._find_classes, self._is_critical, self._may_fetch))
         return await self._link(kind, checked)
 
     async def _link(self, kind: DefinitionKind, checked: Checked) -> Checked:

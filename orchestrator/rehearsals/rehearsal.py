@@ -109,6 +109,9 @@ class Outside(Protocol):
     async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
         """Return what the run reads or notes at this place, which in the product is what `make` gives."""
 
+    async def find_file_problem(self, place: Place) -> str:
+        """Return why a file of another host is not to be had at this place, "" if it is; nothing is fetched in either case."""
+
     def tell(self, happening: Happening) -> None:
         """Take in what happened."""
 
@@ -282,6 +285,15 @@ class _Context(RunContext):
         """Tell of the file by its name: whoever rehearses need not have it."""
         del load
         await self.say(build_reply(text=f"📎 {file.name}\n{file.caption}".strip()), key=key)
+
+    @plays_node("memo")
+    async def keep_file(self, node: str, load: Callable[[], Awaitable[bytes | None]], *, origins: Origins = UNDECLARED) -> Value:
+        """Return a file without content, or the problem that the outside has with it."""
+        del load
+        if node not in self._memo.done:
+            problem = await self._outside.find_file_problem(self._find_place(node))
+            self._keep(node, {"problem": problem, "why": "", "args": {}} if problem else {"digest": "", "size": 0}, origins)
+        return self._recall(node)
 
     async def show(self, update: RunUpdate, *, node: str) -> None:
         """Show nothing: a rehearsal has no drafts."""

@@ -117,8 +117,11 @@ class Memo:
 
 
 async def load_output(done: NodeDone, store: AsyncStore) -> Value:
-    """Return the value that a finished node gave. Raises RunFailed if its blob is gone or damaged."""
-    if not done.output_blob:
+    """Return the value that a finished node gave. Raises RunFailed if its blob is gone or damaged.
+
+    A node that has an output and a blob gave the output, which speaks of the file in the blob.
+    """
+    if not done.output_blob or done.output is not None:
         return Value(copy_data(done.output), frozenset(done.origins))  # type: ignore[arg-type]  # origins are stored as text
     text = await store.load_blob(done.output_blob)
     if text is None or hash_text(text) != done.output_blob:
