@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from bot.flows import build_flows
 from bot.scenarios import build_scenarios
+from bot.workflows import build_workflows
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
@@ -15,6 +16,7 @@ from orchestrator.domain.chat_messages import KnownPeople
 from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.scenarios.kind import KIND as SCENARIO
+from orchestrator.engines.workflows.kind import WORKFLOW
 from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.daily import feature as daily
@@ -43,7 +45,7 @@ from orchestrator.runtime.feature import Feature, Files, merge_features
 from orchestrator.schedules import feature as schedules
 from state.journal.async_store import AsyncStore
 
-SHIPPED_ENGINES = Engines(runs={SCENARIO: build_scenarios(), FLOW: build_flows()})
+SHIPPED_ENGINES = Engines(runs={SCENARIO: build_scenarios(), FLOW: build_flows(), WORKFLOW: build_workflows()})
 """The engines of runs (scenarios, flows, workflows) that the program is shipped with."""
 
 

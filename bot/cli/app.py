@@ -78,6 +78,7 @@ _add_lazy_command("runs", "bot.cli.runs", "List, show, start and control runs: e
 _add_lazy_command("definitions", "bot.cli.definitions", "List, save, compare, publish and switch definitions: what runs execute.")
 _add_lazy_command("scenario", "bot.cli.scenario.app", "Write scenarios: check, draw, try, test and record them, or begin a first one.")
 _add_lazy_command("flow", "bot.cli.flow.app", "Write flows: check, draw, publish, compare and try them.")
+_add_lazy_command("workflow", "bot.cli.workflow.app", "Write workflows: check, order, draw, publish and compare them.")
 _add_lazy_command("memory", "bot.cli.memory", "List, show and clear what flows remember of people.")
 _add_lazy_command("schema", "bot.cli.schema", "Print the JSON Schema of a kind of definitions, for editors.")
 _add_lazy_command("schedules", "bot.cli.schedules", "List, show, make and control schedules, which start runs by themselves.")

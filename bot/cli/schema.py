@@ -41,6 +41,24 @@ def agent() -> None:
     _write(build_agent_schema())
 
 
+@app.command()
+def workflow() -> None:
+    """Print the JSON Schema of workflows, with the types of runes of installed plugins. Exit code: 0."""
+    from bot.cli.workflow.files import load_types  # noqa: PLC0415 - see scenario
+    from orchestrator.engines.workflows.schema import build_workflow_schema  # noqa: PLC0415 - see scenario
+
+    _write(build_workflow_schema(load_types()))
+
+
+@app.command()
+def tuum() -> None:
+    """Print the JSON Schema of tuums that are stored on their own. Exit code: 0."""
+    from bot.cli.workflow.files import load_types  # noqa: PLC0415 - see scenario
+    from orchestrator.engines.workflows.schema import build_tuum_schema  # noqa: PLC0415 - see scenario
+
+    _write(build_tuum_schema(load_types()))
+
+
 def _write(schema: "JsonObject") -> None:
     import orjson  # noqa: PLC0415 - see scenario
 

@@ -4,7 +4,7 @@ An engine registers its kind (`orchestrator/runs/registry.py`); the store keeps 
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -65,6 +65,11 @@ def report_nothing(_document: Document) -> Iterable[Finding]:
     return ()
 
 
+def report_nothing_linked(_document: Document, _named: Mapping[str, object]) -> Iterable[Finding]:
+    """Return no findings: documents of this kind are right or wrong whatever those say that they name."""
+    return ()
+
+
 def list_no_fields(_document: object) -> Iterable[FilledField]:
     """Return nothing: of documents of this kind it cannot be told which values runs fill in."""
     return ()
@@ -102,6 +107,11 @@ class DefinitionKind:
     name: str
     check: Callable[[Document], Iterable[Finding]] = report_nothing
     """Returns what is wrong with a document, all of it. It gets drafts with any content, and reports through `Findings`."""
+    check_linked: Callable[[Document, Mapping[str, object]], Iterable[Finding]] = report_nothing_linked
+    """Returns what is wrong with a document together with those that it names, which it gets by what is written in the references.
+
+    It is asked when the document is handed in and the store has all of them. It may repeat what `check` has found.
+    """
     list_writes: Callable[[object], Sequence[Write] | None] = tell_no_writes
     """Returns all effects that a correct document may submit itself, None if that cannot be told.
 
@@ -141,6 +151,17 @@ def find_mistakes(kind: DefinitionKind, reading: Reading) -> tuple[Finding, ...]
             if not found.has_errors:  # after mistakes of the text the draft may be of any shape
                 found.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
     return found.list_all()
+
+
+def find_linked_mistakes(kind: DefinitionKind, document: Document, named: Mapping[str, object]) -> tuple[Finding, ...]:
+    """Return what is wrong with a document together with those that it names, by what is written in its references."""
+    try:
+        return tuple(kind.check_linked(document, named))
+    except Exception:
+        log.exception("a document of kind %s could not be checked with others", kind.name, extra={"action": "definition_check_failed"})
+        found = Findings(document)
+        found.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
+        return found.list_all()
 
 
 def find_writes(kind: DefinitionKind, document: object) -> Sequence[Write] | None:

@@ -1,7 +1,7 @@
 """Finds the versions of other definitions that a document names, such as the agents of a flow, and fixes them by their ids (S002-A15)."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -12,7 +12,7 @@ from orchestrator.definitions.rules import find_key_mistake
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
-from orchestrator.domain.finding import Finding, Path
+from orchestrator.domain.finding import Finding
 from state.canonical import dumps, loads
 from state.definitions import DefinitionKey, DefinitionVersion
 from state.journal import definitions
@@ -50,10 +50,14 @@ class StoredVersions:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A document in which every reference is the UUID of a version, and what is wrong with those that are not."""
+    """A document in which every reference is the UUID of a version, and what is wrong with those that are not.
+
+    `named` are the documents of these versions, by what was written in the references.
+    """
 
     document: Any
     findings: tuple[Finding, ...]
+    named: Mapping[str, object]
 
 
 def is_version_id(text: str) -> bool:
@@ -65,9 +69,22 @@ async def link_references(document: Document, references: Iterable[Reference], f
     """Return the document with its references fixed. One that is unknown, unpublished or switched off stays, and is reported."""
     findings, found = await _find_all(document, references, find)
     data = loads(dumps(document.data))
-    for path, version_id in found:
-        _put(data, path, version_id)
-    return Linked(data, findings)
+    for one, version in found:
+        _put(data, one.path, version.id)
+    return Linked(data, findings, {one.written: version.document for one, version in found})
+
+
+async def name_references(references: Iterable[Reference], find: StoredVersions) -> dict[str, str]:
+    """Return for each id of a version that is named, and is there, what people call it: `key@version`, with its title."""
+    names: dict[str, str] = {}
+    for one in references:
+        if one.written in names or not is_version_id(one.written):
+            continue
+        found = await find.find_by_id(one.written.lower())
+        if found is not None:
+            title, address = " ".join(found.title.split()), f"{found.key}@{found.version}"
+            names[one.written] = f"{address} ({title})" if title else address
+    return names
 
 
 async def find_reference_mistakes(document: Document, references: Iterable[Reference], find: StoredVersions) -> tuple[Finding, ...]:
@@ -77,9 +94,9 @@ async def find_reference_mistakes(document: Document, references: Iterable[Refer
 
 async def _find_all(
     document: Document, references: Iterable[Reference], find: StoredVersions
-) -> tuple[tuple[Finding, ...], Sequence[tuple[Path, str]]]:
-    """Return what is wrong with references, and for each of the others its place and the id of its version."""
-    findings, ids = Findings(document), list[tuple[Path, str]]()
+) -> tuple[tuple[Finding, ...], Sequence[tuple[Reference, DefinitionVersion]]]:
+    """Return what is wrong with references, and each of the others with its version."""
+    findings, right = Findings(document), list[tuple[Reference, DefinitionVersion]]()
     known: dict[tuple[str, str], DefinitionVersion | str] = {}
     for one in references:
         place = (one.kind, one.written)
@@ -90,8 +107,8 @@ async def _find_all(
             args: dict[str, str | int] = {"name": quote_part(one.written), "kind": one.kind}
             findings.add(found, SENTENCES[found].format(**args), one.path, of_value=True, args=args)
         else:
-            ids.append((one.path, found.id))
-    return findings.list_all(), ids
+            right.append((one, found))
+    return findings.list_all(), right
 
 
 async def _find_published(one: Reference, find: StoredVersions) -> DefinitionVersion | str:

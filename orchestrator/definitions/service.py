@@ -11,9 +11,9 @@ from functools import partial
 from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Difference, compare_documents
-from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_writes
+from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_writes
 from orchestrator.definitions.methods import find_method_mistakes, list_closed_hosts, list_critical_values
-from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references
+from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references, name_references
 from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
@@ -243,7 +243,8 @@ class DefinitionService:
         roles = self._find_roles(kind)
         check_publisher(editor, kind, roles)
         told: list[Finding] = []
-        await self._check_references(kind, key, version)
+        last = await self._find_version(kind, key, version)
+        await self._check_references(kind, last)
 
         def check(found: DefinitionVersion) -> None:
             mistakes = find_mistakes(kind, _to_reading(found.document))
@@ -263,7 +264,7 @@ class DefinitionService:
                 expected=expected,
                 check=check,
                 note=said,
-                inbox_new=[_build_news_row(author, kind.name, key, version, note=said)] if kind.is_told else [],
+                inbox_new=[_build_news_row(author, last, note=said)] if kind.is_told else [],
             ),
             editor,
         )
@@ -348,6 +349,12 @@ class DefinitionService:
         found = await asyncio.to_thread(compare_documents, old.document, new.document)
         return Comparison(before=old, after=new, changes=found.changes, more=found.more)
 
+    async def name_versions(self, found: Comparison) -> Mapping[str, str]:
+        """Return by its id what people call each version of another definition that one of two compared texts names."""
+        kind = self.find_kind(found.after.kind)
+        references = (*kind.list_references(found.before.document), *kind.list_references(found.after.document))
+        return await name_references(references, StoredVersions(self._store))
+
     async def compare_submission(self, editor: Editor, found: DefinitionVersion, given: Submission) -> Difference:
         """Return what would change in a version if the document were saved as its text. Raises DefinitionRefused."""
         checked = await self.check(editor, found.kind, found.key, given)
@@ -377,11 +384,14 @@ class DefinitionService:
             wrong = await find_reference_mistakes(checked.read, references, store)
             return replace(checked, findings=_merge(checked.findings, wrong))
         linked = await link_references(checked.read, references, store)
-        return replace(checked, document=linked.document, findings=_merge(checked.findings, linked.findings))
+        found = linked.findings
+        if linked.named and not found:
+            more = await asyncio.to_thread(find_linked_mistakes, kind, checked.read, linked.named)
+            found = tuple(one for one in more if one not in checked.findings)
+        return replace(checked, document=linked.document, findings=_merge(checked.findings, found))
 
-    async def _check_references(self, kind: DefinitionKind, key: str, version: int) -> None:
+    async def _check_references(self, kind: DefinitionKind, found: DefinitionVersion) -> None:
         """Raise DefinitionRefused if what the document names or needs is not published, or its definition is switched off."""
-        found = await self._find_version(kind, key, version)
         if found.active:  # to publish it once more changes nothing
             return
         document = Document.from_data(found.document)
@@ -437,9 +447,10 @@ def _clean(text: str, most: int) -> str:
     return to_storable_text(text).strip()[:most]
 
 
-def _build_news_row(author: Author, kind: str, key: str, version: int, *, note: str = "") -> InboxRow:
+def _build_news_row(author: Author, found: DefinitionVersion, *, note: str) -> InboxRow:
     """Return the inbox row that tells of a version which `author` publishes; it is stored in the same commit."""
-    row_id = generate_id()
+    row_id, at = generate_id(), format_iso(author.at)
+    news = DefinitionNews(definition_kind=found.kind, key=found.key, version=found.version, title=found.title, at=at, note=note)
     return InboxRow(
         id=row_id,
         source=f"definition:{row_id}",
@@ -447,6 +458,6 @@ def _build_news_row(author: Author, kind: str, key: str, version: int, *, note: 
         lane="express",
         kind=DefinitionNews.KIND,
         actor={"key": author.key, "name": author.name},
-        body=DefinitionNews(definition_kind=kind, key=key, version=version, at=format_iso(author.at), note=note).to_json(),
+        body=news.to_json(),
         received_at=author.at,
     )

@@ -61,6 +61,8 @@ class Effect(Frozen):
     proposed_by: str = "crm_agent"
     provenance: Provenance = Provenance()
     requires_confirmation: bool = False
+    must_read: bool = False
+    """Whether the engine asks only for a read: a call that might change anything is refused, whatever the policy allows."""
     confirmed: bool = False
     confirmation_decision: str | None = None
     following: tuple[FollowingStep, ...] = ()

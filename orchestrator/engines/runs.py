@@ -121,6 +121,8 @@ class RunEffect:
     kind: str = "bitrix"
     comment: str = ""
     requires_confirmation: bool = False
+    must_read: bool = False
+    """Whether the call is meant to read only: the gate refuses one that might change anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,6 +195,9 @@ class RunContext(Protocol):
 
     def count_failures(self, node: str) -> int:
         """Return how often the model gave no answer to this node."""
+
+    def find_time(self, node: str) -> datetime:
+        """Return when what a finished node gave was stored; of one that is not finished, the present time."""
 
     def is_before_retry(self, node: str) -> bool:
         """Return whether the node was played, or failed, before a person last had the run retried."""

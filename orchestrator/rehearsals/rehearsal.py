@@ -255,6 +255,11 @@ class _Context(RunContext):
         """Return how often the model gave no answer to this node."""
         return self._memo.attempts.get(node, 0)
 
+    def find_time(self, node: str) -> datetime:
+        """Return the present time: a rehearsal keeps no times, and nothing in it grows old."""
+        del node
+        return self.now
+
     def is_before_retry(self, node: str) -> bool:
         """Return False: nobody has a rehearsal retried."""
         del node
@@ -322,7 +327,8 @@ class _Context(RunContext):
             check_value(node, params)
             outcome = await self._outside.perform(self._find_place(node), effect, params)
             told = {"kind": effect.kind, "method": effect.method, "params": params, "comment": effect.comment}
-            shown = {**told, "confirm": effect.requires_confirmation, "status": outcome.status, "result": outcome.result}
+            status = "already" if outcome.already else outcome.status
+            shown = {**told, "confirm": effect.requires_confirmation, "status": status, "result": outcome.result}
             self._tell("effect", node, text=outcome.detail, data=shown)
             self._keep(node, outcome.model_dump(mode="json"), frozenset({"label"}), kind="effect")
         return Outcome.model_validate(self._recall(node).data)

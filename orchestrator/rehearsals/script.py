@@ -56,8 +56,8 @@ class AnswerUnfit(ScriptEnded):
     """An input is none of the answers that the question takes."""
 
 
-AskModel = Callable[[RunModelRequest], Awaitable[str | None]]
-"""Returns the answer of a model for which there is no mock, None for nothing."""
+AskModel = Callable[[RunModelRequest], Awaitable[Any]]
+"""Returns the answer of a model for which there is no mock, or the calls of tools that it asks for as {text, calls}; None for nothing."""
 
 
 async def ask_no_model(_request: RunModelRequest) -> str | None:

@@ -55,7 +55,7 @@ from orchestrator.runtime.paid_models import PaidModels, attach_models
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.steps import SETTLED, build_play_row, move_to_blob
 from orchestrator.runtime.turn_context import build_call_record
-from state.clock import format_iso
+from state.clock import format_iso, parse_iso
 from state.events.base import Event
 from state.events.runs import NodeDone, RunWaits, RunWoken
 from state.journal.blobs import get_blob_prefix, pack_file, unpack_file
@@ -116,6 +116,11 @@ class Context(RunContext):
     def count_failures(self, node: str) -> int:
         """Return how often the model gave no answer to this node."""
         return self.known.attempts.get(node, 0)
+
+    def find_time(self, node: str) -> datetime:
+        """Return when what a finished node gave was stored; of one that is not finished, the present time."""
+        stored = self.known.done_at.get(node)
+        return parse_iso(stored) if stored else self.now
 
     def is_before_retry(self, node: str) -> bool:
         """Return whether the node was played, or failed, before a person last had the run retried."""
@@ -295,6 +300,7 @@ class Context(RunContext):
             proposed_by=self._session.state.run.engine if self._session.state.run else "",
             provenance=provenance,
             requires_confirmation=effect.requires_confirmation,
+            must_read=effect.must_read,
             slot=build_node_slot(self._session.key, node, attempt),
         )
 
@@ -440,6 +446,7 @@ class Context(RunContext):
             raise RunSuspended(event.__dict__.get("node", "")) from error
         if isinstance(event, NodeDone):
             self.known.done[event.node] = event
+            self.known.done_at[event.node] = format_iso(self.now)
         else:
             self.known.add(type(event).__name__, event.__dict__)
         if much:

@@ -34,6 +34,8 @@ class Memo:
     started_at: str = ""
     """When the run began, in UTC as the journal has it."""
     done: dict[str, NodeDone] = field(default_factory=dict)
+    done_at: dict[str, str] = field(default_factory=dict)
+    """When what each of these nodes gave was stored, as ISO times."""
     woken: dict[str, RunWoken] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
     """How often each node has failed; its next attempt has the next number."""
@@ -60,6 +62,8 @@ class Memo:
                 self.is_incomplete |= event.erased and event.type in _VALUES
                 self.add(event.type, event.data)
                 self.usage.add_event(event.type, event.data, event.ts)
+                if event.type == NodeDone.__name__:
+                    self.done_at[event.data["node"]] = event.ts
                 self.started_at = event.ts if event.type == "RunStarted" else self.started_at
                 self.seq = event.seq
 

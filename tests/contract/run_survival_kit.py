@@ -1,7 +1,7 @@
 """Kills the program at one commit of a run and lets another go on: what the suite "what every engine must survive" is made of."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.models import ModelAnswer, ToolCall
+from orchestrator.domain.taint import Value
 from state.clock import generate_id
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
@@ -24,6 +25,8 @@ from tests.unit.spine_portal import Portal
 _WRITES = frozenset({"put_inbox", "take_inbox", "return_inbox", "finish_inbox", "acquire", "release", "set_value", "swap_value",
                      "mark_outbox_sent", "reschedule_outbox", "mark_outbox_failed"})  # fmt: skip
 ROUNDS = 40
+PIECE = 7
+"""How many characters of an answer come at a time."""
 OPERATIONS: list[dict[str, Any]] = [
     {"method": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}, "comment": "Бюджет вырос"},
     {"method": "crm.deal.update", "params": {"id": 482, "fields": {"OPPORTUNITY": 90000}}},
@@ -94,14 +97,21 @@ class Survival:
 
 
 async def survive(
-    folder: Path, documents: Mapping[str, Any], definition: str, engine: str, *, dies_at: int | None = None, after: bool = False
+    folder: Path,
+    documents: Mapping[str, Any],
+    definition: str,
+    engine: str,
+    *,
+    dies_at: int | None = None,
+    after: bool = False,
+    args: Mapping[str, Value] | None = None,
 ) -> Survival:
     """Start the run, kill its program at a commit, let other programs go on with a person who answers, and return what became of it."""
     sql, portal = memory_store(), Portal()
     asked: Counter[str] = Counter()
     said: dict[str, str] = {}
     died, commits = False, 0
-    ordered = start(definition, engine=engine)
+    ordered = start(definition, engine=engine, **(args or {}))
     jump = timedelta()
     known: dict[str, int] = {}
     for _ in range(ROUNDS):
@@ -148,11 +158,14 @@ def _list_answered(sql: SqlStore) -> list[str]:
 def answer_all(world: World, asked: Counter[str]) -> None:
     """Let the model answer every prompt, and count how often each was asked."""
 
-    async def answer(payload: Mapping[str, Any], _on_delta: object = None) -> ModelAnswer:
+    async def answer(payload: Mapping[str, Any], on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelAnswer:
         question = name_question(payload["messages"])
         prompt = question or payload["messages"][-1]["content"]
         asked[prompt] += 1
         text, calls = answer_question(prompt, OPERATIONS)
+        if on_delta is not None:
+            for begin in range(0, len(text), PIECE):
+                await on_delta(text[begin : begin + PIECE])
         wanted = tuple(ToolCall(id=f"c{place}", name=name, arguments=given) for place, (name, given) in enumerate(calls))
         return replace(Said(text), calls=wanted)
 

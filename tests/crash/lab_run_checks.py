@@ -33,6 +33,7 @@ def judge_runs(run: Evidence) -> list[str]:
         *_check_writes(way, run),
         *_check_messages(way, run),
         *(f"the person was told of trouble: {line['code']}" for line in run.lines if line["kind"] == "trouble"),
+        *(f"the person gave up after {line['seconds']:.0f} s" for line in run.lines if line["kind"] == "gave_up"),
     ]
 
 

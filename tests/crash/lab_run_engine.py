@@ -1,4 +1,4 @@
-"""The engines of the lab's runs: the two examples, those of scenarios and flows, and one whose nodes do everything side by side. Imported by the child only."""
+"""The engines of the lab's runs: the examples, those of the product, and one whose nodes do everything side by side. Imported by the child only."""
 
 from datetime import timedelta
 
@@ -10,6 +10,9 @@ from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunEngine, RunFailed, RunModelRequest, RunResult, run_all
 from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.registry import build_step_types
+from orchestrator.engines.workflows.engine import WorkflowEngine
+from orchestrator.engines.workflows.registry import build_rune_types
+from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from tests.crash.lab_runs import DEAL, build_documents
 from tests.unit.engines.flows.acting_flow import find_agents
@@ -63,6 +66,7 @@ def build_lab_engines(sleep: float) -> Engines:
         "wide": WideEngine(),
         "scenario": ScenarioEngine(build_step_types()),
         "flow": FlowEngine(find_agents),
+        "workflow": WorkflowEngine(build_rune_types(), ScriptRunner()),
     }
     runs = {name: RegisteredEngine(engine=engine, commands={name: RunCommand(definition="")}) for name, engine in made.items()}
     return Engines(runs=runs, definitions=StaticDefinitions(build_documents(sleep)))

@@ -25,8 +25,12 @@ from tests.unit.engines.flows.acting_flow import find_question
 
 MOST_JUMPS = 12
 MOST_SECONDS = 25.0
+MOST_WAITED = 100.0
 MOST_INPUTS = 40
-"""Where a planted fault lets a run ask for ever, its person gives up after so many seconds or inputs."""
+"""Where a planted fault lets a run ask for ever, its person gives up after so many seconds of work or of waiting, or so many inputs.
+
+On a busy machine the same work waits for long; a person who gives up because of that would make a run look as if it was forgotten.
+"""
 PATIENCE = 12.0
 """Seconds without anything new after which a process that shares its work no longer waits for the runs to end."""
 LIST, CANCEL, TAKES = "cancel/list", "cancel/click", "portal/takes"
@@ -80,7 +84,7 @@ class RunPerson(Person):
         for row in self._list_unacknowledged():
             await self._hand_in(row)
         since = begun = time.monotonic()
-        while time.monotonic() < begun + MOST_SECONDS and len(self._list_offered()) <= MOST_INPUTS:
+        while not self._gives_up(begun):
             if isinstance(self._told, SharedTold):
                 self._told.refresh()
             if await self._deliver() or await self._act():
@@ -90,6 +94,13 @@ class RunPerson(Person):
                 await asyncio.sleep(PAUSE)
             elif await self._is_over() or not await self._wait_on(time.monotonic() - since):
                 return
+
+    def _gives_up(self, begun: float) -> bool:
+        """Whether the person waits no longer; that is told, so that nobody takes it for a lost wake-up."""
+        is_late = time.process_time() > MOST_SECONDS or time.monotonic() > begun + MOST_WAITED
+        if is_late:
+            self._told.add("gave_up", seconds=time.monotonic() - begun)
+        return is_late or len(self._list_offered()) > MOST_INPUTS
 
     async def _wait_on(self, rested: float) -> bool:
         """Wait for what comes by its time, or from the process that shares the work; whether anything may still come.

@@ -12,6 +12,9 @@ from tests.crash.lab_runs import OPERATIONS
 from tests.crash.lab_wire import Asked, serving
 from tests.unit.engines.flows.acting_flow import answer_question, name_question
 
+PIECE = 7
+"""How many characters of an answer come at a time."""
+
 
 @dataclass
 class RunWorld(World):
@@ -36,9 +39,20 @@ class RunWorld(World):
                 {"id": f"c{place}", "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
                 for place, (name, given) in enumerate(calls)
             ]
+        if payload.get("stream") and not calls:
+            return 200, _write_stream(text)
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
         whole = {"model": "lab", "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
         return 200, json.dumps(whole).encode()
+
+
+def _write_stream(text: str) -> bytes:
+    """The answer as a service of models streams it, in pieces."""
+    pieces = [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
+    chunks: list[dict[str, Any]] = [{"model": "lab", "choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
+    chunks.append({"model": "lab", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    chunks.append({"model": "lab", "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}})
+    return "".join(f"data: {json.dumps(one)}\n\n" for one in chunks).encode() + b"data: [DONE]\n\n"
 
 
 @asynccontextmanager

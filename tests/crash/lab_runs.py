@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.crash.lab_script import ADD, ONE
 from tests.unit.engines.flows.acting_flow import QUESTIONS, build_acting_flow
+from tests.unit.engines.workflows import acting_workflow
 
 SLEEP = 60.0
 SHORT_SLEEP = 0.3
@@ -68,6 +69,7 @@ def build_documents(sleep: float) -> dict[tuple[str, str], Any]:
         ("scenario", "sale"): _build_scenario(sleep),
         ("scenario", "after"): _AFTER,
         ("flow", "act"): build_acting_flow(),
+        ("workflow", "weave"): acting_workflow.build_acting_workflow(10013, 20014),
         ("steps", "begin"): _steps({"child": "act", "engine": "flow"}, {"say": "После потока"}),
         ("steps", "plan"): _steps(
             {"say": "Начинаю план"},
@@ -172,6 +174,14 @@ WAYS: dict[str, Way] = {
         written={"390012": 1},
         asked=QUESTIONS,
         said={"После потока": 1, "Готово.": 1},
+    ),
+    "run-workflow": Way(
+        starts=["/workflow weave"],
+        runs={"weave": "done"},
+        cards={"1010014": "yy"},
+        written={"1010014": 1, "70014": 1},
+        asked=acting_workflow.QUESTIONS,
+        said={acting_workflow.SAID: 1},
     ),
     "run-child": Way(starts=["/steps outer"], runs={"outer": "done", "inner": "done"}, said={"Внутри": 1, "Снаружи": 1, "Готово.": 1}),
     "run-fan": Way(starts=["/fan fan"], runs={"fan": "done"}),

@@ -45,9 +45,9 @@ async def test_killed_at_some_places(way: str, run_lab: RunLab) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.req("G1", "G2", "S000-A13", "S002-1")
-@pytest.mark.parametrize("way", ["run-scenario", "run-flow"])
+@pytest.mark.parametrize("way", ["run-scenario", "run-flow", "run-workflow"])
 async def test_killed_between_any_two_steps(way: str, run_lab: RunLab) -> None:
-    """Behind each thing that a scenario or a flow stores, and behind each answer and call: model, tools, card, write, child, timer, messages."""
+    """Behind each thing that a scenario, flow or workflow stores, and behind each answer and call: model, tools, card, write, child, timer, messages."""
     run = await run_lab.untouched(way)
     labels = run.report["labels"]
     plans = [plan for plan in list_points(run, torn=False) if ENDS_A_STEP.search(_label(plan, labels))]

@@ -54,6 +54,7 @@ class Portal:
         }
         self.bindings: list[dict[str, str]] = []
         self.comments = [{"ID": "1", "COMMENT": "звонил клиент", "ENTITY_ID": "481", "ENTITY_TYPE": "deal"}]
+        self.activities = [{"ID": "1", "SUBJECT": "Позвонить", "DEADLINE": "2026-12-01T10:00:00+03:00", "COMPLETED": "N", "TYPE_ID": "2"}]
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.ledger: list[tuple[str, dict[str, Any]]] = []
         self.faults: list[tuple[str, str, Fault]] = []
@@ -122,6 +123,8 @@ class Portal:
                 return list(self.comments)
             case "crm.timeline.comment.add":
                 return self._made(method, params)
+            case "crm.activity.list":
+                return list(self.activities)
             case "crm.activity.todo.add":
                 return {"id": self._made(method, params)}
         raise PortalError("ERROR_METHOD_NOT_FOUND", "Method not found!", 404)

@@ -7,7 +7,8 @@ from typing import Any
 
 from bot.cli.definition_desk import DefinitionDesk
 from bot.cli.definition_files import SUFFIXES, get_key, read_file
-from bot.cli.flow.files import AgentStore, CheckedFile, check_one, find_flow_key, is_wrong, link_agents
+from bot.cli.flow.files import FLOWS
+from bot.cli.linked.files import CheckedFile, PartStore, check_one, is_wrong, link_parts
 from bot.cli.ops import escape_text
 from bot.flows import build_agent_finder
 from orchestrator.definitions.references import StoredVersions, link_references
@@ -37,7 +38,7 @@ class Loading:
     checked: tuple[CheckedFile, ...] = ()
 
 
-def load_flow(given: str, version: int, store: AgentStore) -> Loading:
+def load_flow(given: str, version: int, store: PartStore) -> Loading:
     """Return the flow that is meant: a file if there is one of that name, or a key. Raises SettingsError."""
     path = Path(given)
     if path.suffix.lower() in SUFFIXES or path.is_file():
@@ -54,9 +55,9 @@ def load_flow(given: str, version: int, store: AgentStore) -> Loading:
     return Loading(flow=_build(given, found.document, build_agent_finder(desk.store)))
 
 
-def _load_file(path: Path, store: AgentStore) -> Loading:
-    flow = link_agents(check_one(path, FLOW), store)
-    agents = [check_one(one, AGENT) for one in flow.agent_files]
+def _load_file(path: Path, store: PartStore) -> Loading:
+    flow = link_parts(FLOWS, check_one(path, FLOW), store)
+    agents = [check_one(one, AGENT) for one in flow.part_files]
     checked = (flow, *agents)
     if any(is_wrong(one) for one in checked):
         return Loading(flow=None, checked=checked)
@@ -66,7 +67,7 @@ def _load_file(path: Path, store: AgentStore) -> Loading:
         )
     files = {get_key(one.path): one.document for one in agents}
     document = flow.document if store.desk is None else store.desk.call(_link(path, files, store.desk))
-    return Loading(flow=_build(find_flow_key(document), document, _add_files(files, store.desk)))
+    return Loading(flow=_build(FLOWS.find_key(document), document, _add_files(files, store.desk)))
 
 
 async def _link(path: Path, files: Mapping[str, object], desk: DefinitionDesk) -> Any:

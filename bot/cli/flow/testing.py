@@ -6,7 +6,8 @@ from typing import Final
 
 from bot.cli.definition_desk import write_findings
 from bot.cli.definition_files import load_classes, read_file
-from bot.cli.flow.files import check_one, find_agent_file, find_flow_key, is_wrong
+from bot.cli.flow.files import FLOWS
+from bot.cli.linked.files import check_one, find_part_file, is_wrong
 from bot.cli.ops import escape_text
 from bot.cli.played_tests import Coverage, Report, Words, find_tests, list_tested, write_reports
 from orchestrator.domain.errors import SettingsError
@@ -18,8 +19,6 @@ from orchestrator.rehearsals.flow_case import FlowCaseFile, check_flow_cases
 from orchestrator.rehearsals.flow_playing import compare_flow, list_taken, list_transitions, play_flow
 
 _WORDS: Final = Words("flow", "test")
-_AGENTS: Final = "agents"
-"""The folder beside a flow in which its agents may stand, too."""
 
 
 def check_tests_of(path: Path, *, as_json: bool) -> bool:
@@ -60,7 +59,7 @@ def _load_agents(path: Path, flow: Flow) -> tuple[dict[str, object], list[str], 
     missing: list[str] = []
     for name in dict.fromkeys(step.agent_version_id for step in flow.steps):
         key = name.partition("@")[0]
-        file = find_agent_file(path, key) or find_agent_file(path.parent / _AGENTS / path.name, key)
+        file = find_part_file(FLOWS, path, key)
         if file is None:
             missing.append(name)
             continue
@@ -76,7 +75,7 @@ async def _play_all(report: Report, flow: Flow, document: object, agents: dict[s
     find_classes = load_classes()
     steps, transitions = report.coverage
     for number, test in enumerate(file.tests, start=1):
-        played = await play_flow(find_flow_key(document), document, agents, test, find_classes=find_classes)
+        played = await play_flow(FLOWS.find_key(document), document, agents, test, find_classes=find_classes)
         report.add_test(test.name, number, compare_flow(test.expect, played))
         steps.reached |= set(played.path)
         transitions.reached |= set(list_taken(flow, played.visits))

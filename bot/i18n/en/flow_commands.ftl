@@ -1,4 +1,4 @@
-# The commands sdelka flow: what they tell the author of a flow in the terminal.
+# The commands sdelka flow and sdelka workflow: what they tell authors in the terminal.
 flow-cli-good = No mistakes.
 flow-cli-good-two = No mistakes. A second employee has to publish it, not its author: { $methods }.
 flow-cli-mistakes = { $count ->
@@ -17,21 +17,37 @@ flow-cli-column = { $column ->
     [what] what
    *[other] meant
 }
-flow-cli-not-looked-up = { $count ->
-    [one] Whether there is an agent { $agents } was not checked: there is no such file beside it, and no database.
-   *[other] Whether there are agents { $agents } was not checked: there are no such files beside it, and no database.
-}
+flow-cli-not-looked-up = Whether there { $count ->
+    [one] is { $kind ->
+        [tuum] a tuum
+       *[agent] an agent
+    }
+   *[other] are { $kind ->
+        [tuum] tuums
+       *[agent] agents
+    }
+} { $agents } was not checked: there { $count ->
+    [one] is no such file
+   *[other] are no such files
+} beside it, and no database.
 flow-cli-refused = Refused: mend the mistakes first. Nothing was saved.
 flow-cli-published = { $kind ->
     [agent] Agent { $key }: version { $number } is published.
+    [tuum] Tuum { $key }: version { $number } is published.
+    [workflow] Workflow { $key }: version { $number } is published. New runs follow it, those under way the one before. To start it: /workflow { $key }
    *[other] Flow { $key }: version { $number } is published. New runs follow it, those under way the one before. To start it: /flow { $key }
 }
-flow-cli-unchanged = Agent { $key }: version { $number }, which is published, is the same; no new one is needed.
+flow-cli-unchanged = { $kind ->
+    [tuum] Tuum
+   *[agent] Agent
+} { $key }: version { $number }, which is published, is the same; no new one is needed.
 flow-cli-waits = Not published: wait for a second employee, then repeat this command.
 flow-cli-draft = { $kind ->
-    [agent] Agent { $key }: version { $number } is saved as a draft. It may delete, move money or write to people outside ({ $methods }), so an employee who did not write it has to publish it, not this command.
-   *[other] Flow { $key }: version { $number } is saved as a draft. It may delete, move money or write to people outside ({ $methods }), so an employee who did not write it has to publish it, not this command.
-}
+    [agent] Agent
+    [tuum] Tuum
+    [workflow] Workflow
+   *[other] Flow
+} { $key }: version { $number } is saved as a draft. It may delete, move money or write to people outside ({ $methods }), so an employee who did not write it has to publish it, not this command.
 flow-cli-diff-none = Nothing changed.
 flow-cli-diff-kind = { $kind ->
     [added] added

@@ -9,10 +9,10 @@ flow-step-failed = The step “{ $step }” did not work out{ $why ->
 }. So the flow has stopped.
 flow-unreadable = The description of this flow cannot be read. Its author has to mend it.
 flow-agent-gone = An agent of this flow is gone or switched off. Please tell the flow’s author.
-flow-start-unfit = The flow was started wrongly: parameters and sharedContext must be objects.
+flow-start-unfit = This was started wrongly: parameters and sharedContext must be objects.
 flow-parameter-unfit = { $problem ->
     [missing] The parameter “{ $name }” is missing.
-    [unknown] This flow has no parameter “{ $name }”.
+    [unknown] There is no parameter “{ $name }” here.
     [choice] The parameter “{ $name }” does not fit; it may be: { $expected }.
    *[other] The parameter “{ $name }” is of another type, it must be { $expected }.
 }
@@ -23,7 +23,7 @@ flow-answer-unfit = { $type ->
     [object] A JSON object is needed, such as {"{"}"city": "Tomsk"{"}"}.
    *[other] This answer does not fit. Please write it otherwise.
 }
-flow-not-from-programs = Only people start this flow: its author does not let programs start it.
-flow-not-in-chats = Only programs start this flow: its author does not let people start it in a chat.
+flow-not-from-programs = Only people start this: its author does not let programs start it.
+flow-not-in-chats = Only programs start this: its author does not let people start it in a chat.
 flow-budget-steps = The flow made { $most } steps, as many as its author allows, and was stopped. “Try again” grants the same once more and goes on from here.
 flow-outcome-unknown = It is not known whether all changes of this step were made, so the flow has stopped. Look at the records in Bitrix24 before you do it again.

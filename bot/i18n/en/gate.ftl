@@ -241,6 +241,7 @@ gate-named-other-currency = { $entity ->
   } No. { $id } is in { currency-has }, and you named { currency-named }. Convert it and name it in { currency-has }
 gate-sum-two-currencies = The new record is in { currency-has }, and you named the amount in { currency-named }. Name one of the two
 gate-sum-currency-unknown = The amount was named in { currency-named }, and I do not know the currency of the record. Say more exactly which record you mean
+gate-must-read = Only reads are allowed here, and { $method } may change something. Nothing was sent
 gate-reference = The answer of another command may not stand here{ what-is-called }
 gate-denied-now = This was denied a moment ago, so I do not propose it again
 gate-withdrawn = The step was withdrawn, nothing was sent

@@ -241,6 +241,7 @@ gate-named-other-currency = { $entity ->
   } №{ $id } в { currency-has }, а названо в { currency-named }. Пересчитайте и назовите в { currency-has }
 gate-sum-two-currencies = Новая запись в { currency-has }, а сумма названа в { currency-named }. Назовите что-то одно
 gate-sum-currency-unknown = Сумма названа в { currency-named }, а в какой валюте запись, я не знаю. Скажите точнее, о какой записи речь
+gate-must-read = Здесь можно только читать, а { $method } может что-то изменить. Ничего не отправлено
 gate-reference = Нельзя подставлять сюда ответ другой команды{ what-is-called }
 gate-denied-now = Это только что отклонили, второй раз не предлагаю
 gate-withdrawn = Шаг снят, ничего не отправлено

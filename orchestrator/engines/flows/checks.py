@@ -25,7 +25,7 @@ from orchestrator.engines.flows.definition import (
 )
 from orchestrator.engines.flows.parameters import fits_type
 from orchestrator.engines.flows.references import EXAMPLE, MARK, list_references, read_reference
-from orchestrator.engines.flows.routes import list_next, may_end
+from orchestrator.engines.flows.routes import find_route_after_failure, find_route_after_success, list_next, may_end
 from orchestrator.engines.flows.sentences import SENTENCES
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -84,7 +84,7 @@ class _Checking:
         for index, one in enumerate(parameters if isinstance(parameters, list) else ()):
             read = _read(LaunchParameter, one)
             if read is not None:
-                self._check_parameter(("launchParameters", index), read)
+                check_launch_parameter(self.findings, ("launchParameters", index), read)
 
     def _check_names(self, path: Path, given: object, field: str) -> None:
         seen: set[str] = set()
@@ -94,15 +94,6 @@ class _Checking:
                 if name in seen:
                     report_name_twice(self.findings, (*path, index, field), name)
                 seen.add(name)
-
-    def _check_parameter(self, path: Path, one: LaunchParameter) -> None:
-        if one.default is not None and not fits_type(one.default, one.type):
-            self._add("finding-flow-default-unfit", (*path, "default"), type=one.type)
-        elif one.default is not None and one.choices and one.default not in one.choices:
-            self._add("finding-flow-default-no-choice", (*path, "default"))
-        for index, choice in enumerate(one.choices):
-            if not fits_type(choice, one.type):
-                self._add("finding-flow-choice-unfit", (*path, "choices", index), type=one.type)
 
     def _check_steps(self, given: Sequence[object]) -> None:
         self._check_names(("steps",), given, "id")
@@ -177,6 +168,8 @@ class _Checking:
             shown = " → ".join(quote_part(steps[index].id) for index in endless[:_SHOWN_LOOP])
             names = shown + (" → …" if len(endless) > _SHOWN_LOOP else "")
             self._add("finding-flow-loop-endless", ("steps", endless[0]), names=names)
+        elif steps and not _may_complete(steps, places, places.get(start, 0)):
+            self._add("finding-flow-only-fails", ("steps", places.get(start, 0)), severity="warning")
 
     def _report_fields(self, path: Path, given: Mapping[str, object], model: type[BaseModel]) -> None:
         """Report fields that belonged to flows once, and warn of those that look misspelt; other fields are the author's own."""
@@ -204,8 +197,32 @@ class _Checking:
     def _add(
         self, code: str, path: Path, *, severity: Severity = "error", suggestion: str = "", of_value: bool = False, **args: str | int
     ) -> None:
-        message = SENTENCES[code].format(**args)
-        self.findings.add(code, message, path, severity=severity, suggestion=suggestion, of_value=of_value, args=dict(args))
+        _add(self.findings, code, path, severity=severity, suggestion=suggestion, of_value=of_value, **args)
+
+
+def check_launch_parameter(findings: Findings, path: Path, one: LaunchParameter) -> None:
+    """Report values of a launch parameter that are not of its type, or not among its choices. Workflows declare theirs in the same way."""
+    if one.default is not None and not fits_type(one.default, one.type):
+        _add(findings, "finding-flow-default-unfit", (*path, "default"), type=one.type)
+    elif one.default is not None and one.choices and one.default not in one.choices:
+        _add(findings, "finding-flow-default-no-choice", (*path, "default"))
+    for index, choice in enumerate(one.choices):
+        if not fits_type(choice, one.type):
+            _add(findings, "finding-flow-choice-unfit", (*path, "choices", index), type=one.type)
+
+
+def _add(
+    findings: Findings,
+    code: str,
+    path: Path,
+    *,
+    severity: Severity = "error",
+    suggestion: str = "",
+    of_value: bool = False,
+    **args: str | int,
+) -> None:
+    message = SENTENCES[code].format(**args)
+    findings.add(code, message, path, severity=severity, suggestion=suggestion, of_value=of_value, args=dict(args))
 
 
 def _list_ids(given: Sequence[object]) -> dict[str, None]:
@@ -231,6 +248,18 @@ def _find_reached(ways: Sequence[Sequence[int]], start: int) -> frozenset[int]:
             seen.add(place)
             waiting.extend(ways[place])
     return frozenset(seen)
+
+
+def _may_complete(steps: Sequence[FlowStep], places: Mapping[str, int], start: int) -> bool:
+    """Return whether a way leads from `start` to an end at which the flow is complete, or to a step that there is not."""
+    ways: list[list[int]] = []
+    ends: list[int] = []
+    for index, step in enumerate(steps):
+        routes = [one for one in (find_route_after_success(step), find_route_after_failure(step)) if not one.is_doomed]
+        ways.append([places[one.next_step] for one in routes if one.next_step in places])
+        if any(one.next_step not in places if one.next_step else one.ending == "completed" for one in routes):
+            ends.append(index)
+    return not _find_reached(ways, start).isdisjoint(ends)
 
 
 def _find_ending(ways: Sequence[Sequence[int]], ends: Iterable[int]) -> frozenset[int]:

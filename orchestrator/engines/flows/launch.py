@@ -1,11 +1,14 @@
-"""Finds what a flow is started with: what was given, or, in a chat, the answers to one question for each launch parameter (S002-20)."""
+"""Finds what a run is started with: what was given, or, in a chat, the answers to one question for each launch parameter (S002-20).
 
-from collections.abc import Mapping
+Flows and workflows declare what they are started with in the same way.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.taint import Origins, Value, combine
-from orchestrator.engines.flows.definition import Flow, LaunchParameter
+from orchestrator.engines.flows.definition import Flow, LaunchParameter, Triggers
 from orchestrator.engines.flows.parameters import fits_type, read_parameters
 from orchestrator.engines.runs import Ask, Option, RunContext, RunFailed
 from orchestrator.language.lexicon import load_lexicon
@@ -27,22 +30,29 @@ async def find_start(ctx: RunContext, flow: Flow) -> Value:
 
     Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
     """
-    _check_trigger(ctx, flow)
+    check_trigger(ctx, flow.triggers)
     context = _read_object(ctx, CONTEXT)
     own = Value(flow.defaults.context, _AUTHOR)
-    if PARAMETERS in ctx.run.args:
-        given = _read_object(ctx, PARAMETERS)
-        parameters = Value(_check(flow, given.data), given.origins)
-    else:
-        parameters = await _ask_all(ctx, flow)
+    parameters = await find_parameters(ctx, flow.launch_parameters)
     return combine(lambda mine, theirs, read: {"context": {**mine, **theirs}, "parameters": read}, own, context, parameters)
 
 
-def _check_trigger(ctx: RunContext, flow: Flow) -> None:
-    """Raise RunFailed if the flow may not be started from where it was: a chat gives no parameters, a program does (S002-17)."""
+async def find_parameters(ctx: RunContext, declared: Sequence[LaunchParameter]) -> Value:
+    """Return the launch parameters as an object: those that were given, otherwise the answers of the run's person.
+
+    Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
+    """
+    if PARAMETERS not in ctx.run.args:
+        return await _ask_all(ctx, declared)
+    given = _read_object(ctx, PARAMETERS)
+    return Value(_check(declared, given.data), given.origins)
+
+
+def check_trigger(ctx: RunContext, triggers: Triggers) -> None:
+    """Raise RunFailed if the run may not be started from where it was: a chat gives no parameters, a program does (S002-17)."""
     is_api = PARAMETERS in ctx.run.args
-    if not ctx.run.parent and not (flow.triggers.api if is_api else flow.triggers.ui):
-        raise RunFailed("flow-not-from-programs" if is_api else "flow-not-in-chats", "triggers of the flow do not allow this start")
+    if not ctx.run.parent and not (triggers.api if is_api else triggers.ui):
+        raise RunFailed("flow-not-from-programs" if is_api else "flow-not-in-chats", "the triggers do not allow this start")
 
 
 def _read_object(ctx: RunContext, name: str) -> Value:
@@ -52,8 +62,8 @@ def _read_object(ctx: RunContext, name: str) -> Value:
     return given
 
 
-def _check(flow: Flow, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    read, mistakes = read_parameters(flow.launch_parameters, given)
+def _check(declared: Sequence[LaunchParameter], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    read, mistakes = read_parameters(declared, given)
     if mistakes:
         first = mistakes[0]
         detail = "; ".join(f"{one.name}: {one.problem} {one.expected}" for one in mistakes)
@@ -61,11 +71,11 @@ def _check(flow: Flow, given: Mapping[str, Any]) -> Mapping[str, Any]:
     return read
 
 
-async def _ask_all(ctx: RunContext, flow: Flow) -> Value:
+async def _ask_all(ctx: RunContext, declared: Sequence[LaunchParameter]) -> Value:
     """Return the answers of the run's person by parameter. What was typed behind the command answers the first question, if it fits."""
     typed = ctx.run.args.get(TEXT, Value("", _AUTHOR))
     answers: dict[str, Value] = {}
-    for index, one in enumerate(flow.launch_parameters):
+    for index, one in enumerate(declared):
         read = read_answer(one, str(typed.data)) if index == 0 and str(typed.data).strip() else None
         answers[one.name] = Value(read, typed.origins) if read is not None else await _ask(ctx, one)
     kept = {name: one for name, one in answers.items() if one.data is not None}
@@ -75,7 +85,7 @@ async def _ask_all(ctx: RunContext, flow: Flow) -> Value:
 async def _ask(ctx: RunContext, one: LaunchParameter) -> Value:
     """Return the answer, None for a parameter that is left out. Raises RunFailed after `MOST_TRIES` that do not fit."""
     question = Ask(
-        text=one.description or one.name,
+        text=one.description.strip() or one.name,
         options=build_options(one, ctx.actor.locale),
         takes=frozenset() if one.choices else frozenset({"text"}),
     )

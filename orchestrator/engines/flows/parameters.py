@@ -1,7 +1,7 @@
 """Checks what whoever starts a flow gives for its launch parameters (S002-20, S002-A12)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,7 +35,7 @@ def fits_type(value: object, kind: ParameterType) -> bool:
             return isinstance(value, list)
 
 
-def read_parameters(declared: list[LaunchParameter], given: Mapping[str, object]) -> tuple[JsonObject, list[ParameterMistake]]:
+def read_parameters(declared: Sequence[LaunchParameter], given: Mapping[str, object]) -> tuple[JsonObject, list[ParameterMistake]]:
     """Return the parameters with their defaults, and everything that is wrong with those given. None counts as not given."""
     known = {one.name: one for one in declared}
     mistakes = [ParameterMistake(name, "unknown", ", ".join(known)) for name in given if name not in known]

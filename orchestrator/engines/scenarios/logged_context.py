@@ -115,6 +115,10 @@ class LoggedContext(RunContext):
         """Return how often the model gave no answer to this node."""
         return self._ctx.count_failures(node)
 
+    def find_time(self, node: str) -> datetime:
+        """Return when what a finished node gave was stored."""
+        return self._ctx.find_time(node)
+
     def is_before_retry(self, node: str) -> bool:
         """Return whether the node was played before a person last had the run retried."""
         return self._ctx.is_before_retry(node)

@@ -81,6 +81,8 @@ class _Run:
     known: set[str] = field(default_factory=set)
     """Texts that look like the sandbox's own and were found in what the script was given."""
     calls: int = 0
+    open_calls: set[asyncio.Task[Any]] = field(default_factory=set)
+    """The calls of functions that have not ended."""
     ended_by: BaseException | None = None
     turn: Lock = field(default_factory=Lock)
     """Held while `worker` or `abandoned` changes: a thread feeds a script without functions."""
@@ -117,6 +119,14 @@ class _Run:
                 self.deadline.reschedule(asyncio.get_running_loop().time())
         return error
 
+    async def close_calls(self) -> bool:
+        """End the calls that the script did not await, and return whether there were any."""
+        left = list(self.open_calls)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        return bool(left)
+
     def raise_end(self) -> None:
         """Raise the error that ended the run, if one did; a script cannot go on after it."""
         if self.ended_by is not None:
@@ -131,11 +141,18 @@ class _Run:
 
         async def call(*args: Any, **kwargs: Any) -> Any:
             taken, named = self._begin_call(args, kwargs)
+            task = asyncio.current_task()
             try:
                 answer = function(*taken, **named)
-                return self._take_answer(name, await answer if inspect.isawaitable(answer) else answer)
+                if not inspect.isawaitable(answer):
+                    return self._take_answer(name, answer)
+                if task is not None:
+                    self.open_calls.add(task)
+                return self._take_answer(name, await answer)
             except Exception as error:  # noqa: BLE001 - whatever the function raises ends the run
                 raise self._refuse(error) from None
+            finally:
+                self.open_calls.discard(task)
 
         return call
 
@@ -183,7 +200,7 @@ class _Run:
 
 
 class ScriptRunner:
-    """Owns the processes in which scripts run. They start with the first script, a dead one is replaced, and `close` ends all of them.
+    """Owns the processes in which scripts run. They start with the first script, a dead one is replaced, and `aclose` ends all of them.
 
     A script with functions needs the event loop, which calls them. One without is fed from a thread and has a process of its own kind: the
     sandbox wakes the event loop three times for each script that the loop feeds, which costs more than running it.
@@ -207,9 +224,9 @@ class ScriptRunner:
 
     async def __aexit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
         """End the processes."""
-        await self.close()
+        await self.aclose()
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """End the processes; runs that are under way fail."""
         async with self._starting:
             pool, self._pool = self._pool, None
@@ -292,6 +309,8 @@ class ScriptRunner:
             async with asyncio.timeout(limits.total_seconds) as run.deadline:  # waiting for a process counts, too
                 output = await (self._feed(run, policy) if run.functions else self._feed_from_thread(run, policy))
             run.raise_end()
+            if await run.close_calls():
+                raise ScriptFailed(build_finding("finding-script-result", problem="a call without await had not ended"))
         except MontyError as error:
             run.raise_end()
             finding = explain_error(error, [*run.data, *run.functions], limits.seconds, limits.print_bytes)
@@ -299,6 +318,8 @@ class ScriptRunner:
         except TimeoutError:
             run.raise_end()
             raise ScriptFailed(build_finding("finding-script-time", most=f"{limits.total_seconds:g}")) from None
+        finally:
+            await run.close_calls()
         return output
 
     async def _feed(self, run: "_Run", policy: OSPolicy) -> Any:

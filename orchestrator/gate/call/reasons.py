@@ -92,6 +92,7 @@ REFUSALS: dict[str, str] = {
     "gate-named-other-currency": "{entity} {id} is in {has}, and {field} was named in {named}; nothing is converted. Ask for it in {has}.",
     "gate-sum-two-currencies": "the new record is to be in {has}, and {field} was named in {named}: set CURRENCY_ID to it, or ask.",
     "gate-sum-currency-unknown": "{field} was named in {named}, and it is not known in which currency the record is; read it first.",
+    "gate-must-read": "only reads are allowed here, and {method} may change something.",
     "gate-reference": "$result[...] may not stand in {param} of {method}.",
     "gate-denied-now": "a person has just denied this very call; do not propose it again in this turn.",
     "gate-withdrawn": "the step is marked as denied, so it is not run.",

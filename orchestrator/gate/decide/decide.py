@@ -65,6 +65,8 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     """Return the refusal of the call that no approval can override, or None if there is none."""
     if (effect.confirmation_decision or "").strip().lower() == "deny":
         return refuse("gate-withdrawn")
+    if effect.must_read and not call.reads_only:
+        return refuse("gate-must-read", method=call.method)
     if find_visible_users(actor) == frozenset():
         return refuse("gate-no-user", name=actor.name)
     if call.commands and policy.is_listed(policy.refuse_methods, call.method):

@@ -17,6 +17,7 @@ EARLY = {  # refused while the call is brought into form, before commands are ju
     "gate-method-odd", "gate-method-unknown", "gate-params", "gate-param-unknown", "gate-filter-field", "gate-param-missing", "gate-param-invalid",
     "gate-param-twice", "gate-param-reserved", "gate-origin", "gate-responsible", "gate-batch-broken", "gate-filter-foreign",
     "gate-filter-unclear", "gate-denied-now", "gate-withdrawn", "gate-no-user", "gate-delete", "gate-cap-batch", "gate-cap-day",
+    "gate-must-read",
     "gate-foreign-request",  # says it of a whole batch too
 }  # fmt: skip
 WHOLE = {

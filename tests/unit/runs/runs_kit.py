@@ -13,6 +13,10 @@ from examples.engines.steps import StepsEngine, list_children
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.engines.flows.engine import FlowEngine
+from orchestrator.engines.runs import RunEngine
+from orchestrator.engines.workflows.engine import WorkflowEngine
+from orchestrator.engines.workflows.registry import build_rune_types
+from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from orchestrator.runs.stored_definitions import add_stored_definitions
@@ -30,12 +34,14 @@ from tests.unit.spine_portal import Portal
 RUN = "run:0190aaaa-0000-7000-8000-000000000001"
 
 
-def build_engines(documents: Mapping[tuple[str, str], Any]) -> Engines:
-    """The example engines, that of scenarios, and if there are flows that of flows over these documents: (engine, key) → document."""
-    flows = {"flow": RegisteredEngine(engine=FlowEngine(find_agents))} if any(engine == "flow" for engine, _ in documents) else {}
+def build_engines(documents: Mapping[tuple[str, str], Any], scripts: ScriptRunner | None = None) -> Engines:
+    """The engines over these documents: (engine, key) → document. Those of flows and workflows are there if there is a document for them."""
+    more: dict[str, RunEngine] = {"flow": FlowEngine(find_agents)}
+    if scripts is not None:
+        more["workflow"] = WorkflowEngine(build_rune_types(), scripts)
     return Engines(
         runs={
-            **flows,
+            **{name: RegisteredEngine(engine=more[name]) for name, _ in documents if name in more},
             "steps": RegisteredEngine(
                 engine=StepsEngine(), commands={"steps": RunCommand(definition="")}, list_uses=list_children, kind=STEPS
             ),
@@ -47,8 +53,9 @@ def build_engines(documents: Mapping[tuple[str, str], Any]) -> Engines:
 
 
 def find_engine(document: Mapping[str, Any]) -> str:
-    """The engine of a document: "flow" if it has an id of a flow, "fan" if it has things, "scenario" if it has a name, else "steps"."""
-    return "flow" if "flowId" in document else "fan" if "things" in document else "scenario" if "name" in document else "steps"
+    """The engine of a document, by a field that only documents of this engine have; "steps" if it has none of them."""
+    marks = {"workflowId": "workflow", "flowId": "flow", "things": "fan", "name": "scenario"}
+    return next((engine for field, engine in marks.items() if field in document), "steps")
 
 
 @asynccontextmanager
@@ -63,9 +70,9 @@ async def a_run_world(
 ) -> AsyncIterator[World]:
     """The product with the example engines and that of scenarios, which `documents` are for: see `find_engine`."""
     keyed = {(find_engine(document), key): document for key, document in documents.items()}
-    async with a_world(folder, mode=mode, store=store, portal=portal, services=services) as world:
+    async with ScriptRunner() as scripts, a_world(folder, mode=mode, store=store, portal=portal, services=services) as world:
         tools = world.orchestrator.tools
-        features = merge_features(tools.features, build_feature(add_stored_definitions(build_engines(keyed), world.store)))
+        features = merge_features(tools.features, build_feature(add_stored_definitions(build_engines(keyed, scripts), world.store)))
         world.orchestrator.tools = replace(tools, features=features)
         yield world
 

@@ -30,7 +30,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_shipped_bot_has_none_of_the_example_engines() -> None:
     """The examples come in with a program of their own; a bot that somebody installs offers none of their commands."""
-    assert set(SHIPPED_ENGINES.runs) == {"scenario", "flow"}
+    assert set(SHIPPED_ENGINES.runs) == {"scenario", "flow", "workflow"}
 
 
 async def test_each_command_starts_a_definition_and_stands_in_the_menu() -> None:

@@ -1,4 +1,4 @@
-"""`sdelka flow publish`: checks a flow with its agents, and only if nothing is wrong stores and publishes all of them."""
+"""Checks a definition with its parts, and only if nothing is wrong stores and publishes all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Final, Literal
 
 from bot.cli.definition_desk import DefinitionDesk, open_desk
-from bot.cli.definition_files import get_key, load_engines, read_file
-from bot.cli.flow.files import AgentStore, CheckedFile, check_one, find_flow_key, is_wrong, link_agents
+from bot.cli.definition_files import load_engines, read_file
+from bot.cli.linked.files import CheckedFile, Family, PartStore, check_one, is_wrong, link_parts, read_data
 from bot.cli.ops import escape_text
 from orchestrator.definitions.rules import NotAllowed, find_key_mistake
 from orchestrator.definitions.service import Submission
 from orchestrator.domain.errors import SettingsError
-from orchestrator.engines.flows.agents import KIND as AGENT
-from orchestrator.engines.flows.kind import FLOW
 from state.canonical import dumps
 from state.definitions import DefinitionMissing, DefinitionVersion
 
@@ -42,39 +40,39 @@ class Publication:
     checked: Sequence[CheckedFile]
     handled: Sequence[Handled] = ()
 
-    @property
-    def is_done(self) -> bool:
-        """Whether the flow is published."""
-        return any(one.kind == FLOW and one.became == "published" for one in self.handled)
+    is_done: bool = False
+    """Whether the whole is published."""
 
 
-def publish_flow(path: Path, agents: Sequence[Path], *, note: str) -> Publication:
-    """Publish a flow after its agents; an agent that is published with the same text stays as it is.
+def publish_files(family: Family, path: Path, parts: Sequence[Path], *, note: str) -> Publication:
+    """Publish a whole after its parts; a part that is published with the same text stays as it is.
 
-    Nothing is stored if anything is wrong with any of the files. The flow is not stored while one of its agents waits for a second person.
+    Nothing is stored if anything is wrong with any of the files. The whole is not stored while one of its parts waits for a second person.
     Raises SettingsError.
     """
-    keys = [get_key(one) for one in agents]
+    keys = [family.find_part_key(one, read_data(one)) for one in parts]
     for key in keys:
         if find_key_mistake(key) is not None or keys.count(key) > 1:
-            raise SettingsError(escape_text(f"--agent: {key} is no key, or given twice; the name of the file is the key of the agent"))
-    checked = [*(check_one(one, AGENT) for one in agents), check_one(path, FLOW)]
+            raise SettingsError(escape_text(f"--{family.part}: {key} is no key, or given twice"))
+    checked = [*(check_one(one, family.part) for one in parts), check_one(path, family.whole)]
+    given = {key: one.document for key, one in zip(keys, checked, strict=False)}
     with open_desk(load_engines()) as desk:
-        checked[-1] = link_agents(checked[-1], AgentStore(desk=desk), keys, knows_files=False)
+        checked[-1] = link_parts(family, checked[-1], PartStore(desk=desk), given, knows_files=False)
         if any(is_wrong(one) for one in checked):
             return Publication(checked=checked)
-        handled = [_publish(desk, one, get_key(one.path), note) for one in checked[:-1]]
-        if all(one.became != "waits" for one in handled):
-            handled.append(_publish(desk, checked[-1], find_flow_key(checked[-1].document), note))
-    return Publication(checked=checked, handled=handled)
+        handled = [_publish(desk, one, key, note, is_part=True) for key, one in zip(keys, checked, strict=False)]
+        if any(one.became == "waits" for one in handled):
+            return Publication(checked=checked, handled=handled)
+        whole = _publish(desk, checked[-1], family.find_key(checked[-1].document), note, is_part=False)
+    return Publication(checked=checked, handled=[*handled, whole], is_done=whole.became == "published")
 
 
-def _publish(desk: DefinitionDesk, file: CheckedFile, key: str, note: str) -> Handled:
+def _publish(desk: DefinitionDesk, file: CheckedFile, key: str, note: str, *, is_part: bool) -> Handled:
     """Store a file and publish it, or leave it as a draft if only somebody else may publish it."""
     tell = partial(Handled, kind=file.kind, key=key, critical=file.critical)
     draft = None
-    if file.kind == AGENT:
-        active, last = desk.call(_find_versions(desk, key))
+    if is_part:
+        active, last = desk.call(_find_versions(desk, file.kind, key))
         if active is not None and dumps(active.document) == dumps(file.document):
             return tell(version=active.version, became="unchanged")
         draft = last if last is not None and last.status == "draft" and dumps(last.document) == dumps(file.document) else None
@@ -85,14 +83,14 @@ def _publish(desk: DefinitionDesk, file: CheckedFile, key: str, note: str) -> Ha
     return tell(version=draft.version, became=desk.call(_try_to_publish(desk, draft, note)))
 
 
-async def _find_versions(desk: DefinitionDesk, key: str) -> tuple[DefinitionVersion | None, DefinitionVersion | None]:
-    """Return the version of an agent that is active, and its last one."""
+async def _find_versions(desk: DefinitionDesk, kind: str, key: str) -> tuple[DefinitionVersion | None, DefinitionVersion | None]:
+    """Return the version of a part that is active, and its last one."""
     try:
-        head = await desk.service.find_key(desk.editor, AGENT, key)
+        head = await desk.service.find_key(desk.editor, kind, key)
     except DefinitionMissing:
         return None, None
-    last = await desk.service.find_version(desk.editor, AGENT, key)
-    active = await desk.service.find_version(desk.editor, AGENT, key, head.active_version) if head.active_version else None
+    last = await desk.service.find_version(desk.editor, kind, key)
+    active = await desk.service.find_version(desk.editor, kind, key, head.active_version) if head.active_version else None
     return active, last
 
 

@@ -1,0 +1,128 @@
+"""What commands about definitions with parts write to the terminal: mistakes, publications, differences and pictures."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import typer
+
+from bot.cli.definition_desk import open_desk
+from bot.cli.definition_files import expand_paths, load_engines, read_file
+from bot.cli.definitions import list_change_cells, list_change_rows
+from bot.cli.linked.files import CheckedFile, Family, PartStore, check_path, describe_file, is_wrong, open_part_store
+from bot.cli.linked.publishing import Handled, Publication
+from bot.cli.ops import escape_text, write_json_lines, write_table
+from bot.i18n.translate import Translator
+from orchestrator.charts.chart import Chart, write_mermaid
+from orchestrator.charts.layout import ChartTooLarge
+from orchestrator.charts.svg import write_svg
+from orchestrator.domain.errors import SettingsError
+
+
+def validate_files(family: Family, files: list[Path], tr: Translator, *, as_json: bool) -> bool:
+    """Write what is wrong with files and with the parts that they name, and return whether nothing is. Raises SettingsError."""
+    is_right = True
+    waiting = list(expand_paths(files))
+    with open_part_store() as store:
+        for path in waiting:  # grows by the parts that are named
+            checked = check_path(family, path, store)
+            waiting += [one for one in checked.part_files if one not in waiting]
+            is_right &= not is_wrong(checked)
+            if as_json:
+                write_json_lines(_list_rows(family, checked, store))
+            else:
+                write_checked(checked, tr)
+                _write_not_looked_up(family, checked, store, tr)
+    return is_right
+
+
+def _list_rows(family: Family, checked: CheckedFile, store: PartStore) -> list[dict[str, object]]:
+    rows = [{"file": str(checked.path), **one.to_json()} for one in checked.findings]
+    parts = list(checked.not_looked_up)
+    return [*rows, *([{"file": str(checked.path), f"{family.folder}_not_looked_up": parts, "why": store.why_not}] if parts else [])]
+
+
+def write_checked(checked: CheckedFile, tr: Translator) -> None:
+    """Write what is wrong with a file, with the sentence about it as heading."""
+    typer.echo(escape_text(f"{checked.path}: {describe_file(checked, tr)}"))
+    rows = [
+        (
+            f"{one.line}:{one.column}" if one.line else "—",
+            tr.translate("flow-cli-severity", severity=one.severity),
+            one.path,
+            tr.translate_notice(one.notice),
+            one.suggestion and f"{one.suggestion}?",
+        )
+        for one in checked.findings
+    ]
+    if rows:
+        write_table([tr.translate("flow-cli-column", column=name) for name in ("line", "severity", "where", "what", "meant")], rows)
+
+
+def _write_not_looked_up(family: Family, checked: CheckedFile, store: PartStore, tr: Translator) -> None:
+    if checked.not_looked_up:
+        names, count = ", ".join(checked.not_looked_up), len(checked.not_looked_up)
+        told = tr.translate("flow-cli-not-looked-up", kind=family.part, agents=names, count=count)
+        typer.echo(escape_text(f"  {told} ({store.why_not})"))
+
+
+def write_publication(done: Publication, tr: Translator, *, as_json: bool) -> None:
+    """Write what came of publishing."""
+    if as_json:
+        write_json_lines([{"file": str(one.path), **finding.to_json()} for one in done.checked for finding in one.findings])
+        write_json_lines([{"kind": one.kind, "key": one.key, "version": one.version, "became": one.became} for one in done.handled])
+        return
+    for one in done.checked:
+        if one.findings:
+            write_checked(one, tr)
+    for handled in done.handled:
+        typer.echo(escape_text(_describe_handled(handled, tr)))
+    if any(is_wrong(one) for one in done.checked):
+        typer.echo(tr.translate("flow-cli-refused"), err=True)
+    elif not done.is_done:
+        typer.echo(tr.translate("flow-cli-waits"), err=True)
+
+
+def _describe_handled(one: Handled, tr: Translator) -> str:
+    methods = ", ".join(one.critical or ()) or "—"
+    code = {"published": "flow-cli-published", "unchanged": "flow-cli-unchanged", "waits": "flow-cli-draft"}[one.became]
+    return tr.translate(code, kind=one.kind, key=one.key, number=one.version, methods=methods)
+
+
+def write_difference(kind: str, key: str, versions: tuple[int, int], tr: Translator, *, as_json: bool) -> None:
+    """Write what changed between two versions of a definition. Raises SettingsError."""
+    with open_desk(load_engines(), reads=True) as desk:
+        found = desk.call(desk.service.compare(desk.editor, kind, key, *versions))
+        names = desk.call(desk.service.name_versions(found))
+    if as_json:
+        write_json_lines(list_change_rows(found.changes))
+        return
+    if not found.changes:
+        typer.echo(tr.translate("flow-cli-diff-none"))
+        return
+    rows = [
+        (where, tr.translate("flow-cli-diff-kind", kind=change), *values)
+        for where, change, *values in list_change_cells(found.changes, names)
+    ]
+    numbers = (tr.translate("flow-cli-diff-version", number=number) for number in versions)
+    write_table([*(tr.translate("flow-cli-column", column=name) for name in ("where", "what")), *numbers], rows)
+    if found.more:
+        typer.echo(tr.translate("flow-cli-diff-more", count=len(found.changes)), err=True)
+
+
+def draw_file(file: Path, svg: Path | None, tr: Translator, build: Callable[[object], Chart]) -> None:
+    """Write the picture of a definition: as Mermaid to stdout, or to the file `svg`. Raises SettingsError."""
+    reading = read_file(file)
+    if reading.draft is None:
+        raise SettingsError(escape_text(f"{file}: {'; '.join(map(str, reading.findings[:3]))}"))
+    chart = build(reading.draft.data)
+    if svg is None:
+        sys.stdout.write(write_mermaid(chart))
+        return
+    try:
+        svg.write_text(write_svg(chart), encoding="utf-8")
+    except ChartTooLarge as error:
+        raise SettingsError(str(error)) from None
+    except OSError as error:
+        raise SettingsError(escape_text(f"{svg}: cannot be written ({error.strerror})")) from None
+    typer.echo(escape_text(tr.translate("flow-cli-drawn", file=str(svg), count=len(chart.boxes))))

@@ -1,0 +1,129 @@
+"""The commands of `sdelka workflow`. Each imports what it needs when it runs, see bot.cli.ops."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from bot.cli import ops
+from bot.cli.ops import AS_JSON, hide_log_lines
+
+if TYPE_CHECKING:
+    from bot.i18n.translate import Translator
+
+NOT_DONE: Final = 1
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Write workflows: check, order, draw, publish and compare them.")
+Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
+Language = Annotated[ops.Language, typer.Option(help="The language in which people are told.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A workflow as YAML or JSON.")]
+
+
+@app.callback()
+def group() -> None:
+    """Write workflows: check, order, draw, publish and compare them."""
+    hide_log_lines()
+
+
+def load_translator(language: ops.Language) -> "Translator":
+    """Return the translator into the language of an option."""
+    from bot.i18n.translate import Translator  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+
+    return Translator(language, "Europe/Moscow")
+
+
+@app.command()
+def validate(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Workflows and tuums as YAML or JSON, or folders of them.")],
+    *,
+    language: Language = "ru",
+    as_json: Json = False,
+) -> None:
+    """Check workflows and tuums and say all mistakes at once, each with its place.
+
+    A tuum that a workflow names is a file beside it or in the folder tuums, such as tuums/deals.yaml, or it is looked up among the
+    published ones. Without a database it is not, and that is said. Exit codes: 0 = no mistakes, 1 = mistakes, 2 = wrong use.
+    """
+    from bot.cli.linked.commands import validate_files  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.files import WORKFLOWS  # noqa: PLC0415 - see load_translator
+
+    if not validate_files(WORKFLOWS, files, load_translator(language), as_json=as_json):
+        raise typer.Exit(NOT_DONE)
+
+
+@app.command(name="compile")
+def compile_file(file: File, *, language: Language = "ru", as_json: Json = False) -> None:
+    """Show in which order the tuums of a workflow run, what each waits for, and what it takes and publishes.
+
+    The tuums of one level run side by side. Exit codes: 0 = shown, 1 = mistakes, or a tuum is not at hand, 2 = wrong use.
+    """
+    from bot.cli.linked.commands import write_checked  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.compiling import load_compiled, write_order  # noqa: PLC0415 - see load_translator
+
+    tr = load_translator(language)
+    checked, compiled = load_compiled(file)
+    if checked.findings and not as_json:
+        write_checked(checked, tr)
+    if as_json:
+        ops.write_json_lines([{"file": str(file), **one.to_json()} for one in checked.findings])
+    if compiled is None:
+        raise typer.Exit(NOT_DONE)
+    write_order(compiled, tr, as_json=as_json)
+
+
+@app.command()
+def publish(
+    file: File,
+    *,
+    tuum: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="A tuum to publish before it; may be given again.")] = None,
+    note: Annotated[str, typer.Option(help="What has changed and why, for the history.")] = "",
+    language: Language = "ru",
+    as_json: Json = False,
+) -> None:
+    """Save a workflow with its tuums and publish it in one go. Nothing is saved if anything is wrong with any of the files.
+
+    What deletes, moves money or writes to people outside, or may do so, is published by a second person: it stays a draft, and the
+    workflow that names it is not saved. Exit codes: 0 = published, 1 = refused, or a second person is needed, 2 = wrong use.
+    """
+    from bot.cli.linked.commands import write_publication  # noqa: PLC0415 - see load_translator
+    from bot.cli.linked.publishing import publish_files  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.files import WORKFLOWS  # noqa: PLC0415 - see load_translator
+
+    done = publish_files(WORKFLOWS, file, tuum or [], note=note)
+    write_publication(done, load_translator(language), as_json=as_json)
+    if not done.is_done:
+        raise typer.Exit(NOT_DONE)
+
+
+@app.command()
+def diff(
+    key: Annotated[str, typer.Argument(help="The key of a workflow.")],
+    before: Annotated[int, typer.Argument(metavar="V1", min=1, help="The version from which.")],
+    after: Annotated[int, typer.Argument(metavar="V2", min=1, help="The version to which.")],
+    *,
+    language: Language = "ru",
+    as_json: Json = False,
+) -> None:
+    """Show what changed between two versions of a workflow. Exit codes: 0 = shown, also if nothing changed, 2 = no such version."""
+    from bot.cli.linked.commands import write_difference  # noqa: PLC0415 - see load_translator
+    from orchestrator.engines.workflows.kind import WORKFLOW  # noqa: PLC0415 - see load_translator
+
+    write_difference(WORKFLOW, key, (before, after), load_translator(language), as_json=as_json)
+
+
+@app.command()
+def graph(
+    file: File,
+    *,
+    svg: Annotated[Path | None, typer.Option(metavar="OUT", help="Write a picture to this file in place of Mermaid to stdout.")] = None,
+    language: Language = "ru",
+) -> None:
+    """Draw which tuums wait for which, also of a workflow with mistakes.
+
+    Arrows carry the variables; what the start gives is drawn thin and green. Of tuums that are no files beside it only the name is drawn.
+    Exit codes: 0 = drawn, 2 = wrong use, or it cannot be read or drawn.
+    """
+    from bot.cli.linked.commands import draw_file  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.files import find_files, load_types  # noqa: PLC0415 - see load_translator
+    from orchestrator.engines.workflows.chart import build_chart  # noqa: PLC0415 - see load_translator
+
+    draw_file(file, svg, load_translator(language), lambda document: build_chart(document, load_types(), find_files(file, document)))

@@ -1,0 +1,15 @@
+# The commands sdelka workflow: what they tell authors in the terminal beside flow_commands.ftl.
+workflow-cli-order = { $count ->
+    [one] { $count } tuum
+   *[other] { $count } tuums
+} on { $levels ->
+    [one] { $levels } level
+   *[other] { $levels } levels
+}; those of one level run side by side.
+workflow-cli-column = { $column ->
+    [level] level
+    [tuum] tuum
+    [after] waits for
+    [takes] takes
+   *[other] publishes
+}

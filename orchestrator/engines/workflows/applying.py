@@ -1,0 +1,266 @@
+"""Hands the operations of a workflow to the gate: the host's part after the engine has returned them (S003-18, S003-19, S003-71, S003-A6).
+
+The operations of a run are one card, of at most as many commands as a batch of the portal takes; more of them are several cards, one after
+another. Each is sent once: what was refused, failed or is not known is not tried again. All changes of a record are one command: were a
+field set twice on one card, nobody could tell afterwards whether the first of the two had happened.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, DecimalException, localcontext
+from typing import Any, Final
+
+from orchestrator.domain.effect import BatchUnwritable, write_batch
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice
+from orchestrator.domain.taint import NOWHERE, Origins, Value
+from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
+from orchestrator.engines.workflows.entities import ENTITIES, Entity
+from orchestrator.engines.workflows.operations import Emitted
+from orchestrator.engines.workflows.results import AtomicOperation
+from orchestrator.expressions.placeholders import format_value
+from state.canonical import dumps
+from state.stored import JsonObject
+
+MOST_COMMANDS: Final = 50
+"""How many commands one card has at most: as many as a batch of the portal takes."""
+_READ: Final[Origins] = frozenset({"prose"})
+_DIGITS: Final = 40
+"""How many digits a computed number has at most, and how many zeros before or behind them."""
+_REFERENCE: Final = "$result["
+_UNMADE: Final = "card-already-refused"
+"""The reason of a call that was begun after a consent and certainly not made, because the program stopped."""
+_DONE: Final = frozenset({"succeeded", "planned", "already"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Command:
+    """One call of the portal."""
+
+    key: str
+    method: str
+    operations: dict[int, AtomicOperation]
+    """What it does, by place among the operations of the run."""
+    params: dict[str, Any]
+    origins: Origins
+
+
+@dataclass(slots=True, kw_only=True)
+class Applied:
+    """What became of the operations, in their order: {operation, method, status, error}; and what a person is to read of it."""
+
+    found: dict[int, JsonObject] = field(default_factory=dict)
+    notices: list[Notice] = field(default_factory=list)
+    origins: Origins = NOWHERE
+
+    @property
+    def reports(self) -> list[JsonObject]:
+        """What became of each operation, in their order."""
+        return [self.found[place] for place in sorted(self.found)]
+
+
+async def apply_operations(ctx: RunContext, operations: Sequence[Emitted]) -> Applied:
+    """Submit the operations and return what became of them.
+
+    Raises RunSuspended while a person decides, or must look whether they were done; RunFailed if they cannot be written as calls, if a
+    consent was lost with the program, so that a retry asks for it again, or if it is not known of some of them whether they happened, for
+    nothing may follow on that.
+    """
+    applied = Applied()
+    commands = await _Commands(ctx).write(operations)
+    cards = [commands[start : start + MOST_COMMANDS] for start in range(0, len(commands), MOST_COMMANDS)]
+    if len(cards) > 1 and any(one.operation.operation_type == "DeleteEntity" for one in operations):
+        raise RunFailed("workflow-operations-many", f"one of more than {MOST_COMMANDS} operations deletes", most=MOST_COMMANDS)
+    stopped = False
+    for number, card in enumerate(cards, 1):
+        if stopped:
+            applied.found |= {place: _report(one, "not_run") for command in card for place, one in command.operations.items()}
+            continue
+        outcome = await ctx.submit(f"apply/{number}", _build_effect(card, number, len(cards)))
+        if outcome.reason is not None and outcome.reason.code == _UNMADE:
+            raise RunFailed("workflow-operations-unmade", f"apply/{number}: {outcome.detail}")
+        _add_outcome(applied, card, outcome)
+        if any(one["status"] == "unknown" for one in applied.reports):
+            raise RunFailed("workflow-outcome-unknown", f"apply/{number}: it is not known which operations happened")
+        stopped = any(one["status"] not in _DONE for one in applied.reports)
+    return applied
+
+
+def _build_effect(card: Sequence[Command], number: int, cards: int) -> RunEffect:
+    """Return one call, or a batch that stops at its first error."""
+    comment = f"{number}/{cards}" if cards > 1 else ""
+    if len(card) == 1:
+        (only,) = card
+        return RunEffect(method=only.method, params={name: Value(one, only.origins) for name, one in only.params.items()}, comment=comment)
+    try:
+        cmd = write_batch({one.key: (one.method, one.params) for one in card})
+    except BatchUnwritable as error:
+        raise RunFailed("workflow-operations-unwritable", f"an operation cannot be written: {error}") from None
+    return RunEffect(
+        method="batch", params={"halt": 1, "cmd": {one.key: Value(cmd[one.key], one.origins) for one in card}}, comment=comment
+    )
+
+
+def _add_outcome(applied: Applied, card: Sequence[Command], outcome: Outcome) -> None:
+    reports = {one.key: one for one in outcome.commands}
+    for command in card:
+        report = reports.get(command.key)
+        status: str = "already" if outcome.already else outcome.status
+        if report is not None and outcome.status == "succeeded":
+            status = {"success": "succeeded", "error": "failed"}.get(report.status, report.status)
+        error = report.error if report is not None else "" if status in _DONE else outcome.detail
+        created = outcome.created if len(card) == 1 else ""
+        applied.found |= {place: _report(one, status, error, created) for place, one in command.operations.items()}
+    if outcome.foreign_text:
+        applied.origins |= _READ
+    if outcome.status == "refused" and not outcome.already and outcome.reason is not None:
+        applied.notices.append(outcome.reason)
+
+
+def _report(operation: AtomicOperation, status: str, error: str = "", created: str = "") -> JsonObject:
+    told = {"operation": f"{operation.operation_type} {operation.entity_type} {operation.entity_id}", "status": status}
+    return {**told, **({"error": error} if error else {}), **({"created": created} if created else {})}
+
+
+class _Commands:
+    """Writes operations as calls of the portal."""
+
+    def __init__(self, ctx: RunContext) -> None:
+        self._ctx = ctx
+        self._commands: list[Command] = []
+        self._place = 0
+        """The place of the operation that is being written."""
+        self._made: dict[tuple[str, str], str] = {}
+        """The key of the command that makes a record, by its kind and its name."""
+        self._changing: dict[tuple[str, str], Command] = {}
+        """The command that changes a record."""
+        self._fields: dict[tuple[str, str], dict[str, Any]] = {}
+        """The fields of records that were read for `+=`, and as earlier operations leave them."""
+        self._origins: dict[tuple[str, str], Origins] = {}
+        """Where those fields come from."""
+        self._read_records: set[tuple[str, str]] = set()
+
+    async def write(self, operations: Sequence[Emitted]) -> list[Command]:
+        for self._place, one in enumerate(operations):
+            operation, record = one.operation, (one.operation.entity_type, one.operation.entity_id)
+            _refuse_references(operation)
+            match operation.operation_type:
+                case "CreateEntity":
+                    if record in self._made:
+                        raise RunFailed("workflow-operations-twice", f"{operation.entity_id} is made twice", name=operation.entity_id)
+                    self._note_fields(record, dict(operation.initial_attributes or {}), one.origins)
+                    self._made[record] = self._add(one, self._entity(one).build_add_params(operation.initial_attributes or {})).key
+                case "ModifyEntity":
+                    await self._modify(one)
+                case "DeleteEntity":
+                    self._changing.pop(record, None)  # what changes the record afterwards must come after it, and fail
+                    self._add(one, self._name_record(one))
+        return self._commands
+
+    async def _modify(self, one: Emitted) -> None:
+        operation, record = one.operation, (one.operation.entity_type, one.operation.entity_id)
+        key = operation.attribute_key or ""
+        value, origins = operation.modify_value, one.origins
+        if operation.modify_operator != "=":
+            known = await self._read(record, one)
+            value = _compute(operation, known.get(key))
+            origins |= self._origins[record]
+        self._note_fields(record, {key: value}, origins)
+        entity = self._entity(one)
+        if (command := self._changing.get(record)) is None:
+            self._changing[record] = self._add(one, {**self._name_record(one), entity.fields_parameter: {key: value}}, origins)
+            return
+        command.params[entity.fields_parameter][key] = value
+        command.operations[self._place] = operation
+        command.origins |= origins
+
+    def _note_fields(self, record: tuple[str, str], fields: Mapping[str, Any], origins: Origins) -> None:
+        self._fields.setdefault(record, {}).update(fields)
+        self._origins[record] = self._origins.get(record, NOWHERE) | origins
+
+    async def _read(self, record: tuple[str, str], one: Emitted) -> dict[str, Any]:
+        """Return the fields of a record as they are now, and as earlier operations of this run leave them."""
+        if record in self._read_records or record in self._made:
+            return self._fields[record]
+        entity = self._entity(one)
+        node = self._name_reading()
+        params = {entity.id_parameter: Value(one.operation.entity_id, one.origins)}
+        outcome = await self._ctx.submit(node, RunEffect(method=entity.get_method, params=params, must_read=True))
+        found = outcome.result
+        if outcome.status != "succeeded" or not isinstance(found, Mapping):
+            raise RunFailed("workflow-record-unread", f"{node} was not read: {outcome.detail}", name=one.operation.entity_id)
+        inner = found.get("task", found)
+        fields = dict(inner) if isinstance(inner, Mapping) else {}
+        self._read_records.add(record)
+        self._note_fields(record, {**fields, **self._fields.get(record, {})}, _READ)
+        return self._fields[record]
+
+    def _name_reading(self) -> str:
+        """Return the node that reads a record for this operation; after a retry it is read anew, for others may have changed it."""
+        node, number = f"apply/before/{self._place}", 1
+        while self._ctx.is_before_retry(node):
+            number += 1
+            node = f"apply/before/{self._place}/{number}"
+        return node
+
+    def _entity(self, one: Emitted) -> Entity:
+        return ENTITIES[one.operation.entity_type]
+
+    def _name_record(self, one: Emitted) -> dict[str, Any]:
+        """Return the parameter that names the record; one that this run makes is named by the command that makes it."""
+        operation = one.operation
+        made = self._made.get((operation.entity_type, operation.entity_id))
+        if made is None:
+            return {self._entity(one).id_parameter: operation.entity_id}
+        if len(self._commands) // MOST_COMMANDS != int(made.removeprefix("op")) // MOST_COMMANDS:
+            raise RunFailed("workflow-operations-many", "an operation names a record of another card", most=MOST_COMMANDS)
+        return {self._entity(one).id_parameter: f"$result[{made}]"}
+
+    def _add(self, one: Emitted, params: dict[str, Any], origins: Origins | None = None) -> Command:
+        command = Command(
+            key=f"op{len(self._commands):03}",
+            method=self._entity(one).find_method(one.operation.operation_type),
+            operations={self._place: one.operation},
+            params=params,
+            origins=one.origins if origins is None else origins,
+        )
+        self._commands.append(command)
+        return command
+
+
+def _refuse_references(operation: AtomicOperation) -> None:
+    """Raise RunFailed if a value of an operation names the result of another command: the portal would put that in its place."""
+    if _REFERENCE in dumps([operation.entity_id, operation.initial_attributes, operation.attribute_key, operation.modify_value]):
+        raise RunFailed("workflow-operations-unwritable", f"{operation.entity_type} {operation.entity_id}: a value holds {_REFERENCE}")
+
+
+def _compute(operation: AtomicOperation, before: Any) -> Any:
+    """Return the value after an operation such as `+=` on the value before it; texts can only be added to. Raises RunFailed."""
+    operator, change = operation.modify_operator, operation.modify_value
+    left, right = _to_number(before), _to_number(change)
+    if left is not None and right is not None:
+        try:
+            with localcontext() as precision:
+                precision.prec, precision.Emax, precision.Emin = _DIGITS, _DIGITS, -_DIGITS
+                result = {"+=": left.__add__, "-=": left.__sub__, "*=": left.__mul__, "/=": left.__truediv__}[str(operator)](right)
+        except DecimalException:
+            raise _refuse(operation) from None
+        return format(result.normalize(), "f")
+    if operator == "+=" and isinstance(before, str | None) and isinstance(change, str):
+        return f"{format_value(before)}{change}"
+    raise _refuse(operation)
+
+
+def _to_number(value: Any) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = Decimal(str(value).strip())
+    except DecimalException:
+        return None
+    return number if number.is_finite() else None
+
+
+def _refuse(operation: AtomicOperation) -> RunFailed:
+    key = operation.attribute_key or ""
+    return RunFailed("workflow-operations-uncomputed", f"{key} {operation.modify_operator} cannot be computed", name=key)

@@ -1,0 +1,159 @@
+"""Plays workflows as runs: finds their tuums, asks for what the start needs, runs them, hands what they propose to the gate (S003)."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final, Protocol
+
+from pydantic import ValidationError
+
+from orchestrator.domain.finding import DefinitionRefused
+from orchestrator.domain.outputs import Reply
+from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.flows.budget import build_limits
+from orchestrator.engines.flows.launch import check_trigger, find_parameters
+from orchestrator.engines.runs import RunContext, RunFailed, RunResult
+from orchestrator.engines.workflows.applying import Applied, apply_operations
+from orchestrator.engines.workflows.compile import CompiledWorkflow, compile_workflow
+from orchestrator.engines.workflows.definition import Tuum, TuumReference, Workflow
+from orchestrator.engines.workflows.display import build_show
+from orchestrator.engines.workflows.execution import Execution, execute_workflow
+from orchestrator.engines.workflows.rendering import build_result_reply
+from orchestrator.engines.workflows.rune_types import AUTHOR, RuneTypes
+from orchestrator.engines.workflows.surroundings import Bounds, Surroundings
+from orchestrator.expressions.scripts.runner import ScriptRunner
+from state.clock import parse_iso
+
+_MOST_GLOBALS: Final = 200_000
+"""How many characters of globals the result of a run shows; larger ones are left out of it."""
+_TUUMS, _CLOCK = "_tuums", "_clock"
+"""The engine's own nodes. No tuum is called so: ids begin with a letter or digit."""
+_LABEL: Final[Origins] = frozenset({"label"})
+
+
+class FindTuums(Protocol):
+    """Finds tuums that are stored on their own, by the UUIDs of their versions."""
+
+    async def __call__(self, versions: list[str], /) -> Mapping[str, object]:
+        """Return the documents of those versions that are published and whose tuum is active; others are left out."""
+
+
+async def find_no_tuums(_versions: list[str], /) -> Mapping[str, object]:
+    """Return nothing: of a program without a store of tuums."""
+    return {}
+
+
+class WorkflowEngine:
+    """Plays workflows. What it has played stands in the run's stream, so a restart goes on where it was."""
+
+    replay = 1
+    replays = frozenset({1})
+
+    def __init__(
+        self, types: RuneTypes, scripts: ScriptRunner, find_tuums: FindTuums = find_no_tuums, *, bounds: Bounds | None = None
+    ) -> None:
+        """Play workflows with these types of runes; scripts run in `scripts`, and `find_tuums` finds the tuums that they name."""
+        self._types, self._scripts, self._find_tuums = types, scripts, find_tuums
+        self._bounds = bounds or Bounds()
+
+    def connect(self, find_tuums: FindTuums, scripts: ScriptRunner) -> "WorkflowEngine":
+        """Return an engine that is the same with this way to find tuums and this sandbox; itself if it was made with such a way."""
+        if self._find_tuums is not find_no_tuums:
+            return self
+        return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds)
+
+    async def run(self, ctx: RunContext) -> RunResult:
+        """Play the workflow and return its result. Raises RunFailed and RunSuspended."""
+        try:
+            workflow = Workflow.model_validate(ctx.run.definition.document)
+        except ValidationError as error:
+            raise RunFailed("workflow-unreadable", f"the definition is no workflow: {error.error_count()} mistakes") from None
+        check_trigger(ctx, workflow.triggers)
+        compiled = await self._compile(ctx, workflow)
+        ctx.limit(build_limits(workflow.budget))
+        given = await find_parameters(ctx, workflow.trigger_parameters)
+        parameters = {str(name): Value(one, given.origins) for name, one in given.data.items()}
+        surroundings = Surroundings(
+            types=self._types,
+            scripts=self._scripts,
+            show=build_show(ctx),
+            bounds=self._bounds,
+            player=_describe_player(ctx),
+            clock=await _find_clock(ctx, compiled),
+        )
+        execution = await execute_workflow(ctx, compiled, parameters, surroundings)
+        if not execution.result.is_success:
+            raise _build_failure(execution)
+        applied = await apply_operations(ctx, execution.operations)
+        return RunResult(value=_build_value(execution, applied), reply=None if ctx.run.parent else _build_reply(execution, applied))
+
+    async def _compile(self, ctx: RunContext, workflow: Workflow) -> CompiledWorkflow:
+        """Return the workflow in its order, with its tuums as they were when the run began."""
+        versions = list(dict.fromkeys(one.tuum for one in workflow.tuums if isinstance(one, TuumReference) and one.enabled))
+        tuums: dict[str, Tuum] = {}
+        if versions:
+            found = await ctx.memo(_TUUMS, lambda: self._find(versions), origins=AUTHOR)
+            missing = [version for version in versions if version not in found.data]
+            if missing:
+                raise RunFailed("workflow-tuum-gone", f"the tuums {', '.join(missing)} are not published or not active", tuum=missing[0])
+            tuums = {version: Tuum.model_validate(document) for version, document in found.data.items()}
+        try:
+            return compile_workflow(workflow, tuums, self._types)
+        except DefinitionRefused as error:
+            first = error.findings[0]
+            raise RunFailed("workflow-uncompiled", f"{first.path}: {first.message}", why=first.message) from None
+
+    async def _find(self, versions: list[str]) -> dict[str, object]:
+        return dict(await self._find_tuums(versions))
+
+
+def _describe_player(ctx: RunContext) -> dict[str, Value]:
+    """Return the profile of the run's person as it was when the run began, so that a run that is played again reads the same (S003-64)."""
+    run = ctx.run
+    told = {"name": run.owner_name, "employee": run.employee, "time_zone": run.time_zone, "today": run.today}
+    return {name: Value(one, _LABEL if name == "name" else AUTHOR) for name, one in told.items()}
+
+
+async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime | None:
+    """Return the moment at which the clocks of scripts stand, None if there are no scripts: a node less for the run."""
+    has_scripts = any(
+        one.tuum.main_script is not None
+        or one.tuum.chunk_callback is not None
+        or any(rune.rune_type == "script" for rune in (*one.tuum.prompt_runes, *one.tuum.runes))
+        for one in compiled.tuums
+    )
+    if not has_scripts:
+        return None
+
+    async def read() -> str:
+        return ctx.now.isoformat()
+
+    return parse_iso((await ctx.memo(_CLOCK, read, origins=AUTHOR)).data)
+
+
+def _build_failure(execution: Execution) -> RunFailed:
+    """Return what ends the run: a person may have it retried, and what finished is not done again."""
+    result = execution.result
+    if execution.words:
+        return RunFailed("workflow-stopped", result.error_message, why=execution.words)
+    if not execution.failed_tuum:
+        return RunFailed("workflow-result-unfit", result.error_message)
+    return RunFailed(
+        "workflow-tuum-failed", result.error_message, tuum=execution.failed_tuum, why=result.error_message, finished=len(result.finished)
+    )
+
+
+def _build_reply(execution: Execution, applied: Applied) -> Reply | None:
+    """Return the last message: the text, and why operations were refused."""
+    reply = build_result_reply(execution.raw_text)
+    if not applied.notices:
+        return reply
+    return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
+
+
+def _build_value(execution: Execution, applied: Applied) -> Value:
+    """Return the result of the run: that of the workflow as JSON, and what became of its operations."""
+    data = execution.result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if sum(len(str(one)) for one in data["globals"].values()) > _MOST_GLOBALS:
+        del data["globals"]
+    origins = execution.origins
+    return Value({**data, "applied": applied.reports}, origins | applied.origins | AUTHOR)

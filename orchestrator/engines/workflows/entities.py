@@ -1,0 +1,49 @@
+"""The entities that workflows read and change, as records of the portal: the seed's things of a game are records here (S003-M5).
+
+An activity that is made is a to-do of its record.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchestrator.engines.workflows.results import EntityType, OperationType
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A kind of records: the methods of the portal that read, make, change and delete one, and how they name its number and fields."""
+
+    get_method: str
+    add_method: str
+    update_method: str
+    delete_method: str
+    id_parameter: str = "id"
+    fields_parameter: str = "fields"
+    is_made_flat: bool = False
+    """Whether the method that makes one takes its fields as parameters of their own."""
+
+    def build_add_params(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters of the method that makes a record with these fields."""
+        return dict(fields) if self.is_made_flat else {self.fields_parameter: dict(fields)}
+
+    def find_method(self, operation: OperationType) -> str:
+        """Return the method that does an operation."""
+        return {"CreateEntity": self.add_method, "ModifyEntity": self.update_method, "DeleteEntity": self.delete_method}[operation]
+
+
+def _name_crm(kind: str) -> Entity:
+    return Entity(f"crm.{kind}.get", f"crm.{kind}.add", f"crm.{kind}.update", f"crm.{kind}.delete")
+
+
+ENTITIES: Final[Mapping[str, Entity]] = {
+    **{kind: _name_crm(kind) for kind in ("deal", "lead", "contact", "company")},
+    "activity": Entity("crm.activity.get", "crm.activity.todo.add", "crm.activity.update", "crm.activity.delete", is_made_flat=True),
+    "task": Entity("tasks.task.get", "tasks.task.add", "tasks.task.update", "tasks.task.delete", id_parameter="taskId"),
+}
+"""By the name that authors write; see `EntityType`."""
+
+
+def find_entity(kind: EntityType) -> Entity:
+    """Return what is known of a kind of records."""
+    return ENTITIES[kind]

@@ -1,0 +1,135 @@
+"""Runs a compiled workflow: its tuums by their order, one pool of globals between them, and a result at the end (S003-8 … 21, 26 … 37).
+
+The engine keeps nothing, changes nothing outside, and returns what it proposes (S003-18, S003-57, S003-58).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from orchestrator.domain.taint import Origins, Value, join_origins
+from orchestrator.engines.runs import RunContext
+from orchestrator.engines.workflows.compile import CompiledTuum, CompiledWorkflow
+from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted, OperationUnfit, read_operations
+from orchestrator.engines.workflows.published import Published
+from orchestrator.engines.workflows.results import WorkflowExecutionResult
+from orchestrator.engines.workflows.rune_types import AUTHOR, TuumFailed, TuumStopped
+from orchestrator.engines.workflows.scheduler import Graph, Played, play_graph
+from orchestrator.engines.workflows.surroundings import Surroundings
+from orchestrator.engines.workflows.tuum_run import run_tuum
+from orchestrator.expressions.placeholders import format_value
+
+TUUM_FAILED: Final = "TuumExecutionFailed"
+RESULT_UNFIT: Final = "ResultUnfit"
+STOPPED: Final = "Stopped"
+"""The codes of what ends a workflow without success; the first is the seed's (S003-X4), the others are ours."""
+NO_TEXT: Final = Value("", AUTHOR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What one run of a workflow gave: its result, and the same with where each part comes from, for its host."""
+
+    result: WorkflowExecutionResult
+    raw_text: Value = NO_TEXT
+    operations: tuple[Emitted, ...] = ()
+    failed_tuum: str = ""
+    words: str = ""
+    """What a script that stopped the workflow wants the person to read."""
+    origins: Origins = AUTHOR
+    """Where anything of the result comes from."""
+
+
+async def execute_workflow(
+    ctx: RunContext, compiled: CompiledWorkflow, parameters: Mapping[str, Value], surroundings: Surroundings
+) -> Execution:
+    """Run a workflow; `parameters` are the first globals (S003-X3).
+
+    A failed tuum is a result without success (S003-X4, A6). Raises RunSuspended while something waits, RunFailed if the run cannot go on.
+    """
+    running = _Running(ctx, compiled, dict(parameters), surroundings)
+    graph = Graph(needs=[one.needs for one in compiled.tuums], dependents=compiled.dependents, levels=compiled.levels)
+    workflow = compiled.workflow
+    played = await play_graph(graph, running.run, scheduling=workflow.scheduling, on_failure=workflow.on_failure)
+    running.raise_other(played)
+    if played.failed:
+        place = min(played.failed)
+        return running.build_failure(compiled.tuums[place], played.failed[place])
+    for wait in played.waiting.values():
+        raise wait
+    try:
+        return running.build_success()
+    except OperationUnfit as error:
+        return running.build_error(RESULT_UNFIT, str(error))
+
+
+@dataclass(slots=True)
+class _Running:
+    """One pass through a workflow."""
+
+    ctx: RunContext
+    compiled: CompiledWorkflow
+    pool: dict[str, Value]
+    """The globals, from which each tuum takes what it needs when it starts. Values are never changed, only replaced (S003-X11)."""
+    surroundings: Surroundings
+    published: dict[int, Published] = field(default_factory=dict)
+
+    async def run(self, place: int) -> None:
+        """Run the tuum at a place and publish what it gives, all at once (S003-34)."""
+        published = await run_tuum(self.ctx, self.compiled.tuums[place], self.pool, self.surroundings)
+        self.published[place] = published
+        self.pool.update(published.variables)
+
+    def raise_other(self, played: Played) -> None:
+        """Raise what is no failure of a tuum but of the run, such as a used-up budget, or a mistake of the program."""
+        for error in played.failed.values():
+            if not isinstance(error, TuumFailed):
+                raise error
+
+    def build_success(self) -> Execution:
+        """Return the result. Raises OperationUnfit if what should be its operations is none."""
+        terminal = self.compiled.workflow.terminal
+        endings = [one.ending for one in self._list_published()]
+        raw_text = self._find(terminal.raw_text) or next((one.raw_text for one in endings if one.raw_text is not None), None)
+        operations = [operation for one in self._list_published() for operation in one.operations]
+        named = self._find(terminal.operations) or next((one.operations for one in endings if one.operations is not None), None)
+        if named is not None:
+            operations += read_operations(named)
+        if len(operations) > MOST_OPERATIONS:
+            raise OperationUnfit(f"there are {len(operations)} operations, and {MOST_OPERATIONS} are allowed")
+        text = raw_text.map(format_value) if raw_text is not None else NO_TEXT
+        result = WorkflowExecutionResult(
+            is_success=True,
+            raw_text=text.data,
+            operations=tuple(one.operation for one in operations),
+            globals=self._list_globals(),
+            finished=self._list_finished(),
+        )
+        origins = join_origins([text, *self.pool.values()]).union(*(one.origins for one in operations))
+        return Execution(result=result, raw_text=text, operations=tuple(operations), origins=origins)
+
+    def build_failure(self, failed: CompiledTuum, error: Exception) -> Execution:
+        """Return the result after a tuum has failed: what finished is named, half a plan is not given (S003-A6)."""
+        if isinstance(error, TuumStopped):
+            return self.build_error(STOPPED, error.words, failed_tuum=failed.id, words=error.words)
+        return self.build_error(TUUM_FAILED, str(error), failed_tuum=failed.id)
+
+    def build_error(self, code: str, message: str, *, failed_tuum: str = "", words: str = "") -> Execution:
+        """Return a result without success."""
+        result = WorkflowExecutionResult(
+            is_success=False, globals=self._list_globals(), error_code=code, error_message=message, finished=self._list_finished()
+        )
+        return Execution(result=result, failed_tuum=failed_tuum, words=words)
+
+    def _find(self, name: str | None) -> Value | None:
+        return self.pool.get(name) if name is not None else None
+
+    def _list_published(self) -> list[Published]:
+        """Return what the tuums have published: by level, then in the order of the file (S003-A6)."""
+        return [self.published[place] for level in self.compiled.levels for place in level if place in self.published]
+
+    def _list_globals(self) -> dict[str, Any]:
+        return {name: self.pool[name].data for name in sorted(self.pool)}
+
+    def _list_finished(self) -> tuple[str, ...]:
+        return tuple(self.compiled.tuums[place].id for place in sorted(self.published))

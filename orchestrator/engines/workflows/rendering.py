@@ -1,0 +1,75 @@
+"""Draws the text of a workflow for people: plain words, and its blocks by their ids (S003-20 … S003-25, S003-81).
+
+An id that nothing here draws is shown as plain text; HTML is text, too.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from orchestrator.domain.outputs import Passage, Reply, Text
+from orchestrator.domain.taint import Value
+from orchestrator.engines.workflows.raw_text import Block, Words, parse_raw_text
+from state.canonical import loads
+
+LONGEST_TEXT: Final = 15_000
+Part = Text | Passage
+
+
+def _draw_plain(block: Block) -> Part:
+    return Text(text=block.data.strip())
+
+
+def _draw_quote(block: Block) -> Part:
+    title, _, text = block.data.strip().partition("\n")
+    return Passage(title=title, text=text) if text else Passage(title="", text=title)
+
+
+def list_options(data: str) -> list[str]:
+    """Return the options of a block: a JSON list of texts, or texts between `|`."""
+    try:
+        read = loads(data)
+    except ValueError:
+        read = None
+    found = [str(one) for one in read] if isinstance(read, list) else data.split("|")
+    return [one.strip() for one in found if one.strip()]
+
+
+def _draw_options(block: Block) -> Part:
+    return Text(text="\n".join(f"• {one}" for one in list_options(block.data)))
+
+
+def _draw_table(block: Block) -> Part:
+    """Draw rows of cells that stand between `|`, in columns of one width, in the letters of a typewriter."""
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.data.strip().splitlines() if line.strip()]
+    rows = [row for row in rows if not all(set(cell) <= set("-:") for cell in row)]
+    widths = [max(len(row[place]) for row in rows if place < len(row)) for place in range(max(map(len, rows), default=0))]
+    lines = ["  ".join(cell.ljust(widths[place]) for place, cell in enumerate(row)).rstrip() for row in rows]
+    return Text(text="```\n" + "\n".join(lines).replace("```", "'''") + "\n```") if lines else Text(text="")
+
+
+RENDERERS: Final[Mapping[str, Callable[[Block], Part]]] = {"quote": _draw_quote, "options": _draw_options, "table": _draw_table}
+"""What draws the blocks of an id in a chat."""
+
+
+def draw_parts(text: str) -> Iterator[Part]:
+    """Yield the parts of a message that shows the text."""
+    for one in parse_raw_text(text):
+        part = Text(text=one.text.strip()) if isinstance(one, Words) else RENDERERS.get(one.id, _draw_plain)(one)
+        if part.text.strip():
+            yield part
+
+
+def build_result_reply(raw_text: Value) -> Reply | None:
+    """Return the message that shows the result; None if there is no text. What is too long for a chat is cut."""
+    text = str(raw_text.data)
+    shown = text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} …"
+    parts = tuple(draw_parts(shown))
+    return Reply(parts=parts) if parts else None
+
+
+def render_plain(text: str) -> str:
+    """Return the text without its marks, as a terminal or a draft shows it."""
+    return "\n".join(
+        f"{part.title}\n{part.text}".strip() if isinstance(part, Passage) else part.text.removeprefix("```\n").removesuffix("\n```")
+        for part in draw_parts(text)
+    )

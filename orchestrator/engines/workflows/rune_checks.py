@@ -1,0 +1,77 @@
+"""Finds what is wrong with a rune by itself: its type, the parameters of that type, and what they say."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import ValidationError
+
+from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.domain.finding import Path
+from orchestrator.engines.workflows.definition import Rune, Tuum
+from orchestrator.engines.workflows.mistakes import Report
+from orchestrator.engines.workflows.rune_types import AnyRuneType, RuneParams, RuneTypes, list_no_variables
+from orchestrator.expressions.placeholders import WORKFLOW, Template, TemplateRefused
+
+RUNE_LISTS: Final = ("promptRunes", "runes")
+"""The fields of a tuum that hold runes."""
+_TYPE: Final = "runeType"
+_OWN: Final = frozenset(one.alias or name for name, one in Rune.model_fields.items())
+
+
+def read_params(kind: AnyRuneType, given: Mapping[str, object]) -> RuneParams | None:
+    """Return the parameters of a rune of this type, None if these are none."""
+    try:
+        params: RuneParams = kind.params.model_validate(given)
+    except ValidationError:
+        return None
+    return params
+
+
+def check_rune(report: Report, path: Path, given: Mapping[str, object], types: RuneTypes) -> None:
+    """Report what is wrong with the rune at `path`, of which `given` is all that is written; also with one that is switched off."""
+    name = given.get(_TYPE)
+    if not isinstance(name, str) or not name:
+        return  # reported with the form of the tuum
+    kind = types.get(name)
+    if kind is None:
+        report.add("finding-rune-type-unknown", (*path, _TYPE), suggestion=report.suggest(name, types), of_value=True, name=name)
+        return
+    known = {one.alias or field for field, one in kind.params.model_fields.items()}
+    for field in given:
+        if field not in known and field not in _OWN:
+            near = report.suggest(field, known | _OWN)
+            report.add("finding-rune-field-unknown", (*path, field), suggestion=near, name=field, type=kind.name)
+    report_model_mistakes(report.findings, kind.params, given, path)
+    params = read_params(kind, given)
+    if params is None:
+        return
+    _check_template(report, path, given, kind)
+    for one in kind.find_mistakes(params):
+        report.add(one.code, (*path, *one.path), of_value=True, **one.args)
+
+
+def _check_template(report: Report, path: Path, given: Mapping[str, object], kind: AnyRuneType) -> None:
+    """Report texts with more placeholders than can be filled."""
+    if kind.list_reads is list_no_variables:
+        return
+    try:
+        Template(given, WORKFLOW)
+    except TemplateRefused as error:
+        report.add("finding-rune-template", path, problem=error.finding.message)
+
+
+def check_runes(report: Report, path: Path, tuum: Tuum, types: RuneTypes, *, is_stored: bool) -> None:
+    """Report what is wrong with the runes of the tuum at `path` that take part, each by itself.
+
+    Of a tuum that is stored elsewhere it is only said which types of runes do not fit: the rest was told when it was saved.
+    """
+    for name, runes in zip(RUNE_LISTS, (tuum.prompt_runes, tuum.runes), strict=True):
+        for index, rune in enumerate(runes):
+            given = {_TYPE: rune.rune_type, **(rune.model_extra or {})}
+            kind = types.get(rune.rune_type)
+            if not rune.enabled or (kind is not None and read_params(kind, given) is not None):
+                continue
+            if is_stored:
+                report.add("finding-workflow-rune-unfit", path, name=rune.rune_type, tuum=tuum.tuum_id)
+            else:
+                check_rune(report, (*path, name, index), given, types)

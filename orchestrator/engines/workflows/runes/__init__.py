@@ -1,0 +1,1 @@
+"""The types of runes of the program itself, by subject."""

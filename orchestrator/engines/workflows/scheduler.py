@@ -1,0 +1,115 @@
+"""Runs the tuums of a compiled graph side by side, each when its last input is there, or batch by batch (S003-15, S003-30 … S003-35).
+
+It knows places in a graph and nothing of what stands there. After a failure nothing new starts, and what runs is brought to its end.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from orchestrator.engines.runs import RunSuspended
+
+Play = Callable[[int], Awaitable[None]]
+"""Runs what stands at a place, and publishes what it gives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """Which places wait for which: `needs[place]` are those that must have ended before it, `levels` the same as batches."""
+
+    needs: Sequence[Sequence[int]]
+    dependents: Sequence[Sequence[int]]
+    levels: Sequence[Sequence[int]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Played:
+    """What became of the places of a graph."""
+
+    finished: set[int] = field(default_factory=set)
+    failed: dict[int, Exception] = field(default_factory=dict)
+    waiting: dict[int, RunSuspended] = field(default_factory=dict)
+    """Places that wait for people or other parties; they are played again when the run is."""
+
+
+async def play_graph(
+    graph: Graph, play: Play, *, scheduling: Literal["ready", "batch"] = "ready", on_failure: Literal["stop", "finish"] = "stop"
+) -> Played:
+    """Play every place once whose needs have ended, and return what became of them.
+
+    After a failure nothing new starts; with `on_failure="finish"` everything still starts that needs nothing of what failed. A place that
+    waits holds up only what needs it. Cancelling cancels all that runs.
+    """
+    playing = _Playing(graph, play, stops=on_failure == "stop")
+    if scheduling == "batch":
+        for level in graph.levels:
+            await playing.play_all([place for place in level if playing.is_ready(place)])
+    else:
+        playing.follows = True
+        await playing.play_all([place for place, needs in enumerate(graph.needs) if not needs])
+    return playing.played
+
+
+class _Playing:
+    """One pass through a graph."""
+
+    def __init__(self, graph: Graph, play: Play, *, stops: bool) -> None:
+        self._graph, self._play, self._stops = graph, play, stops
+        self._missing = [len(needs) for needs in graph.needs]
+        self.follows = False
+        """Whether the end of a place starts those that waited for it alone."""
+        self.played = Played()
+
+    def is_ready(self, place: int) -> bool:
+        """Return whether all that a place needs has ended, and it may start."""
+        return not self._missing[place] and not self._is_stopped
+
+    @property
+    def _is_stopped(self) -> bool:
+        return self._stops and bool(self.played.failed)
+
+    async def play_all(self, places: Sequence[int]) -> None:
+        """Play these places side by side, and what follows them; return when all has ended."""
+        async with asyncio.TaskGroup() as group:
+            for place in places:
+                group.create_task(self._play_from(place, group))
+
+    async def _play_from(self, start: int, group: asyncio.TaskGroup) -> None:
+        """Play a place, then one of those that it has made ready, and so on; each further one gets a task of its own.
+
+        A chain is so played by one task: a task for each place would cost more than the scheduling itself.
+        """
+        following: int | None = start
+        while following is not None and not self._is_stopped:
+            place, following = following, None
+            if not await self._play_one(place) or not self.follows:
+                return
+            if ready := self._note_finished(place):
+                following = ready[0]
+                for other in ready[1:]:
+                    group.create_task(self._play_from(other, group))
+
+    async def _play_one(self, place: int) -> bool:
+        """Return whether the place has ended well."""
+        try:
+            await self._play(place)
+        except RunSuspended as wait:
+            self.played.waiting[place] = wait
+            return False
+        except Exception as error:  # noqa: BLE001 - whatever a place raises is its failure, and the caller decides about it
+            self.played.failed[place] = error
+            return False
+        self.played.finished.add(place)
+        if not self.follows:
+            self._note_finished(place)
+        return True
+
+    def _note_finished(self, place: int) -> list[int]:
+        """Return the places that the end of this one has made ready."""
+        ready = []
+        for other in self._graph.dependents[place]:
+            self._missing[other] -= 1
+            if not self._missing[other]:
+                ready.append(other)
+        return ready

@@ -1,0 +1,168 @@
+"""Runs one tuum: it takes its inputs, builds the prompt, has the model answer, runs its runes and scripts, publishes (S003-32 … S003-52).
+
+A call of the model and a query are nodes of the run, so that after a crash only what was in flight is done again; scripts run again on the
+remembered answers. What the tuum publishes is a node, too: once that is stored, nothing of the tuum runs again.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended
+from orchestrator.engines.workflows.compile import CompiledTuum
+from orchestrator.engines.workflows.definition import Rune, Script, Tuum
+from orchestrator.engines.workflows.published import Published
+from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, RuneCall, TuumFailed
+from orchestrator.engines.workflows.surroundings import Surroundings
+from orchestrator.engines.workflows.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
+from state.stored import JsonObject
+
+FINAL_OUTPUT: Final = "ai_final_output"
+AI_ERROR: Final = "ai_error"
+EXECUTION_TIME: Final = "tuum_execution_time"
+log = logging.getLogger(__name__)
+_NULL: Final = Value(None, AUTHOR)
+
+
+async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings) -> Published:
+    """Run a tuum with the globals in `pool`, and return what it publishes; if it has run before, what is stored.
+
+    Raises TuumFailed, and what its nodes raise: RunSuspended while one waits, RunFailed if the run cannot go on.
+    """
+    node = name_node(compiled.id)
+    if ctx.find_state(node) == "finished":
+        return Published.from_stored(await ctx.memo(node, _make_nothing))
+    try:
+        published = await _TuumRun(ctx, compiled, pool, surroundings).run()
+        stored = published.to_stored()
+
+        async def make() -> JsonObject:
+            return stored
+
+        return Published.from_stored(await ctx.memo(node, make, origins=published.origins | AUTHOR))
+    except RunFailed as error:
+        if error.code not in UNFIT:
+            raise
+        raise TuumFailed(f"{compiled.id}: {error.detail}") from error
+
+
+def name_node(tuum: str) -> str:
+    """Return the node of a tuum: its id, but for the one with which a run names its messages. No id begins with an underscore."""
+    return "_say" if tuum == "say" else tuum
+
+
+async def _make_nothing() -> JsonObject:
+    raise AssertionError("the node is finished")
+
+
+class _TuumRun:
+    """One run of one tuum, with its local variables."""
+
+    def __init__(self, ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings) -> None:
+        self._ctx, self._compiled, self._surroundings = ctx, compiled, surroundings
+        self._tuum: Tuum = compiled.tuum
+        self._began = time.monotonic()
+        self._locals = _take_inputs(compiled, pool)
+        self._node = name_node(compiled.id)
+        self._work = TuumWork(ctx=ctx, node=self._node, surroundings=surroundings)
+
+    async def run(self) -> Published:
+        tuum = self._tuum
+        await self._run_runes(tuum.prompt_runes, "prompt")
+        self._locals |= {FINAL_OUTPUT: _NULL, AI_ERROR: _NULL}
+        if tuum.ai_service is not None:
+            await self._ask(tuum.ai_service)
+        await self._run_runes(tuum.runes, "rune")
+        if tuum.main_script is not None:
+            await self._run_main(tuum.main_script)
+        variables = {name: self._locals[local] for name, local in self._compiled.outputs.items() if local in self._locals}  # S003-X5
+        return Published(variables=variables, operations=tuple(self._work.operations), ending=self._work.ending)
+
+    async def _run_runes(self, runes: list[Rune], part: str) -> None:
+        """Run runes one after another."""
+        for number, rune in enumerate(runes, 1):
+            if rune.enabled:
+                await self._run_rune(rune, f"{self._node}/{part}{number}")
+
+    async def _run_rune(self, rune: Rune, node: str) -> None:
+        kind = self._surroundings.types.get(rune.rune_type)
+        if kind is None:
+            raise TuumFailed(f"{node}: there are no runes of the type {rune.rune_type!r} here")
+        try:
+            params = kind.params.model_validate(rune.model_dump(by_alias=True, exclude={"config_id", "name", "enabled", "rune_type"}))
+        except ValidationError as error:
+            raise TuumFailed(f"{node}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+        call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=self._work, note_missing=self._note_missing)
+        try:
+            self._locals |= await kind.perform(call)
+        except (TuumFailed, RunFailed, RunSuspended):
+            raise
+        except Exception as error:  # a type of a plugin may do anything, and the other tuums go on
+            log.exception("a rune failed", extra={"action": "workflow_rune_failed", "run": self._ctx.run.run_id, "rune": node})
+            raise TuumFailed(f"{node}: {type(error).__name__}: {error}") from error
+
+    def _note_missing(self, name: str) -> None:
+        """Tell the log of a variable that a text names and that is not there (S003-A11)."""
+        told = (self._ctx.run.run_id, self._compiled.id, name[:100])
+        log.warning("run %s, tuum %s: a text names %s, which is not there", *told, extra={"action": "workflow_variable_missing"})
+
+    async def _ask(self, service: str) -> None:
+        """Have the model answer (S003-42), with the callback for each chunk (S003-43). Raises TuumFailed if it cannot go on."""
+        tuum, node = self._tuum, f"{self._node}/ai"
+        number = self._find_attempt(node)
+        failed = f"{node}/failed{number}"
+        if self._ctx.find_state(failed) == "finished":
+            self._take_failure(await self._ctx.memo(failed, _make_nothing))
+            return
+        was_answered = self._ctx.find_state(node) == "finished"
+        chunks = Chunks(self._work, tuum.chunk_callback if tuum.is_streaming else None, self._locals, self._began)
+        prompts = self._locals.get(PROMPTS, Value([], AUTHOR))
+        try:
+            answer = await self._work.ask(node, prompts, service, tuum.options, is_streaming=tuum.is_streaming, chunks=chunks)
+            await chunks.wait()
+        except AiFailed as error:
+            await chunks.wait()
+            if tuum.main_script is None:  # S003-A7
+                raise
+            self._take_failure(await chunks.keep_failure(failed, error.reason, prompts.origins))
+            return
+        finally:
+            await chunks.close()
+        self._locals[FINAL_OUTPUT] = answer
+        if tuum.chunk_callback is not None and tuum.is_streaming:
+            await chunks.finish(f"{self._node}/callback", answer, was_answered=was_answered)
+
+    def _find_attempt(self, node: str) -> int:
+        """Return the number under which a failure of the model is kept: a person who has the run retried forgives those before."""
+        number = 1
+        while self._ctx.is_before_retry(f"{node}/failed{number}"):
+            number += 1
+        return number
+
+    def _take_failure(self, left: Value) -> None:
+        self._locals |= {name: Value.from_stored(one) for name, one in left.data["variables"].items()}
+        self._locals |= {FINAL_OUTPUT: left.get("text"), AI_ERROR: left.get("error")}
+
+    async def _run_main(self, script: Script) -> None:
+        """Run the main script, also after a call of the model that failed (S003-46)."""
+        node = f"{self._node}/main"
+        names = dict(self._locals)
+        if EXECUTION_TIME in script.consumes:
+            names[EXECUTION_TIME] = await self._ctx.memo(f"{node}/time", self._measure, origins=AUTHOR)
+        self._locals |= await self._work.run_script(node, script, names)
+
+    async def _measure(self) -> float:
+        return round(time.monotonic() - self._began, 3)
+
+
+def _take_inputs(compiled: CompiledTuum, pool: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the local variables with which a tuum begins (S003-32). Raises TuumFailed if one is missing that it needs (S003-X4)."""
+    missing = [name for name in compiled.inputs.values() if name not in pool]
+    if missing:
+        raise TuumFailed(f"{compiled.id}: there is no global variable {missing[0]}")
+    taken = {local: pool[name] for local, name in compiled.inputs.items()}
+    return taken | {local: pool[name] for local, name in compiled.reads.items() if name in pool}

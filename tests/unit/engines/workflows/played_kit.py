@@ -1,0 +1,57 @@
+"""A small world with the engine of workflows: what its tests need beside `workflow_kit`, `spine_kit` and `runs_kit`."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from orchestrator.domain.actor import Mode
+from orchestrator.domain.taint import Value
+from orchestrator.engines.flows.launch import PARAMETERS
+from orchestrator.engines.workflows.engine import WorkflowEngine
+from orchestrator.expressions.scripts.runner import ScriptRunner
+from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
+from state.journal.store import InboxRow
+from tests.unit.engines.workflows.workflow_kit import TYPES
+from tests.unit.runs import runs_kit
+from tests.unit.spine_kit import World, a_world
+
+
+def code(source: str, *, consumes: str = "", produces: str = "") -> dict[str, Any]:
+    """A script that reads and gives these variables, written with blanks between them."""
+    return {"source": source, "consumes": consumes.split(), "produces": produces.split()}
+
+
+@asynccontextmanager
+async def a_workflow_world(
+    folder: Path,
+    document: Mapping[str, Any],
+    *,
+    mode: Mode = "full",
+    tuums: Mapping[str, Any] | None = None,
+    policy: Mapping[str, Any] | None = None,
+    world_options: Mapping[str, Any] | None = None,
+) -> AsyncIterator[World]:
+    """The product with the engine of workflows, a workflow "dossier", and tuums that are stored on their own."""
+
+    async def find(versions: list[str], /) -> Mapping[str, object]:
+        return {one: (tuums or {})[one] for one in versions if one in (tuums or {})}
+
+    async with ScriptRunner() as scripts:
+        engines = Engines(
+            runs={"workflow": RegisteredEngine(engine=WorkflowEngine(TYPES, scripts, find))},
+            definitions=StaticDefinitions({("workflow", "dossier"): document}),
+        )
+        async with a_world(folder, engines=engines, policy=policy, mode=mode, **(world_options or {})) as world:
+            yield world
+
+
+def start(**parameters: Any) -> InboxRow:
+    """The input that starts the workflow with these parameters."""
+    return runs_kit.start("dossier", engine="workflow", **{PARAMETERS: Value(parameters, frozenset({"person"}))})
+
+
+def result(world: World) -> Any:
+    """What the run gave at its end."""
+    (*_, event) = runs_kit.events(world, "RunFinished")
+    return event.data["result"]
