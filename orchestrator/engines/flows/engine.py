@@ -29,7 +29,7 @@ MOST_STEPS: Final = 100
 """How many steps a run makes at most (S002-A6)."""
 LEFT: Final = "left"
 """The node of a visit that failed and from which the flow went on with another step."""
-TOO_OLD: Final = "too-old"
+TOO_OLD: Final = "outdated"
 """The node that notes which entries of channels had become too old when a visit read them; without it none had."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 NoteStep = Callable[[str, int, bool], None]
