@@ -68,7 +68,7 @@ class _TuumRun:
         self._began = time.monotonic()
         self._locals = _take_inputs(compiled, pool)
         self._node = name_node(compiled.id)
-        self._work = TuumWork(ctx=ctx, node=self._node, surroundings=surroundings)
+        self._work = TuumWork(ctx=ctx, node=self._node, surroundings=surroundings, may_propose=compiled.tuum.may_propose)
 
     async def run(self) -> Published:
         tuum = self._tuum
