@@ -19,12 +19,14 @@ from orchestrator.engines.workflows.display import build_show
 from orchestrator.engines.workflows.execution import Execution, execute_workflow
 from orchestrator.engines.workflows.rendering import build_result_reply
 from orchestrator.engines.workflows.rune_types import AUTHOR, RuneTypes
-from orchestrator.engines.workflows.surroundings import AiBounds, Surroundings
+from orchestrator.engines.workflows.surroundings import Bounds, Surroundings
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from state.clock import parse_iso
 
 _MOST_GLOBALS: Final = 200_000
 """How many characters of globals the result of a run shows; larger ones are left out of it."""
+_TUUMS, _CLOCK = "_tuums", "_clock"
+"""The engine's own nodes. No tuum is called so: ids begin with a letter or digit."""
 _LABEL: Final[Origins] = frozenset({"label"})
 
 
@@ -47,11 +49,11 @@ class WorkflowEngine:
     replays = frozenset({1})
 
     def __init__(
-        self, types: RuneTypes, scripts: ScriptRunner, find_tuums: FindTuums = find_no_tuums, *, bounds: AiBounds | None = None
+        self, types: RuneTypes, scripts: ScriptRunner, find_tuums: FindTuums = find_no_tuums, *, bounds: Bounds | None = None
     ) -> None:
         """Play workflows with these types of runes; scripts run in `scripts`, and `find_tuums` finds the tuums that they name."""
         self._types, self._scripts, self._find_tuums = types, scripts, find_tuums
-        self._bounds = bounds or AiBounds()
+        self._bounds = bounds or Bounds()
 
     def connect(self, find_tuums: FindTuums, scripts: ScriptRunner) -> "WorkflowEngine":
         """Return an engine that is the same with this way to find tuums and this sandbox; itself if it was made with such a way."""
@@ -82,14 +84,14 @@ class WorkflowEngine:
         if not execution.result.is_success:
             raise _build_failure(execution)
         applied = await apply_operations(ctx, execution.operations)
-        return RunResult(value=_build_value(workflow, execution, applied), reply=_build_reply(execution, applied))
+        return RunResult(value=_build_value(execution, applied), reply=None if ctx.run.parent else _build_reply(execution, applied))
 
     async def _compile(self, ctx: RunContext, workflow: Workflow) -> CompiledWorkflow:
         """Return the workflow in its order, with its tuums as they were when the run began."""
         versions = list(dict.fromkeys(one.tuum for one in workflow.tuums if isinstance(one, TuumReference) and one.enabled))
         tuums: dict[str, Tuum] = {}
         if versions:
-            found = await ctx.memo("tuums", lambda: self._find(versions), origins=AUTHOR)
+            found = await ctx.memo(_TUUMS, lambda: self._find(versions), origins=AUTHOR)
             missing = [version for version in versions if version not in found.data]
             if missing:
                 raise RunFailed("workflow-tuum-gone", f"the tuums {', '.join(missing)} are not published or not active", tuum=missing[0])
@@ -114,7 +116,9 @@ def _describe_player(ctx: RunContext) -> dict[str, Value]:
 async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime | None:
     """Return the moment at which the clocks of scripts stand, None if there are no scripts: a node less for the run."""
     has_scripts = any(
-        one.tuum.main_script is not None or any(rune.rune_type == "script" for rune in (*one.tuum.prompt_runes, *one.tuum.runes))
+        one.tuum.main_script is not None
+        or one.tuum.chunk_callback is not None
+        or any(rune.rune_type == "script" for rune in (*one.tuum.prompt_runes, *one.tuum.runes))
         for one in compiled.tuums
     )
     if not has_scripts:
@@ -123,7 +127,7 @@ async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime |
     async def read() -> str:
         return ctx.now.isoformat()
 
-    return parse_iso((await ctx.memo("clock", read, origins=AUTHOR)).data)
+    return parse_iso((await ctx.memo(_CLOCK, read, origins=AUTHOR)).data)
 
 
 def _build_failure(execution: Execution) -> RunFailed:
@@ -146,10 +150,10 @@ def _build_reply(execution: Execution, applied: Applied) -> Reply | None:
     return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
 
 
-def _build_value(workflow: Workflow, execution: Execution, applied: Applied) -> Value:
+def _build_value(execution: Execution, applied: Applied) -> Value:
     """Return the result of the run: that of the workflow as JSON, and what became of its operations."""
     data = execution.result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    if workflow.terminal.raw_text is not None or sum(len(str(one)) for one in data["globals"].values()) > _MOST_GLOBALS:
+    if sum(len(str(one)) for one in data["globals"].values()) > _MOST_GLOBALS:
         del data["globals"]
     origins = execution.origins
     return Value({**data, "applied": applied.reports}, origins | applied.origins | AUTHOR)

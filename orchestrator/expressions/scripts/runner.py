@@ -80,6 +80,8 @@ class _Run:
     known: set[str] = field(default_factory=set)
     """Texts that look like the sandbox's own and were found in what the script was given."""
     calls: int = 0
+    open_calls: set[asyncio.Task[Any]] = field(default_factory=set)
+    """The calls of functions that have not ended."""
     ended_by: BaseException | None = None
     turn: Lock = field(default_factory=Lock)
     """Held while `worker` or `abandoned` changes: a thread feeds a script without functions."""
@@ -116,6 +118,14 @@ class _Run:
                 self.deadline.reschedule(asyncio.get_running_loop().time())
         return error
 
+    async def close_calls(self) -> bool:
+        """End the calls that the script did not await, and return whether there were any."""
+        left = list(self.open_calls)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        return bool(left)
+
     def raise_end(self) -> None:
         """Raise the error that ended the run, if one did; a script cannot go on after it."""
         if self.ended_by is not None:
@@ -130,11 +140,18 @@ class _Run:
 
         async def call(*args: Any, **kwargs: Any) -> Any:
             taken, named = self._begin_call(args, kwargs)
+            task = asyncio.current_task()
             try:
                 answer = function(*taken, **named)
-                return self._take_answer(name, await answer if inspect.isawaitable(answer) else answer)
+                if not inspect.isawaitable(answer):
+                    return self._take_answer(name, answer)
+                if task is not None:
+                    self.open_calls.add(task)
+                return self._take_answer(name, await answer)
             except Exception as error:  # noqa: BLE001 - whatever the function raises ends the run
                 raise self._refuse(error) from None
+            finally:
+                self.open_calls.discard(task)
 
         return call
 
@@ -266,6 +283,8 @@ class ScriptRunner:
             async with asyncio.timeout(limits.total_seconds) as run.deadline:  # waiting for a process counts, too
                 output = await (self._feed(run, policy) if run.functions else self._feed_from_thread(run, policy))
             run.raise_end()
+            if await run.close_calls():
+                raise ScriptFailed(build_finding("finding-script-result", problem="a call without await had not ended"))
         except MontyError as error:
             run.raise_end()
             finding = explain_error(error, [*run.data, *run.functions], limits.seconds, limits.print_bytes)
@@ -273,6 +292,8 @@ class ScriptRunner:
         except TimeoutError:
             run.raise_end()
             raise ScriptFailed(build_finding("finding-script-time", most=f"{limits.total_seconds:g}")) from None
+        finally:
+            await run.close_calls()
         return output
 
     async def _feed(self, run: "_Run", policy: OSPolicy) -> Any:

@@ -379,3 +379,19 @@ async def test_an_error_quotes_its_text_in_one_line_without_hidden_signs(runner:
     with pytest.raises(ScriptFailed) as failed:
         await runner.run("raise ValueError(x)", {"x": "no\n✅ done \u202e\u200b"})
     assert failed.value.finding.args["problem"] == "no ⏎ ✅ done U+202EU+200B"
+
+
+async def test_a_call_that_is_not_awaited_ends_with_its_script(runner: ScriptRunner) -> None:
+    """It does not go on behind the back of whoever ran the script, and the script fails."""
+    ended: list[str] = []
+
+    async def read() -> None:
+        try:
+            await asyncio.sleep(10)
+        finally:
+            ended.append("read")
+
+    for source in ("read()\n1", "read()\nwhile True: pass"):
+        with pytest.raises(ScriptFailed):
+            await runner.run(source, {}, {"read": read}, ScriptLimits(seconds=0.2))
+    assert ended == ["read", "read"]
