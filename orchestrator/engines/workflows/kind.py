@@ -14,6 +14,7 @@ from orchestrator.engines.workflows.rune_types import RuneTypes
 from orchestrator.engines.workflows.runes.computing import ScriptParams
 from orchestrator.engines.workflows.runes.outside import OperationParams, QueryParams, TerminalParams
 from orchestrator.engines.workflows.script_calls import list_queries, may_emit
+from orchestrator.engines.workflows.script_checks import check_scripts
 
 WORKFLOW: Final = "workflow"
 TUUM: Final = "tuum"
@@ -25,6 +26,7 @@ def build_kinds(types: RuneTypes) -> tuple[DefinitionKind, DefinitionKind]:
     workflows = DefinitionKind(
         name=WORKFLOW,
         check=lambda document: check_workflow(document, types),
+        check_programs=check_scripts,
         check_linked=lambda document, tuums: check_workflow(document, types, tuums),
         list_writes=partial(list_workflow_writes, types=types),
         list_references=list_tuums,
@@ -36,6 +38,7 @@ def build_kinds(types: RuneTypes) -> tuple[DefinitionKind, DefinitionKind]:
     tuums = DefinitionKind(
         name=TUUM,
         check=lambda document: check_tuum(document, types),
+        check_programs=check_scripts,
         list_writes=partial(list_tuum_writes, types=types),
         list_methods=partial(list_tuum_methods, types=types),
         find_title=lambda document: Tuum.model_validate(document).metadata.title,
