@@ -32,17 +32,20 @@ from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.scenarios import build_file_reader, connect_services, limit_scenarios
+from bot.scenarios import build_downloader, build_file_reader, connect_services, limit_scenarios
 from bot.settings import Settings, hide_secrets
 from bot.tool_services import build_service_clients, build_tool_agent
+from bot.workflows import connect_tuums
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.http_address import is_listed, parse_listed_site
 from orchestrator.domain.http_credential import HttpCredential
 from orchestrator.domain.outputs import MOST_ROWS, Notice, Row, Table
 from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.engines.tool_agent.toolbox import FoundRecords
+from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
@@ -53,7 +56,6 @@ from orchestrator.features.portal_events.news import Audience, Nobody
 from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.gate.call.kinds.http_address import is_listed, parse_listed_site
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy
@@ -73,6 +75,7 @@ from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runs.offers import list_startable
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
+from orchestrator.runs.titles import find_published_title
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.paid_models import ATTACHED_MODELS
@@ -149,6 +152,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     ears.model.probe = models.probe
     speech = settings.openai_transcribe_model
     services = build_service_clients(settings, ATTACHED_MODELS, documents=documents)
+    scripts = ScriptRunner()
     hearing = Transcriber(build_model_settings(ProviderSpec(kind="openai"), settings), speech) if speech else None
     made = build_from_clients(
         settings,
@@ -167,9 +171,10 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         messenger=messenger,
         services=services,
         shelf=documents.shelf if documents is not None else None,
+        scripts=scripts,
     )
     performers = [one for one in made.tools.gate.deps.performers.values() if isinstance(one, Closing)]
-    return made, [client, *models.clients.values(), limiter, services, *([hearing] if hearing else []), *performers]
+    return made, [client, *models.clients.values(), limiter, services, scripts, *([hearing] if hearing else []), *performers]
 
 
 def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wire to the outside
@@ -190,13 +195,15 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     messenger: ChatMessenger | None = None,
     services: ServiceClients | None = None,
     shelf: DocumentShelf | None = None,
+    scripts: ScriptRunner | None = None,
 ) -> Orchestrator:
     """Build the orchestrator with the given portal client and router to models, or client of a single one.
 
     `ear` handles voice messages; without it they are not handled. `files` downloads the files that people send. `services` are those that
     the tool agent asks; by default they are built from the settings. `shelf` is the folder of documents of a service in this process.
-    The other arguments are those of `build_orchestrator`, which calls this function. Benchmarks and tests call it with clients that have
-    transports of their own.
+    `scripts` is the sandbox of workflows, which the caller closes; without it one is made whose processes end with the program. The other
+    arguments are those of `build_orchestrator`, which calls this function. Benchmarks and tests call it with clients that have transports
+    of their own.
     """
     policy, catalogue = load_rules(settings, engines)
     engines = add_stored_definitions(engines, store)
@@ -208,7 +215,10 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     folder = Folder(settings.files_dir) if settings.files_dir is not None else None
     engines = limit_scenarios(engines, steps=settings.scenario_max_steps, depth=settings.scenario_max_depth)
-    engines = connect_agents(connect_services(engines, documents.ask, build_file_reader(folder, live)), store, documents.ask)
+    engines = connect_tuums(engines, store, scripts or ScriptRunner())
+    http = _build_http(credentials, live)
+    read_file, download = build_file_reader(folder, live), build_downloader(http, live)
+    engines = connect_agents(connect_services(engines, documents.ask, read_file, download), store, documents.ask)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
     switch = LiveSwitch(store)
@@ -226,11 +236,11 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         tally=JournalChangeCounter(store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
         performers={
             "bitrix": BitrixPerformer(client, reads),
-            "schedule": SchedulePerformer(store, clock, StartChecker(engines, present)),
-            "http": _build_http(credentials, live),
+            "schedule": SchedulePerformer(store, clock, StartChecker(engines, present), partial_of(find_published_title, engines=engines)),
+            "http": http,
             "knowledge": KnowledgePerformer(catalogue, live, texts.help, histories, documents),
             **_build_mongo(settings),
-            **_build_files(folder, live, members, messenger),
+            **_build_files(folder, live, members, messenger, store),
         },
         records=reads,
         names=naming,
@@ -298,7 +308,7 @@ def open_title_search(settings: Settings, webhook: SecretStr) -> TitleSearch:
     return TitleSearch(client, load_rules(settings)[1], SystemClock())
 
 
-def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySource) -> Performer:
+def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySource) -> HttpPerformer:
     """Return the performer of http effects; it opens connections only to hosts that the policy lists when the call is made."""
     return HttpPerformer(credentials=credentials, may_be_private=lambda site: is_listed(site, policies.now().http_private_hosts))
 
@@ -314,12 +324,12 @@ def _build_mongo(settings: Settings) -> dict[str, Performer]:
 
 
 def _build_files(
-    folder: Folder | None, policies: PolicySource, members: Members | None, messenger: ChatMessenger | None
+    folder: Folder | None, policies: PolicySource, members: Members | None, messenger: ChatMessenger | None, store: AsyncStore
 ) -> dict[str, Performer]:
     """Return the performers of file effects, if there is a `folder` (FILES_DIR), and of messages to chats, if there is a messenger."""
     found: dict[str, Performer] = {} if folder is None else {"file": FilePerformer(folder)}
     if messenger is not None and members is not None:
-        found["telegram"] = TelegramPerformer(messenger, members, policies, folder)
+        found["telegram"] = TelegramPerformer(messenger, members, policies, folder, store.load_blob)
     return found
 
 

@@ -41,6 +41,14 @@ class MethodUse:
 
 
 @dataclass(frozen=True, slots=True)
+class AddressUse:
+    """A place in a document with an address of another host, from which a file is fetched; what is filled in later stands in it as x."""
+
+    path: Path
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class FilledField:
     """A place in a document where an effect gets a value that is only known while a run goes on."""
 
@@ -77,6 +85,11 @@ def list_no_methods(_document: object) -> Iterable[MethodUse]:
     return ()
 
 
+def list_no_addresses(_document: object) -> Iterable[AddressUse]:
+    """Return nothing: documents of this kind fetch no files from other hosts."""
+    return ()
+
+
 def find_no_title(_document: object) -> str:
     """Return "": documents of this kind say nothing of how people call them."""
     return ""
@@ -108,6 +121,8 @@ class DefinitionKind:
     """Returns the versions of other definitions that a document names; they are fixed by their ids when it is saved. It gets any draft."""
     list_methods: Callable[[object], Iterable[MethodUse]] = list_no_methods
     """Returns the methods of the portal that a correct document names; whether they exist and read is checked when it is handed in."""
+    list_addresses: Callable[[object], Iterable[AddressUse]] = list_no_addresses
+    """Returns the addresses from which a correct document fetches files; whether the policy opens their hosts is checked like methods."""
     list_needs: Callable[[object], Iterable[Reference]] = list_no_references
     """Returns the definitions that must be published when a document is, and that it goes on naming by their keys. It gets any draft."""
     list_filled: Callable[[object], Iterable[FilledField]] = list_no_fields

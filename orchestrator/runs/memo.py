@@ -30,6 +30,8 @@ class Memo:
     started_at: str = ""
     """When the run began, in UTC as the journal has it."""
     done: dict[str, NodeDone] = field(default_factory=dict)
+    done_at: dict[str, str] = field(default_factory=dict)
+    """When what each of these nodes gave was stored, as ISO times."""
     woken: dict[str, RunWoken] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
     """How often each node has failed; its next attempt has the next number."""
@@ -56,6 +58,8 @@ class Memo:
                 self.is_incomplete |= event.erased and event.type in _VALUES
                 self.add(event.type, event.data)
                 self.usage.add_event(event.type, event.data, event.ts)
+                if event.type == NodeDone.__name__:
+                    self.done_at[event.data["node"]] = event.ts
                 self.started_at = event.ts if event.type == "RunStarted" else self.started_at
                 self.seq = event.seq
 
@@ -113,8 +117,11 @@ class Memo:
 
 
 async def load_output(done: NodeDone, store: AsyncStore) -> Value:
-    """Return the value that a finished node gave. Raises RunFailed if its blob is gone or damaged."""
-    if not done.output_blob:
+    """Return the value that a finished node gave. Raises RunFailed if its blob is gone or damaged.
+
+    A node that has an output and a blob gave the output, which speaks of the file in the blob.
+    """
+    if not done.output_blob or done.output is not None:
         return Value(copy_data(done.output), frozenset(done.origins))  # type: ignore[arg-type]  # origins are stored as text
     text = await store.load_blob(done.output_blob)
     if text is None or hash_text(text) != done.output_blob:

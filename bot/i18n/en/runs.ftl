@@ -116,7 +116,11 @@ run-plan-more = …and { $count ->
  } of the same scenario.
 run-reminder = ⏰ The scenario “{ $definition }” has waited for you for more than a day:
 run-reminder-cards = The cards are under /pending.
-definition-published = 📄 { $who } published version { NUMBER($version, useGrouping: 0) } of the { $kind ->
+definition-published = 📄 { $door ->
+    [cli] The account { $who } in a terminal
+    [http] The program { $who }
+   *[other] { $who }
+} published version { NUMBER($version, useGrouping: 0) } of the { $kind ->
     [flow] flow
    *[other] scenario
 } “{ $definition }”. New starts follow it, those under way go on as they began.{ $given ->

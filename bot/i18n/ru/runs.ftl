@@ -120,7 +120,11 @@ run-reminder-cards = Карточки — по команде /pending.
 definition-published = 📄 Опубликована версия { NUMBER($version, useGrouping: 0) } { $kind ->
     [flow] потока
    *[other] сценария
-} «{ $definition }» ({ $who }). Новые запуски пойдут по ней, начатые закончатся по прежней.{ $given ->
+} «{ $definition }» ({ $door ->
+    [cli] из терминала, учётная запись { $who }
+    [http] программой { $who }
+   *[other] { $who }
+}). Новые запуски пойдут по ней, начатые закончатся по прежней.{ $given ->
     [yes] {" "}Что изменилось: { $note }
    *[no] {""}
 }

@@ -18,8 +18,18 @@ from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import WHOLE, Finding, Path
 from orchestrator.engines.flows.checks import check_launch_parameter
 from orchestrator.engines.flows.definition import LaunchParameter
-from orchestrator.engines.workflows.compile import build_graph, list_nodes
-from orchestrator.engines.workflows.definition import VARIABLE, Script, Terminal, Tuum, TuumEntry, TuumReference, Workflow, is_reference
+from orchestrator.engines.workflows.compile import UnreadTuum, build_graph, list_nodes
+from orchestrator.engines.workflows.definition import (
+    VARIABLE,
+    Mappings,
+    Script,
+    Terminal,
+    Tuum,
+    TuumEntry,
+    TuumReference,
+    Workflow,
+    is_reference,
+)
 from orchestrator.engines.workflows.mistakes import Report
 from orchestrator.engines.workflows.rune_checks import RUNE_LISTS, check_rune, check_runes
 from orchestrator.engines.workflows.rune_types import RuneTypes
@@ -31,6 +41,7 @@ NO_TUUMS: Final[Mapping[str, object]] = {}
 SCRIPTS: Final = ("chunkCallback", "mainScript")
 """The fields of a tuum that are scripts."""
 _ENTRY: Final[TypeAdapter[TuumEntry]] = TypeAdapter(TuumEntry)
+_MAPPINGS: Final[TypeAdapter[Mappings]] = TypeAdapter(Mappings)
 _PARAMETERS: Final = "triggerParameters"
 _VARIABLE: Final = re.compile(VARIABLE)
 
@@ -160,9 +171,24 @@ def read_part(model: type[ModelT], given: object) -> ModelT | None:
         return None
 
 
-def read_entry(given: object) -> TuumEntry | None:
-    """Return a place of a workflow, None if it is neither a tuum nor a reference."""
+def read_entry(given: object) -> TuumEntry | UnreadTuum:
+    """Return a place of a workflow, also of a draft; of one that is no tuum what can be read, so that it hides no mistakes of others."""
     try:
         return _ENTRY.validate_python(given)
+    except ValidationError:
+        if not isinstance(given, Mapping) or is_reference(given):
+            return UnreadTuum()
+    name = given.get("tuumId")
+    return UnreadTuum(
+        id=name if isinstance(name, str) else "",
+        inputs=_read_mappings(given.get("inputMappings")),
+        outputs=_read_mappings(given.get("outputMappings", {})),
+        enabled=given.get("enabled") is not False,
+    )
+
+
+def _read_mappings(given: object) -> Mappings | None:
+    try:
+        return _MAPPINGS.validate_python(given)
     except ValidationError:
         return None

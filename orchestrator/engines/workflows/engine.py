@@ -55,11 +55,11 @@ class WorkflowEngine:
         self._types, self._scripts, self._find_tuums = types, scripts, find_tuums
         self._bounds = bounds or Bounds()
 
-    def connect(self, find_tuums: FindTuums) -> "WorkflowEngine":
-        """Return an engine that is the same with this way to find tuums; itself if it was made with one."""
+    def connect(self, find_tuums: FindTuums, scripts: ScriptRunner) -> "WorkflowEngine":
+        """Return an engine that is the same with this way to find tuums and this sandbox; itself if it was made with such a way."""
         if self._find_tuums is not find_no_tuums:
             return self
-        return WorkflowEngine(self._types, self._scripts, find_tuums, bounds=self._bounds)
+        return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds)
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the workflow and return its result. Raises RunFailed and RunSuspended."""
@@ -84,7 +84,7 @@ class WorkflowEngine:
         if not execution.result.is_success:
             raise _build_failure(execution)
         applied = await apply_operations(ctx, execution.operations)
-        return RunResult(value=_build_value(workflow, execution, applied), reply=_build_reply(execution, applied))
+        return RunResult(value=_build_value(execution, applied), reply=None if ctx.run.parent else _build_reply(execution, applied))
 
     async def _compile(self, ctx: RunContext, workflow: Workflow) -> CompiledWorkflow:
         """Return the workflow in its order, with its tuums as they were when the run began."""
@@ -150,10 +150,10 @@ def _build_reply(execution: Execution, applied: Applied) -> Reply | None:
     return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
 
 
-def _build_value(workflow: Workflow, execution: Execution, applied: Applied) -> Value:
+def _build_value(execution: Execution, applied: Applied) -> Value:
     """Return the result of the run: that of the workflow as JSON, and what became of its operations."""
     data = execution.result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    if workflow.terminal.raw_text is not None or sum(len(str(one)) for one in data["globals"].values()) > _MOST_GLOBALS:
+    if sum(len(str(one)) for one in data["globals"].values()) > _MOST_GLOBALS:
         del data["globals"]
     origins = execution.origins
     return Value({**data, "applied": applied.reports}, origins | applied.origins | AUTHOR)

@@ -13,7 +13,7 @@ from orchestrator.engines.workflows.rune_checks import read_params
 from orchestrator.engines.workflows.rune_types import RuneTypes
 from orchestrator.engines.workflows.runes.computing import ScriptParams
 from orchestrator.engines.workflows.runes.outside import OperationParams, QueryParams, TerminalParams
-from orchestrator.engines.workflows.script_calls import list_queries
+from orchestrator.engines.workflows.script_calls import list_queries, may_emit
 
 WORKFLOW: Final = "workflow"
 TUUM: Final = "tuum"
@@ -79,10 +79,10 @@ def list_tuum_writes(document: object, types: RuneTypes) -> Sequence[Write] | No
 def _list_writes(tuum: Tuum, types: RuneTypes) -> list[Write] | None:
     """Return what a tuum may write, whether it takes part or not.
 
-    It cannot be told of a script that emits operations or asks for methods which do not stand in it, of a terminal that takes operations
-    from a variable, and of types of plugins that emit.
+    It cannot be told of a script that emits operations, of a terminal that takes operations from a variable, and of types of plugins that
+    emit. Queries only read: the gate refuses every other one.
     """
-    if any(list_queries(source) is None for _, source in _list_scripts(tuum, types)):
+    if any(may_emit(source) for _, source in _list_scripts(tuum, types)):
         return None
     found: list[Write] = []
     for _, rune in _list_runes(tuum):
@@ -114,7 +114,7 @@ def _list_methods(path: Path, tuum: Tuum, types: RuneTypes) -> Iterator[MethodUs
         if isinstance(params, QueryParams):
             yield MethodUse((*path, *place, "method"), params.method, must_read=True)
     for place, source in _list_scripts(tuum, types):
-        yield from (MethodUse((*path, *place), method, must_read=True) for method in list_queries(source) or ())
+        yield from (MethodUse((*path, *place), method, must_read=True) for method in list_queries(source))
 
 
 def _list_own_tuums(workflow: Workflow) -> Iterator[tuple[int, Tuum]]:
