@@ -16,7 +16,7 @@ from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended
 from orchestrator.engines.workflows.compile import CompiledTuum
 from orchestrator.engines.workflows.definition import Rune, Script, Tuum
 from orchestrator.engines.workflows.published import Published
-from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, RuneCall, TuumFailed
+from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, AnyRuneType, RuneCall, RuneParams, TuumFailed
 from orchestrator.engines.workflows.surroundings import Surroundings
 from orchestrator.engines.workflows.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
 from state.canonical import dumps, loads
@@ -97,10 +97,8 @@ class _TuumRun:
         kind = self._surroundings.types.get(rune.rune_type)
         if kind is None:
             raise TuumFailed(f"{node}: there are no runes of the type {rune.rune_type!r} here")
-        try:
-            params = kind.params.model_validate(rune.model_extra or {})
-        except ValidationError as error:
-            raise TuumFailed(f"{node}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+        if (params := self._surroundings.params.get(id(rune))) is None:
+            params = self._surroundings.params[id(rune)] = _read_params(kind, rune, node)
         call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=self._work, note_missing=self._note_missing)
         try:
             self._locals.update(await kind.perform(call))
@@ -162,6 +160,14 @@ class _TuumRun:
 
     async def _measure(self) -> float:
         return round(time.monotonic() - self._began, 3)
+
+
+def _read_params(kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
+    try:
+        params: RuneParams = kind.params.model_validate(rune.model_extra or {})
+    except ValidationError as error:
+        raise TuumFailed(f"{node}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+    return params
 
 
 def _take_inputs(compiled: CompiledTuum, pool: Mapping[str, Value]) -> dict[str, Value]:
