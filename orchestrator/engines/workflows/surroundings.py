@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.workflows.results import DisplayUpdatePayload
-from orchestrator.engines.workflows.rune_types import RuneTypes
+from orchestrator.engines.workflows.rune_types import RuneParams, RuneTypes
 from orchestrator.expressions.scripts.runner import ScriptRunner
 
 AI_CALLS: Final = 4
@@ -56,6 +56,8 @@ class Surroundings:
 
     types: RuneTypes
     scripts: ScriptRunner
+    params: dict[int, RuneParams] = field(default_factory=dict)
+    """The parameters of runes that were read before, by the id() of the rune. It must not live longer than the runes do."""
     show: Show
     blocks: BlockQueries | None = None
     player: Mapping[str, Value] = field(default_factory=dict)

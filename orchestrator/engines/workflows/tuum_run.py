@@ -16,9 +16,10 @@ from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended
 from orchestrator.engines.workflows.compile import CompiledTuum
 from orchestrator.engines.workflows.definition import Rune, Script, Tuum
 from orchestrator.engines.workflows.published import Published
-from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, RuneCall, TuumFailed
+from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, AnyRuneType, RuneCall, RuneParams, TuumFailed
 from orchestrator.engines.workflows.surroundings import Surroundings
 from orchestrator.engines.workflows.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
+from state.canonical import dumps, loads
 from state.stored import JsonObject
 
 FINAL_OUTPUT: Final = "ai_final_output"
@@ -37,13 +38,14 @@ async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, V
     if ctx.find_state(node) == "finished":
         return Published.from_stored(await ctx.memo(node, _make_nothing))
     try:
-        published = await _TuumRun(ctx, compiled, pool, surroundings).run()
-        stored = published.to_stored()
+        published = await _TuumRun(ctx, compiled, pool, surroundings, node).run()
+        stored, origins = published.to_stored(), published.find_origins()
 
         async def make() -> JsonObject:
             return stored
 
-        return Published.from_stored(await ctx.memo(node, make, origins=published.origins | AUTHOR))
+        kept = await ctx.memo(node, make, origins=origins)
+        return published if kept.origins == origins else Published.from_stored(kept)
     except RunFailed as error:
         if error.code not in UNFIT:
             raise
@@ -62,21 +64,24 @@ async def _make_nothing() -> JsonObject:
 class _TuumRun:
     """One run of one tuum, with its local variables."""
 
-    def __init__(self, ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings) -> None:
-        self._ctx, self._compiled, self._surroundings = ctx, compiled, surroundings
+    __slots__ = ("_began", "_compiled", "_ctx", "_locals", "_node", "_surroundings", "_tuum", "_work")
+
+    def __init__(self, ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings, node: str) -> None:
+        self._ctx, self._compiled, self._surroundings, self._node = ctx, compiled, surroundings, node
         self._tuum: Tuum = compiled.tuum
         self._began = time.monotonic()
         self._locals = _take_inputs(compiled, pool)
-        self._node = name_node(compiled.id)
-        self._work = TuumWork(ctx=ctx, node=self._node, surroundings=surroundings, may_propose=compiled.tuum.may_propose)
+        self._work = TuumWork(ctx=ctx, node=node, surroundings=surroundings, may_propose=compiled.tuum.may_propose)
 
     async def run(self) -> Published:
         tuum = self._tuum
-        await self._run_runes(tuum.prompt_runes, "prompt")
-        self._locals |= {FINAL_OUTPUT: _NULL, AI_ERROR: _NULL}
+        if tuum.prompt_runes:
+            await self._run_runes(tuum.prompt_runes, "prompt")
+        self._locals[FINAL_OUTPUT] = self._locals[AI_ERROR] = _NULL
         if tuum.ai_service is not None:
             await self._ask(tuum.ai_service)
-        await self._run_runes(tuum.runes, "rune")
+        if tuum.runes:
+            await self._run_runes(tuum.runes, "rune")
         if tuum.main_script is not None:
             await self._run_main(tuum.main_script)
         variables = {name: self._locals[local] for name, local in self._compiled.outputs.items() if local in self._locals}  # S003-X5
@@ -92,13 +97,11 @@ class _TuumRun:
         kind = self._surroundings.types.get(rune.rune_type)
         if kind is None:
             raise TuumFailed(f"{node}: there are no runes of the type {rune.rune_type!r} here")
-        try:
-            params = kind.params.model_validate(rune.model_dump(by_alias=True, exclude={"config_id", "name", "enabled", "rune_type"}))
-        except ValidationError as error:
-            raise TuumFailed(f"{node}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+        if (params := self._surroundings.params.get(id(rune))) is None:
+            params = self._surroundings.params[id(rune)] = _read_params(kind, rune, node)
         call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=self._work, note_missing=self._note_missing)
         try:
-            self._locals |= await kind.perform(call)
+            self._locals.update(await kind.perform(call))
         except (TuumFailed, RunFailed, RunSuspended):
             raise
         except Exception as error:  # a type of a plugin may do anything, and the other tuums go on
@@ -159,10 +162,26 @@ class _TuumRun:
         return round(time.monotonic() - self._began, 3)
 
 
+def _read_params(kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
+    try:
+        params: RuneParams = kind.params.model_validate(rune.model_extra or {})
+    except ValidationError as error:
+        raise TuumFailed(f"{node}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+    return params
+
+
 def _take_inputs(compiled: CompiledTuum, pool: Mapping[str, Value]) -> dict[str, Value]:
     """Return the local variables with which a tuum begins (S003-32). Raises TuumFailed if one is missing that it needs (S003-X4)."""
     missing = [name for name in compiled.inputs.values() if name not in pool]
     if missing:
         raise TuumFailed(f"{compiled.id}: there is no global variable {missing[0]}")
-    taken = {local: pool[name] for local, name in compiled.inputs.items()}
-    return taken | {local: pool[name] for local, name in compiled.reads.items() if name in pool}
+    taken = {local: _copy(pool[name]) for local, name in compiled.inputs.items()}
+    for local, name in compiled.reads.items():
+        if name in pool:
+            taken[local] = _copy(pool[name])
+    return taken
+
+
+def _copy(value: Value) -> Value:
+    """Return a value that shares nothing with the global: a type of runes may change what it gets, and others read the same (S003-X11)."""
+    return Value(loads(dumps(value.data)), value.origins) if isinstance(value.data, dict | list) else value

@@ -14,7 +14,7 @@ from orchestrator.engines.flows.prompt import join_options
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
 from orchestrator.engines.workflows.definition import Script
 from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted
-from orchestrator.engines.workflows.published import Ending
+from orchestrator.engines.workflows.published import NO_ENDING, Ending
 from orchestrator.engines.workflows.results import AtomicOperation, DisplayUpdatePayload
 from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, TuumFailed
 from orchestrator.engines.workflows.script_functions import ScriptCalls
@@ -67,7 +67,7 @@ class TuumWork:
     may_propose: Sequence[str] | None = None
     """The kinds of operations that it may propose, None for any."""
     operations: list[Emitted] = field(default_factory=list)
-    ending: Ending = field(default_factory=Ending)
+    ending: Ending = NO_ENDING
 
     async def ask(
         self, node: str, prompts: Value, service: str, options: Options, *, is_streaming: bool, chunks: "Chunks | None" = None
