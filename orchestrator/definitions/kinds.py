@@ -107,6 +107,11 @@ class DefinitionKind:
     name: str
     check: Callable[[Document], Iterable[Finding]] = report_nothing
     """Returns what is wrong with a document, all of it. It gets drafts with any content, and reports through `Findings`."""
+    check_programs: Callable[[Document], Iterable[Finding]] = report_nothing
+    """Returns what is wrong with the programs in a document, such as scripts. It gets drafts with any content, and may take seconds.
+
+    It is asked when a document is handed in, and not once more when that is published.
+    """
     check_linked: Callable[[Document, Mapping[str, object]], Iterable[Finding]] = report_nothing_linked
     """Returns what is wrong with a document together with those that it names, which it gets by what is written in the references.
 
@@ -155,11 +160,21 @@ def find_mistakes(kind: DefinitionKind, reading: Reading) -> tuple[Finding, ...]
 
 def find_linked_mistakes(kind: DefinitionKind, document: Document, named: Mapping[str, object]) -> tuple[Finding, ...]:
     """Return what is wrong with a document together with those that it names, by what is written in its references."""
+    return _ask_kind(kind, lambda: kind.check_linked(document, named))
+
+
+def find_program_mistakes(kind: DefinitionKind, document: Document) -> tuple[Finding, ...]:
+    """Return what is wrong with the programs in a document."""
+    return _ask_kind(kind, lambda: kind.check_programs(document))
+
+
+def _ask_kind(kind: DefinitionKind, check: Callable[[], Iterable[Finding]]) -> tuple[Finding, ...]:
+    """Return what a check of the kind finds; an error of the check itself is a finding."""
     try:
-        return tuple(kind.check_linked(document, named))
+        return tuple(check())
     except Exception:
-        log.exception("a document of kind %s could not be checked with others", kind.name, extra={"action": "definition_check_failed"})
-        found = Findings(document)
+        log.exception("a document of kind %s could not be checked", kind.name, extra={"action": "definition_check_failed"})
+        found = Findings()
         found.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
         return found.list_all()
 

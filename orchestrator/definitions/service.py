@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Difference, compare_documents
-from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_writes
+from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_program_mistakes, find_writes
 from orchestrator.definitions.methods import find_method_mistakes, list_closed_hosts, list_critical_values
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references, name_references
 from orchestrator.definitions.rules import (
@@ -129,6 +129,8 @@ def check_document(
     """Return what is wrong with a document, what in it makes cards, and what in it needs two people."""
     reading = given.read()
     found = find_mistakes(kind, reading)
+    if reading.draft is not None:
+        found = _merge(found, find_program_mistakes(kind, reading.draft))
     if reading.document is None or has_errors(found):
         return Checked(findings=found, read=reading.draft)
     data = reading.document.data

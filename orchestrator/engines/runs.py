@@ -253,6 +253,12 @@ class RunContext(Protocol):
         In shadow mode the outcome is `planned`.
         """
 
+    async def accept_refusal(self, node: str) -> None:
+        """Note that the run goes on after the refusal at this node, of an effect or of a file.
+
+        When a person has the run retried, because of something behind it, this is not proposed or loaded anew: the run goes the same way.
+        """
+
     async def wait_input(self, node: str, ask: Ask) -> Heard:
         """Ask a person in the run's chat and return the answer; until it comes the node waits (RunSuspended)."""
 

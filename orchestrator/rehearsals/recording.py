@@ -33,6 +33,7 @@ from state.stored import JsonObject
 STREAM: Final = "run:"
 _DOCUMENTS: Final = "rag_search"
 _AGENT: Final = "tool_agent"
+_FETCHED: Final = "/file"
 _SENT_FILES: Final = frozenset({"telegram_send_photo", "telegram_send_document"})
 NOTHING: Final = object()
 
@@ -250,7 +251,7 @@ class _Reader:
     async def _read_output(self, done: NodeDone) -> None:
         """Take what a model, an effect, the documents or an agent gave; what the program itself noted is made anew."""
         kind = self._find_kind(done.node)
-        if done.kind == "memo" and kind in _SENT_FILES:
+        if done.kind == "memo" and kind in _SENT_FILES and done.node.endswith(_FETCHED):
             self._read_file(done)
             return
         is_own = done.kind in {"model", "effect"} and kind not in {_DOCUMENTS, _AGENT} and "#" not in done.node

@@ -333,6 +333,9 @@ class _Context(RunContext):
             self._keep(node, outcome.model_dump(mode="json"), frozenset({"label"}), kind="effect")
         return Outcome.model_validate(self._recall(node).data)
 
+    async def accept_refusal(self, node: str) -> None:
+        """Note nothing: nobody has a rehearsal retried."""
+
     @plays_node("input")
     async def wait_input(self, node: str, ask: Ask) -> Heard:
         check_ask(node, ask)

@@ -42,7 +42,7 @@ from orchestrator.runs.children import Children
 from orchestrator.runs.drafts import Drafts
 from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.limits import LimitedBudget
-from orchestrator.runs.memo import Memo, copy_data, format_args, load_output
+from orchestrator.runs.memo import ACCEPTED, Memo, copy_data, format_args, load_output
 from orchestrator.runs.model_nodes import ask_model_once
 from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
 from orchestrator.runs.provenance import build_provenance, list_arg_origins
@@ -257,6 +257,13 @@ class Context(RunContext):
         )
         self.foreign.add(Value(output, frozenset(_name_origins(result))))
         return result
+
+    async def accept_refusal(self, node: str) -> None:
+        """Store that the run goes on after the refusal at this node."""
+        accepted = f"{node}/{ACCEPTED}"
+        if accepted not in self.known.done:
+            self.check_going_on(accepted)
+            await self.store(NodeDone(node=accepted), at_once=False)
 
     def _build_paid_models(self, node: str) -> PaidModels:
         """Return the models that services in this process ask for this node, at the cost of the run's person."""

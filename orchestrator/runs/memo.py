@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed
@@ -18,6 +18,10 @@ _VALUES = frozenset({"NodeDone", "RunWoken"})
 """The types of the events that hold a value which the engine gets."""
 CHILD = "run"
 """What a RunWoken event says of the node that waited for another run: it has ended."""
+
+
+ACCEPTED: Final = "accepted"
+"""The last part of the name under which the context keeps that the run went on after the refusal of a node."""
 
 
 @dataclass
@@ -93,13 +97,13 @@ class Memo:
         """Let the nodes whose call was refused run again, each as a new attempt with an effect of its own, and children go on.
 
         These are the failed ones and those that were cancelled with the run. A call whose card was withdrawn at the end of the run counts
-        as refused.
+        as refused. A refusal after which the run went on stays, so that the run takes the same way.
         """
         self.orphaned |= self.children
         self.retried |= self.children
         self.children.clear()
         for node, one in list(self.done.items()):
-            if one.refused:
+            if one.refused and f"{node}/{ACCEPTED}" not in self.done:
                 self.attempts[node] = one.attempt
                 del self.done[node]
                 self.woken.pop(node, None)

@@ -172,4 +172,6 @@ finding-rune-operation-lacks = { $operation } needs { $name }.
 finding-rune-operation-extra = { $operation } has no { $name }.
 finding-rune-operation-deletes = Deleting by a workflow will probably be refused, and with it all that the workflow proposes.
 finding-rune-incremental-type = incrementalType has an effect only where updateMode is Incremental.
+finding-workflow-scripts-many = Only { $most } different scripts are checked: this one and the following are not.
+finding-workflow-scripts-unchecked = From here on scripts could not be checked: { $problem }.
 finding-script-variable-word = A script cannot read “{ $name }”: this is a word of the language.

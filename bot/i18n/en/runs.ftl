@@ -77,10 +77,12 @@ run-order-late = { $status ->
 }
 run-offers = { $command ->
     [flow] Which flow shall begin?
+    [workflow] Which workflow shall begin?
    *[other] Which scenario shall be started?
 }
 run-offers-none = { $command ->
     [flow] There is nothing to start yet: no flow is published.
+    [workflow] There is nothing to start yet: no workflow is published.
    *[other] There is nothing to start yet: no scenario is published.
 }
 run-offer-line = • { $title }{ $summary ->
@@ -122,6 +124,7 @@ definition-published = 📄 { $door ->
    *[other] { $who }
 } published version { NUMBER($version, useGrouping: 0) } of the { $kind ->
     [flow] flow
+    [workflow] workflow
    *[other] scenario
 } “{ $definition }”. New starts follow it, those under way go on as they began.{ $given ->
     [yes] {" "}What has changed: { $note }

@@ -32,6 +32,7 @@ scenario-file-unread = Step “{ $step }” cannot read the file “{ $name }”
 scenario-offer = ▶ Start “{ $title }”
 run-offer-unknown = { $kind ->
     [flow] There is no such flow here. /flow lists all that can be started.
+    [workflow] There is no such workflow here. /workflow lists all that can be started.
    *[other] There is no such scenario here. /run lists all that can be started.
 }
 scenario-broken = This scenario has mistakes and cannot be played. Please tell its author.

@@ -172,4 +172,6 @@ finding-rune-operation-lacks = Для { $operation } нужно { $name }.
 finding-rune-operation-extra = У { $operation } не бывает { $name }.
 finding-rune-operation-deletes = Удаление из процесса, скорее всего, будет отклонено, и вместе с ним всё, что процесс предлагает.
 finding-rune-incremental-type = incrementalType действует, только если updateMode — Incremental.
+finding-workflow-scripts-many = Проверяется не больше { $most } разных скриптов: этот и следующие не проверены.
+finding-workflow-scripts-unchecked = Начиная отсюда скрипты проверить не удалось: { $problem }.
 finding-script-variable-word = Скрипт не прочитает «{ $name }»: это слово языка.

@@ -87,6 +87,10 @@ class LoggedContext(RunContext):
         self.has_acted |= outcome.call_class != READ
         return outcome
 
+    async def accept_refusal(self, node: str) -> None:
+        """Note that the run goes on after a refusal."""
+        await self._ctx.accept_refusal(node)
+
     async def wait_input(self, node: str, ask: Ask) -> Heard:
         """Ask a person."""
         self._note(node)

@@ -71,7 +71,7 @@ class _TuumRun:
         self._tuum: Tuum = compiled.tuum
         self._began = time.monotonic()
         self._locals = _take_inputs(compiled, pool)
-        self._work = TuumWork(ctx=ctx, node=node, surroundings=surroundings)
+        self._work = TuumWork(ctx=ctx, node=node, surroundings=surroundings, may_propose=compiled.tuum.may_propose)
 
     async def run(self) -> Published:
         tuum = self._tuum

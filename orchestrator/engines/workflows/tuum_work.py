@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -64,6 +64,8 @@ class TuumWork:
     ctx: RunContext
     node: str
     surroundings: Surroundings
+    may_propose: Sequence[str] | None = None
+    """The kinds of operations that it may propose, None for any."""
     operations: list[Emitted] = field(default_factory=list)
     ending: Ending = NO_ENDING
 
@@ -151,7 +153,10 @@ class TuumWork:
         return result.value
 
     def emit(self, operation: AtomicOperation, origins: Origins) -> None:
-        """Propose an operation. Raises TuumFailed after too many."""
+        """Propose an operation. Raises TuumFailed after too many, or for one that the tuum does not say it may propose."""
+        kind = f"{operation.operation_type} {operation.entity_type}"
+        if self.may_propose is not None and kind not in self.may_propose:
+            raise TuumFailed(f"{self.node}: {kind} is not in mayPropose: {', '.join(self.may_propose) or 'nothing'}")
         if len(self.operations) >= MOST_OPERATIONS:
             raise TuumFailed(f"{self.node}: more than {MOST_OPERATIONS} operations")
         self.operations.append(Emitted(operation=operation, origins=origins))

@@ -7,7 +7,7 @@ import asyncio
 import inspect
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,9 +19,8 @@ from typing import Any, Final, Self
 
 from pydantic_monty import AsyncMonty, CollectString, Monty, MontyError, OSPolicy, ResourceLimits
 
-from orchestrator.domain.finding import Finding
 from orchestrator.domain.taint import UNDECLARED, Origins, Value, join_origins, split_values
-from orchestrator.expressions.scripts.checking import build_stubs, check_in_session, check_text, is_variable_name
+from orchestrator.expressions.scripts.checking import MOST_SIGNS, check_text, is_variable_name
 from orchestrator.expressions.scripts.failures import ScriptCallFailed, ScriptFailed, build_finding, explain_error
 from orchestrator.expressions.scripts.values import NotData, list_texts, take_data
 from state.canonical import to_storable_text
@@ -53,7 +52,7 @@ class ScriptLimits:
     print_bytes: int = 20_000
     result_values: int = 10_000
     result_signs: int = 200_000
-    source_signs: int = 20_000
+    source_signs: int = MOST_SIGNS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -276,31 +275,6 @@ class ScriptRunner:
             self._running -= 1
         value = Value(result, origins.union(join_origins(given), *run.origins))
         return ScriptResult(value=value, printed=to_storable_text(run.prints.output), calls=run.calls)
-
-    async def check(self, source: str, names: Sequence[str] = (), functions: Sequence[str] = ()) -> tuple[Finding, ...]:
-        """Return the mistakes of a script that can be seen without running it; `names` and `functions` are what it will be given.
-
-        Names that are not known and what scripts cannot do are errors; what only will probably fail is a warning.
-        Raises ScriptFailed if there is no process to check it.
-        """
-        limits = ScriptLimits()
-        if findings := check_text(source, limits.source_signs):
-            return findings
-        known = [*names, *functions]
-        try:
-            async with asyncio.timeout(limits.total_seconds):
-                pool = await self._start()
-                session = pool.checkout(
-                    script_name="script",
-                    limits=_build_limits(limits),
-                    type_check=True,
-                    type_check_stubs=build_stubs(names, functions),
-                    type_check_format="json",
-                )
-                async with session:
-                    return await check_in_session(session, source, known)
-        except TimeoutError:
-            raise ScriptFailed(build_finding("finding-script-busy")) from None
 
     async def _play(self, run: "_Run", policy: OSPolicy) -> Any:
         """Return what the sandbox gives for the script's last line."""

@@ -124,6 +124,7 @@ async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome],
     outcome = await call.ctx.submit(call.node, effect)
     if outcome.status == "refused" and not outcome.already:
         if call.params.on_refused:
+            await call.ctx.accept_refusal(call.node)
             call.variables.note_decision(Value(None, call.find_origins() | origins))  # other values might not have been refused
             return StepResult(next_step=call.params.on_refused)
         raise call.fail("scenario-step-refused", outcome.detail)

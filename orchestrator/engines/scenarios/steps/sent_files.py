@@ -44,6 +44,8 @@ _FOR_PEOPLE: Final[Origins] = frozenset({"definition", "person"})
 _FOR_CUSTOMERS: Final[Origins] = frozenset({"definition"})
 """Whose values may stand in an address: what is asked of a host tells it something."""
 _LONGEST_NAME: Final = 120
+_FILE: Final = "file"
+"""The last part of the name of the node that fetches; recordings know it."""
 _PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
 _PICTURES: Final = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a")
 _WEBP: Final = re.compile(rb"RIFF....WEBP", re.DOTALL)
@@ -110,6 +112,7 @@ async def _send_fetched(call: StepCall[SendFileParams], kind: Kind) -> StepResul
     kept = await _fetch(call, kind, name)
     if "problem" in kept.data:
         if params.on_refused:
+            await call.ctx.accept_refusal(f"{call.node}/{_FILE}")
             call.variables.note_decision(Value(None, call.find_origins() | _WEB))
             return StepResult(next_step=params.on_refused)
         told = {"why": kept.data["why"] or "failed", "name": name, "host": host, "most": LARGEST_FILES[kind] // MEGABYTE}
@@ -137,7 +140,7 @@ async def _fetch(call: StepCall[SendFileParams], kind: Kind, name: str) -> Value
         found = await download(call.params.url, LARGEST_FILES[kind], fetches=call.ctx.mode != "shadow")
         return _check_content(found, kind, name) if found is not None else None
 
-    return await call.ctx.keep_file(f"{call.node}/file", load, origins=_WEB)
+    return await call.ctx.keep_file(f"{call.node}/{_FILE}", load, origins=_WEB)
 
 
 def _check_content(found: Downloaded, kind: Kind, name: str) -> bytes:

@@ -95,8 +95,8 @@ async def test_a_visit_is_told_the_same_however_long_it_is_tried(tmp_path: Path)
         assert index(world).status == "done"
         assert told(world, -1) == told(world, -2)
         assert told(world, -1)[1].endswith('\n[{"content":"два"}]')
-        noted = [(one.data["node"], one.data["output"]) for one in events(world, "NodeDone") if one.data["node"].endswith("/too-old")]
-        assert noted == [("read/1/too-old", {"log": 1})]
+        noted = [(one.data["node"], one.data["output"]) for one in events(world, "NodeDone") if one.data["node"].endswith("/outdated")]
+        assert noted == [("read/1/outdated", {"log": 1})]
 
 
 def has_begun(world: World) -> bool:
@@ -117,7 +117,7 @@ async def test_a_visit_that_began_in_time_is_told_the_same_later(tmp_path: Path)
         await world.work()
         assert (index(world).status, told(world, -1)) == ("done", told(world, -2))
         assert told(world, -1)[1].endswith('\n[{"content":"один"}]')
-        assert not [one for one in events(world, "NodeDone") if one.data["node"].endswith("/too-old")]
+        assert not [one for one in events(world, "NodeDone") if one.data["node"].endswith("/outdated")]
 
 
 @pytest.mark.req("S002-X3")

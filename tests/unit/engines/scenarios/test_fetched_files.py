@@ -226,6 +226,19 @@ async def test_a_retry_fetches_anew_what_failed(tmp_path: Path) -> None:
         assert (await load_file(world, sent["digest"]), len(server.received)) == (PDF, 2)
 
 
+async def test_a_retry_behind_a_file_that_did_not_come_keeps_to_its_way(tmp_path: Path) -> None:
+    """The host is well again, and is not asked: the person was told that there is no file."""
+    broken = {"type": "branch", "condition": "missing > 5", "branches": {"if": "no"}}
+    async with a_server(reply(b"", "503 Busy")) as server:
+        steps = (fetch(server.port, on_refused="no"), {"type": "end"}, say("нет", id="no"), broken)
+        async with a_product(tmp_path, server, *steps) as (world, _):
+            await world.work(start())
+            server.answer = reply(PDF)
+            await world.work(order("retry"))
+            assert ([row for row in world.outbox() if row.kind == "sent"], len(server.received)) == ([], 1)
+            assert [event.data["code"] for event in events(world, "RunFinished")] == ["scenario-condition-failed"] * 2
+
+
 @pytest.mark.parametrize(
     "policy",
     [

@@ -143,3 +143,9 @@ async def test_a_workflow_that_may_write_anything_is_published_by_a_second_perso
 def test_what_a_draft_names_can_be_asked_of_any(document: object) -> None:
     """Nothing, then."""
     assert list(WORKFLOWS.list_references(document)) == []
+
+
+def test_what_a_tuum_says_it_may_propose_is_what_it_may_write() -> None:
+    """Its scripts need no second person then, and neither do its workflows."""
+    emits = tuum("write", mainScript={"source": "await emit({})"}, mayPropose=["ModifyEntity deal", "CreateEntity activity"])
+    assert list(WORKFLOWS.list_writes(workflow(emits)) or ()) == [("bitrix", "crm.deal.update"), ("bitrix", "crm.activity.todo.add")]
