@@ -156,6 +156,7 @@ finding-tuum-prompt-missing = The prompt is needed here, and no rune before this
 finding-tuum-prompt-unused = A prompt is built, and no model is asked with it: there is no aiService.
 finding-tuum-streaming-idle = isStreaming has no effect without aiService.
 finding-tuum-callback-idle = chunkCallback never runs: it needs aiService and isStreaming.
+finding-tuum-variable-replaced = The program itself sets “{ $name }” in this part: give it another name.
 finding-tuum-not-proposed = “{ $name }” does not stand in mayPropose of this part.
 finding-tuum-empty = This part does nothing.
 finding-tuum-terminal-twice = A part has one terminal.

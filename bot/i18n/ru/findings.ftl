@@ -156,6 +156,7 @@ finding-tuum-prompt-missing = Здесь нужен промпт, а ни одн
 finding-tuum-prompt-unused = Промпт собран, но модель о нём не спрашивают: нет aiService.
 finding-tuum-streaming-idle = isStreaming не действует без aiService.
 finding-tuum-callback-idle = chunkCallback не запустится: нужны aiService и isStreaming.
+finding-tuum-variable-replaced = «{ $name }» в этой части задаёт сама программа: дайте другое имя.
 finding-tuum-not-proposed = «{ $name }» нет в mayPropose этой части.
 finding-tuum-empty = Эта часть ничего не делает.
 finding-tuum-terminal-twice = terminal в части один.
