@@ -103,3 +103,9 @@ def test_a_text_is_drawn_for_people_and_nothing_in_it_runs() -> None:
         ("text", "", "<script>alert(1)</script>"),
     ]
     assert render_plain(text).splitlines()[:3] == ["Вот письмо:", "Деловое", "Добрый день"]
+
+
+def test_a_table_that_is_too_wide_for_a_phone_becomes_a_list() -> None:
+    """Each row under its first cell, the others with their titles."""
+    text = "[YAE-BLOCK:table]Сделка | Сумма | Срок\nМедтехника: ремонт офиса и склада | 120 000 | 19.11.2026[/YAE-BLOCK]"
+    assert render_plain(text) == "• Медтехника: ремонт офиса и склада\n   Сумма: 120 000 · Срок: 19.11.2026"
