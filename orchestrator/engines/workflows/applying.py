@@ -28,9 +28,9 @@ _READ: Final[Origins] = frozenset({"prose"})
 _DIGITS: Final = 40
 """How many digits a computed number has at most, and how many zeros before or behind them."""
 _REFERENCE: Final = "$result["
-_UNMADE: Final = "card-already-refused"
 _TOLD_BY_CARD: Final = "card-already-"
 """How the reasons begin of what a person has decided: their card shows it."""
+_UNMADE: Final = "card-already-refused"
 """The reason of a call that was begun after a consent and certainly not made, because the program stopped."""
 _DONE: Final = frozenset({"succeeded", "planned", "already"})
 
