@@ -103,7 +103,7 @@ class _TuumRun:
         except (TuumFailed, RunFailed, RunSuspended):
             raise
         except Exception as error:  # a type of a plugin may do anything, and the other tuums go on
-            log.exception("a rune failed", extra={"action": "workflow_rune_failed", "run": self._ctx.run.run_id, "rune": node})
+            log.exception("run %s: the rune %s failed", self._ctx.run.run_id, node, extra={"action": "workflow_rune_failed"})
             raise TuumFailed(f"{node}: {type(error).__name__}: {error}") from error
 
     def _note_missing(self, name: str) -> None:
