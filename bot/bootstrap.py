@@ -35,6 +35,7 @@ from bot.monitoring.reachability import ReachabilityTracker
 from bot.scenarios import build_file_reader, connect_services, limit_scenarios
 from bot.settings import Settings, hide_secrets
 from bot.tool_services import build_service_clients, build_tool_agent
+from bot.workflows import connect_tuums
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger
@@ -43,6 +44,7 @@ from orchestrator.domain.http_credential import HttpCredential
 from orchestrator.domain.outputs import MOST_ROWS, Notice, Row, Table
 from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.engines.tool_agent.toolbox import FoundRecords
+from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
@@ -149,6 +151,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     ears.model.probe = models.probe
     speech = settings.openai_transcribe_model
     services = build_service_clients(settings, ATTACHED_MODELS, documents=documents)
+    scripts = ScriptRunner()
     hearing = Transcriber(build_model_settings(ProviderSpec(kind="openai"), settings), speech) if speech else None
     made = build_from_clients(
         settings,
@@ -167,9 +170,10 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         messenger=messenger,
         services=services,
         shelf=documents.shelf if documents is not None else None,
+        scripts=scripts,
     )
     performers = [one for one in made.tools.gate.deps.performers.values() if isinstance(one, Closing)]
-    return made, [client, *models.clients.values(), limiter, services, *([hearing] if hearing else []), *performers]
+    return made, [client, *models.clients.values(), limiter, services, scripts, *([hearing] if hearing else []), *performers]
 
 
 def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wire to the outside
@@ -190,13 +194,15 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     messenger: ChatMessenger | None = None,
     services: ServiceClients | None = None,
     shelf: DocumentShelf | None = None,
+    scripts: ScriptRunner | None = None,
 ) -> Orchestrator:
     """Build the orchestrator with the given portal client and router to models, or client of a single one.
 
     `ear` handles voice messages; without it they are not handled. `files` downloads the files that people send. `services` are those that
     the tool agent asks; by default they are built from the settings. `shelf` is the folder of documents of a service in this process.
-    The other arguments are those of `build_orchestrator`, which calls this function. Benchmarks and tests call it with clients that have
-    transports of their own.
+    `scripts` is the sandbox of workflows, which the caller closes; without it one is made whose processes end with the program. The other
+    arguments are those of `build_orchestrator`, which calls this function. Benchmarks and tests call it with clients that have transports
+    of their own.
     """
     policy, catalogue = load_rules(settings, engines)
     engines = add_stored_definitions(engines, store)
@@ -208,6 +214,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     folder = Folder(settings.files_dir) if settings.files_dir is not None else None
     engines = limit_scenarios(engines, steps=settings.scenario_max_steps, depth=settings.scenario_max_depth)
+    engines = connect_tuums(engines, store, scripts or ScriptRunner())
     engines = connect_agents(connect_services(engines, documents.ask, build_file_reader(folder, live)), store, documents.ask)
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)

@@ -13,7 +13,7 @@ from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import AGENTS, FLOW, FLOWS
 from orchestrator.runs.person_memory import StoredMemory
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
-from state.journal import definitions
+from orchestrator.runs.stored_definitions import find_part
 from state.journal.async_store import AsyncStore
 
 COMMAND: Final = "flow"
@@ -61,16 +61,7 @@ def build_agent_finder(store: AsyncStore) -> FindAgents:
     """Return the function that finds published agents in `store`."""
 
     async def find(versions: list[str], /) -> Mapping[str, object]:
-        documents = {version: await _find_agent(store, version) for version in versions}
+        documents = {version: await find_part(store, AGENT, version) for version in versions}
         return {version: document for version, document in documents.items() if document is not None}
 
     return find
-
-
-async def _find_agent(store: AsyncStore, version_id: str) -> object:
-    """Return the document of an agent's version that is published and whose agent is not switched off; None if there is none."""
-    found = await store.read(definitions.find_by_id, version_id)
-    if found is None or found.kind != AGENT or found.status != "published":
-        return None
-    head = await store.read(definitions.find_key, AGENT, found.key)
-    return found.document if head is not None and head.enabled else None

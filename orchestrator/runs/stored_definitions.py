@@ -92,3 +92,15 @@ def add_stored_definitions(engines: Engines, store: AsyncStore) -> Engines:
         return engines
     found: Definitions = StoredDefinitions(store, engines)
     return replace(engines, definitions=found)
+
+
+async def find_part(store: AsyncStore, kind: str, version_id: str) -> object:
+    """Return the document of a part of definitions, such as an agent of flows: of a version that is published and not switched off.
+
+    None if there is none.
+    """
+    found = await store.read(definitions.find_by_id, version_id)
+    if found is None or found.kind != kind or found.status != "published":
+        return None
+    head = await store.read(definitions.find_key, kind, found.key)
+    return found.document if head is not None and head.enabled else None

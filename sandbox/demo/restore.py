@@ -34,6 +34,9 @@ FLOWS: Final = tuple(
     Example(kind="flow", file=file) for file in sorted((_EXAMPLES / "flows").glob("*.yaml")) if not file.stem.endswith(".test")
 )
 """What the bot offers with /flow; their agents are published before them, for a flow names published ones."""
+TUUMS: Final = tuple(Example(kind="tuum", file=file) for file in sorted((_EXAMPLES / "workflows" / "tuums").glob("*.yaml")))
+WORKFLOWS: Final = tuple(Example(kind="workflow", file=file) for file in sorted((_EXAMPLES / "workflows").glob("*.yaml")))
+"""What the bot offers with /workflow; the tuums that stand on their own are published before them."""
 _PATIENCE = 120.0
 """Seconds that even a busy machine needs for a start of the bot."""
 
@@ -98,11 +101,11 @@ async def start_over(client: httpx.AsyncClient, stage: Stage) -> None:
 
 
 async def publish_examples(client: httpx.AsyncClient, stage: Stage) -> None:
-    """Publish the demo's scenarios, agents and flows over the bot's API, as an administrator would.
+    """Publish the demo's scenarios, agents, flows, tuums and workflows over the bot's API, as an administrator would.
 
     What is stored already is left alone, and so is everything of a kind that the program does not have.
     """
-    for one in (*SCENARIOS, *AGENTS, *FLOWS):
+    for one in (*SCENARIOS, *AGENTS, *FLOWS, *TUUMS, *WORKFLOWS):
         path = f"/definitions/{one.kind}"
         if "error" not in await _call_api(client, stage, "GET", f"{path}/{one.file.stem}"):
             continue

@@ -1,4 +1,4 @@
-"""Answers the agents of the example flows: a ready text for each part, filled with what the flow was started with, read and remembered."""
+"""Answers the agents of example flows and the tuums of example workflows: a ready text for each part, filled with what it was told."""
 
 import json
 import re
@@ -16,6 +16,7 @@ from sandbox.model.script import ScriptedAnswer, ToolCall
 _MEMORY: Final = re.compile(r"\AMemory of the channel (?P<channel>[\w-]+), newest first:\n(?P<entries>.*)\Z", re.DOTALL)
 _TODAY: Final = re.compile(r"Today is (\d{4}-\d\d-\d\d)")
 _EMPLOYEE: Final = re.compile(r"You work for [^\n]*, employee (\d+)\.")
+_LINE: Final = re.compile(r"^([^\W\d][\w ]{0,30}): (.*)$", re.MULTILINE)
 _LEFT_OUT: Final = "—"
 """What stands in an answer in place of a parameter that was not given."""
 
@@ -57,6 +58,7 @@ def _read(messages: Sequence[Message], instructions: str) -> _Known:
             _add_memory(known, told["channel"], _parse(told["entries"]))
         elif message.get("role") == "user":
             given = _parse(content)
+            _add_lines(known, content)
             parameters = given.get("parameters") if isinstance(given, dict) else None
             known.texts.update({name: _write(one) for name, one in (parameters or {}).items()})
         elif message.get("role") in {"tool", "function"}:
@@ -65,6 +67,17 @@ def _read(messages: Sequence[Message], instructions: str) -> _Known:
             known.lists["rows"] = rows if isinstance(rows, list) else []
             known.texts["count"] = str(len(known.lists["rows"]))
     return known
+
+
+def _add_lines(known: _Known, content: str) -> None:
+    """Add what a prompt tells line by line, as «Сделка: …»; of a list also how long it is, and what its first element is called."""
+    for name, written in _LINE.findall(content):
+        rows = _parse(written)
+        known.texts[name] = written.strip()
+        if isinstance(rows, list):
+            first = rows[0] if rows and isinstance(rows[0], dict) else {}
+            known.texts[f"{name}_count"] = str(len(rows))
+            known.texts[f"{name}_first"] = str(first.get("TITLE") or first.get("SUBJECT") or first.get("title") or _LEFT_OUT)
 
 
 def _add_memory(known: _Known, channel: str, entries: object) -> None:

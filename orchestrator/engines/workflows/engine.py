@@ -53,11 +53,11 @@ class WorkflowEngine:
         self._types, self._scripts, self._find_tuums = types, scripts, find_tuums
         self._bounds = bounds or AiBounds()
 
-    def connect(self, find_tuums: FindTuums) -> "WorkflowEngine":
-        """Return an engine that is the same with this way to find tuums; itself if it was made with one."""
+    def connect(self, find_tuums: FindTuums, scripts: ScriptRunner) -> "WorkflowEngine":
+        """Return an engine that is the same with this way to find tuums and this sandbox; itself if it was made with such a way."""
         if self._find_tuums is not find_no_tuums:
             return self
-        return WorkflowEngine(self._types, self._scripts, find_tuums, bounds=self._bounds)
+        return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds)
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the workflow and return its result. Raises RunFailed and RunSuspended."""

@@ -90,8 +90,8 @@ class _TuumRun:
 
     def _note_missing(self, name: str) -> None:
         """Tell the log of a variable that a text names and that is not there (S003-A11)."""
-        told = {"action": "workflow_variable_missing", "run": self._ctx.run.run_id, "tuum": self._compiled.id, "variable": name[:100]}
-        log.warning("a text names a variable that is not there", extra=told)
+        told = (self._ctx.run.run_id, self._compiled.id, name[:100])
+        log.warning("run %s, tuum %s: a text names %s, which is not there", *told, extra={"action": "workflow_variable_missing"})
 
     async def _ask(self, service: str) -> None:
         """Have the model answer (S003-42), with the callback for each chunk (S003-43). Raises TuumFailed if it cannot go on."""

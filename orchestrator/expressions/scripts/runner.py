@@ -183,7 +183,7 @@ class _Run:
 
 
 class ScriptRunner:
-    """Owns the processes in which scripts run. They start with the first script, a dead one is replaced, and `close` ends all of them.
+    """Owns the processes in which scripts run. They start with the first script, a dead one is replaced, and `aclose` ends all of them.
 
     A script with functions needs the event loop, which calls them. One without is fed from a thread and has a process of its own kind: the
     sandbox wakes the event loop three times for each script that the loop feeds, which costs more than running it.
@@ -207,9 +207,9 @@ class ScriptRunner:
 
     async def __aexit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
         """End the processes."""
-        await self.close()
+        await self.aclose()
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """End the processes; runs that are under way fail."""
         async with self._starting:
             pool, self._pool = self._pool, None

@@ -269,7 +269,7 @@ async def test_a_script_without_functions_that_nobody_waits_for_holds_no_process
         if how == "cancelled":
             going.cancel()
         if how == "closed":
-            await runner.close()
+            await runner.aclose()
         with pytest.raises(asyncio.CancelledError if how == "cancelled" else ScriptFailed):
             await going
 
@@ -340,11 +340,11 @@ async def test_closing_ends_the_processes_and_a_later_script_starts_them_again(f
     runner = ScriptRunner(workers=1)
     await runner.run("1", {}, functions)
     pid = await find_worker(runner, plain=not functions)
-    await runner.close()
+    await runner.aclose()
     assert await asyncio.to_thread(wait_for_end, pid)
-    await runner.close()
+    await runner.aclose()
     assert (await runner.run("1", {}, functions)).value.data == 1
-    await runner.close()
+    await runner.aclose()
 
 
 CHILD = """
