@@ -19,7 +19,17 @@ from orchestrator.domain.finding import WHOLE, Finding, Path
 from orchestrator.engines.flows.checks import check_launch_parameter
 from orchestrator.engines.flows.definition import LaunchParameter
 from orchestrator.engines.workflows.compile import build_graph, list_nodes
-from orchestrator.engines.workflows.definition import VARIABLE, Script, Terminal, Tuum, TuumEntry, TuumReference, Workflow, is_reference
+from orchestrator.engines.workflows.definition import (
+    RECORDS,
+    VARIABLE,
+    Script,
+    Terminal,
+    Tuum,
+    TuumEntry,
+    TuumReference,
+    Workflow,
+    is_reference,
+)
 from orchestrator.engines.workflows.mistakes import Report
 from orchestrator.engines.workflows.rune_checks import RUNE_LISTS, check_rune, check_runes
 from orchestrator.engines.workflows.rune_types import RuneTypes
@@ -90,7 +100,9 @@ class _Checking:
                 check_runes(self._report, node.path, node.tuum, self._types, is_stored=True)
         if given and not nodes:
             self._report.add("finding-workflow-all-off", ("tuums",))
-        build_graph(nodes, parameters or [], terminal, self._report, is_open=parameters is None)
+        record = data.get("record")
+        record = record if record in RECORDS else None
+        build_graph(nodes, parameters or [], terminal, self._report, is_open=parameters is None, record=record)
 
     def _check_parameters(self, given: object) -> list[LaunchParameter] | None:
         """Report what is wrong with what a start gives; return it, None if it cannot all be read."""
