@@ -137,10 +137,14 @@ def _compute(changes: Sequence[Emitted], before: Any) -> Any:
 
 def find_field(record: JsonObject, key: str) -> Any:
     """Return the value of a field, whose name may be spelled with other case and without underscores; None if there is none."""
-    if key in record:
-        return record[key]
+    name = find_field_name(record, key)
+    return record[name] if name is not None else None
+
+
+def find_field_name(record: JsonObject, key: str) -> str | None:
+    """Return how the record itself spells the name of a field, None if it has none of this name."""
     wanted = _fold(key)
-    return next((value for name, value in record.items() if _fold(name) == wanted), None)
+    return key if key in record else next((name for name in record if _fold(name) == wanted), None)
 
 
 def _fold(key: str) -> str:
