@@ -13,6 +13,9 @@ from orchestrator.engines.flows.budget import build_limits
 from orchestrator.engines.flows.launch import check_trigger, find_parameters
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult
 from orchestrator.engines.workflows.applying import Applied, apply_operations
+from orchestrator.engines.workflows.blocks.choosing import choose_record
+from orchestrator.engines.workflows.blocks.host import ALONE, RecordHost
+from orchestrator.engines.workflows.blocks.work import RecordWork, begin_work
 from orchestrator.engines.workflows.compile import CompiledWorkflow, compile_workflow
 from orchestrator.engines.workflows.definition import Tuum, TuumReference, Workflow
 from orchestrator.engines.workflows.display import build_show
@@ -22,6 +25,7 @@ from orchestrator.engines.workflows.rune_types import AUTHOR, RuneTypes
 from orchestrator.engines.workflows.surroundings import AiBounds, Surroundings
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from state.clock import parse_iso
+from state.stored import JsonObject
 
 _MOST_GLOBALS: Final = 200_000
 """How many characters of globals the result of a run shows; larger ones are left out of it."""
@@ -47,17 +51,30 @@ class WorkflowEngine:
     replays = frozenset({1})
 
     def __init__(
-        self, types: RuneTypes, scripts: ScriptRunner, find_tuums: FindTuums = find_no_tuums, *, bounds: AiBounds | None = None
+        self,
+        types: RuneTypes,
+        scripts: ScriptRunner,
+        find_tuums: FindTuums = find_no_tuums,
+        *,
+        bounds: AiBounds | None = None,
+        host: RecordHost = ALONE,
     ) -> None:
-        """Play workflows with these types of runes; scripts run in `scripts`, and `find_tuums` finds the tuums that they name."""
-        self._types, self._scripts, self._find_tuums = types, scripts, find_tuums
-        self._bounds = bounds or AiBounds()
+        """Play workflows with these types of runes; scripts run in `scripts`, and `find_tuums` finds the tuums that they name.
 
-    def connect(self, find_tuums: FindTuums, scripts: ScriptRunner) -> "WorkflowEngine":
-        """Return an engine that is the same with this way to find tuums and this sandbox; itself if it was made with such a way."""
+        `host` keeps the blocks of workflows that work on records.
+        """
+        self._types, self._scripts, self._find_tuums = types, scripts, find_tuums
+        self._bounds, self._host = bounds or AiBounds(), host
+
+    def connect(self, find_tuums: FindTuums, scripts: ScriptRunner, host: RecordHost = ALONE) -> "WorkflowEngine":
+        """Return an engine that is the same with this way to find tuums, this sandbox and this host.
+
+        One that was made with a way to find tuums keeps that and its sandbox, and one that was made with a host keeps it.
+        """
+        host = host if self._host is ALONE else self._host
         if self._find_tuums is not find_no_tuums:
-            return self
-        return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds)
+            scripts, find_tuums = self._scripts, self._find_tuums
+        return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds, host=host)
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the workflow and return its result. Raises RunFailed and RunSuspended."""
@@ -68,8 +85,22 @@ class WorkflowEngine:
         check_trigger(ctx, workflow.triggers)
         compiled = await self._compile(ctx, workflow)
         ctx.limit(build_limits(workflow.budget))
-        given = await find_parameters(ctx, workflow.trigger_parameters)
+        chosen = await choose_record(ctx, workflow.record) if workflow.record is not None else None
+        given = await find_parameters(ctx, workflow.trigger_parameters, first=workflow.record)
         parameters = {str(name): Value(one, given.origins) for name, one in given.data.items()}
+        if chosen is None:
+            return await self._play(ctx, compiled, parameters, None)
+        work = await begin_work(ctx, workflow, chosen, self._host)
+        try:
+            return await self._play(ctx, compiled, {**parameters, chosen.record.kind: chosen.number}, work)
+        except RunFailed as error:
+            await work.fail(error.code)
+            raise
+
+    async def _play(
+        self, ctx: RunContext, compiled: CompiledWorkflow, parameters: Mapping[str, Value], work: RecordWork | None
+    ) -> RunResult:
+        """Run the tuums, hand what they propose to the gate, and return the result. Raises RunFailed and RunSuspended."""
         surroundings = Surroundings(
             types=self._types,
             scripts=self._scripts,
@@ -81,8 +112,10 @@ class WorkflowEngine:
         execution = await execute_workflow(ctx, compiled, parameters, surroundings)
         if not execution.result.is_success:
             raise _build_failure(execution)
-        applied = await apply_operations(ctx, execution.operations)
-        return RunResult(value=_build_value(workflow, execution, applied), reply=_build_reply(execution, applied))
+        operations = await work.settle(execution) if work is not None else execution.operations
+        applied = await apply_operations(ctx, operations)
+        told = await work.finish(execution, operations, applied) if work is not None else {}
+        return RunResult(value=_build_value(compiled.workflow, execution, applied, told), reply=_build_reply(execution, applied))
 
     async def _compile(self, ctx: RunContext, workflow: Workflow) -> CompiledWorkflow:
         """Return the workflow in its order, with its tuums as they were when the run began."""
@@ -146,10 +179,10 @@ def _build_reply(execution: Execution, applied: Applied) -> Reply | None:
     return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
 
 
-def _build_value(workflow: Workflow, execution: Execution, applied: Applied) -> Value:
-    """Return the result of the run: that of the workflow as JSON, and what became of its operations."""
+def _build_value(workflow: Workflow, execution: Execution, applied: Applied, told: JsonObject) -> Value:
+    """Return the result of the run: that of the workflow as JSON, what became of its operations, and its block."""
     data = execution.result.model_dump(mode="json", by_alias=True, exclude_none=True)
     if workflow.terminal.raw_text is not None or sum(len(str(one)) for one in data["globals"].values()) > _MOST_GLOBALS:
         del data["globals"]
     origins = execution.origins
-    return Value({**data, "applied": applied.reports}, origins | applied.origins | AUTHOR)
+    return Value({**data, "applied": applied.reports, **told}, origins | applied.origins | AUTHOR)
