@@ -94,7 +94,7 @@ class RecordWork:
         first = attempt
 
         async def decide() -> int:
-            if attempt > 1 and self.ctx.find_state("apply/1") == "finished":
+            if attempt > 1 and self.ctx.find_state("apply/1") != "new":
                 return int((await self._recall_round(attempt - 1)).data)
             return first
 
@@ -164,13 +164,12 @@ class RecordWork:
         if not self.block:
             return {}
         made = [one for place, one in enumerate(operations) if applied.found.get(place, {}).get("status") in _MADE]
-        now = self.now or self.input
         given = Finish(
             raw_text=execution.raw_text.data,
             origins=tuple(sorted(execution.raw_text.origins)),
             operations=tuple(applied.reports),
             post_ai=compute_changes(self.record, self.input, execution.operations),
-            post_user={**list_differences(self.input, now), **compute_changes(self.record, now, made)},
+            post_user=list_differences(self.input, await self._read_after(made)),
         )
 
         async def write() -> bool:
@@ -178,6 +177,16 @@ class RecordWork:
 
         await self.ctx.memo("block/finish", write, origins=_AUTHOR)
         return {"block": {"id": self.block, "status": "Planned" if self.is_planned else "Idle"}}
+
+    async def _read_after(self, made: Sequence[Emitted]) -> JsonObject:
+        """Return the record as it stands after the changes that were made; computed if it cannot be read any more."""
+        now = self.now or self.input
+        if not made:
+            return now
+        try:
+            return await read_record(self.ctx, self.chosen, "block/after")
+        except RunFailed:  # the changes are made: that they cannot be looked at must not make the run a failed one
+            return {**now, **compute_changes(self.record, now, made)}
 
     async def fail(self, code: str) -> None:
         """Mark the block as failed; a run that is retried afterwards takes it up again."""
