@@ -26,6 +26,7 @@ from bench.scenarios import scenario_benches
 from bench.scripts import script_benches
 from bench.tokens import token_benches
 from bench.turn import turn_benches
+from bench.workflows import workflow_benches
 
 BENCHES = {
     "turn": turn_benches,
@@ -39,6 +40,7 @@ BENCHES = {
     "definitions": definition_benches,
     "scenarios": scenario_benches,
     "flows": flow_benches,
+    "workflows": workflow_benches,
     "expressions": expression_benches,
     "scripts": script_benches,
     "tokens": token_benches,

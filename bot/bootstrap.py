@@ -32,7 +32,7 @@ from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.scenarios import build_file_reader, connect_services, limit_scenarios
+from bot.scenarios import build_downloader, build_file_reader, connect_services, limit_scenarios
 from bot.settings import Settings, hide_secrets
 from bot.tool_services import build_service_clients, build_tool_agent
 from bot.workflows import connect_tuums
@@ -40,6 +40,7 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.http_address import is_listed, parse_listed_site
 from orchestrator.domain.http_credential import HttpCredential
 from orchestrator.domain.outputs import MOST_ROWS, Notice, Row, Table
 from orchestrator.domain.shelf import DocumentShelf
@@ -55,7 +56,6 @@ from orchestrator.features.portal_events.news import Audience, Nobody
 from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.gate.call.kinds.http_address import is_listed, parse_listed_site
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy
@@ -76,6 +76,7 @@ from orchestrator.runs.offers import list_startable
 from orchestrator.runs.record_blocks import build_record_host
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
+from orchestrator.runs.titles import find_published_title
 from orchestrator.runtime.audit import Audit
 from orchestrator.runtime.feature import Feature, Files, RefreshActor, ShowPartial, Tools, merge_features
 from orchestrator.runtime.paid_models import ATTACHED_MODELS
@@ -218,7 +219,9 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
     engines = connect_tuums(engines, store, scripts or ScriptRunner(), build_record_host(store, catalogue, naming))
-    engines = connect_agents(connect_services(engines, documents.ask, build_file_reader(folder, live)), store, documents.ask)
+    http = _build_http(credentials, live)
+    read_file, download = build_file_reader(folder, live), build_downloader(http, live)
+    engines = connect_agents(connect_services(engines, documents.ask, read_file, download), store, documents.ask)
     switch = LiveSwitch(store)
     watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
     kept = timedelta(days=settings.run_retention_days)
@@ -234,11 +237,11 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         tally=JournalChangeCounter(store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
         performers={
             "bitrix": BitrixPerformer(client, reads),
-            "schedule": SchedulePerformer(store, clock, StartChecker(engines, present)),
-            "http": _build_http(credentials, live),
+            "schedule": SchedulePerformer(store, clock, StartChecker(engines, present), partial_of(find_published_title, engines=engines)),
+            "http": http,
             "knowledge": KnowledgePerformer(catalogue, live, texts.help, histories, documents),
             **_build_mongo(settings),
-            **_build_files(folder, live, members, messenger),
+            **_build_files(folder, live, members, messenger, store),
         },
         records=reads,
         names=naming,
@@ -306,7 +309,7 @@ def open_title_search(settings: Settings, webhook: SecretStr) -> TitleSearch:
     return TitleSearch(client, load_rules(settings)[1], SystemClock())
 
 
-def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySource) -> Performer:
+def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySource) -> HttpPerformer:
     """Return the performer of http effects; it opens connections only to hosts that the policy lists when the call is made."""
     return HttpPerformer(credentials=credentials, may_be_private=lambda site: is_listed(site, policies.now().http_private_hosts))
 
@@ -322,12 +325,12 @@ def _build_mongo(settings: Settings) -> dict[str, Performer]:
 
 
 def _build_files(
-    folder: Folder | None, policies: PolicySource, members: Members | None, messenger: ChatMessenger | None
+    folder: Folder | None, policies: PolicySource, members: Members | None, messenger: ChatMessenger | None, store: AsyncStore
 ) -> dict[str, Performer]:
     """Return the performers of file effects, if there is a `folder` (FILES_DIR), and of messages to chats, if there is a messenger."""
     found: dict[str, Performer] = {} if folder is None else {"file": FilePerformer(folder)}
     if messenger is not None and members is not None:
-        found["telegram"] = TelegramPerformer(messenger, members, policies, folder)
+        found["telegram"] = TelegramPerformer(messenger, members, policies, folder, store.load_blob)
     return found
 
 

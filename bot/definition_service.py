@@ -4,11 +4,13 @@ from collections.abc import Callable
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.definitions.kinds import DefinitionKind
-from orchestrator.definitions.rules import FindClasses, IsCriticalField, KindRoles
+from orchestrator.definitions.rules import FindClasses, IsCriticalField, KindRoles, MayFetch
 from orchestrator.definitions.service import DefinitionService
+from orchestrator.domain.http_address import OddAddress, parse_address
 from orchestrator.gate.call.critical_fields import is_critical_field
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.gate_deps import PolicySource
+from orchestrator.gate.call.kinds.http import may_be_fetched
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.policy_format import DefinitionRoles
 from orchestrator.runs.registry import Engines
@@ -30,6 +32,7 @@ def build_definition_service(
         find_classes=build_class_finder(catalogue),
         is_critical=build_field_judge(catalogue, policies),
         clock=clock,
+        may_fetch=build_host_judge(policies),
     )
 
 
@@ -41,6 +44,18 @@ def build_class_finder(catalogue: FindCatalogue) -> FindClasses:
 def build_field_judge(catalogue: FindCatalogue, policies: PolicySource) -> IsCriticalField:
     """Return the function that tells whether a value at a place in an effect makes a card."""
     return lambda write, place: is_critical_field(catalogue(), policies.now().critical_fields, write, place)
+
+
+def build_host_judge(policies: PolicySource) -> MayFetch:
+    """Return the function that tells whether files may be fetched from an address; an odd one is a mistake of its own."""
+
+    def may_fetch(text: str) -> bool:
+        try:
+            return may_be_fetched(parse_address(text), policies.now())
+        except OddAddress:
+            return True
+
+    return may_fetch
 
 
 def find_roles(kind: DefinitionKind, policy: Policy) -> KindRoles:

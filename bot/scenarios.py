@@ -8,21 +8,26 @@ from typing import Any, Final
 
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.file_path import PathRefused, parse_path
+from orchestrator.domain.http_address import OddAddress, parse_address
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.engines.scenarios.definition import is_for_customers
 from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.kind import KIND, build_kind, list_uses
 from orchestrator.engines.scenarios.registry import build_step_types, load_plugins
-from orchestrator.engines.scenarios.step_types import ReadFile
+from orchestrator.engines.scenarios.step_types import Download, Downloaded, ReadFile
 from orchestrator.gate.call.gate_deps import PolicySource
+from orchestrator.gate.call.kinds.http import may_be_fetched
 from orchestrator.performers.files.folder import FileRefused, Folder
+from orchestrator.performers.http import HttpPerformer
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
 from orchestrator.runs.sent_items import LARGEST_FILE
 
 COMMAND: Final = "run"
 FILES: Final = "file"
 """The kind of effects that the policy opens for the folder of files."""
+AT_ONCE: Final = 2
+"""How many files are fetched at once in this process; one of 20 MB takes several times that of memory until it is stored."""
 
 
 def build_scenarios() -> RegisteredEngine:
@@ -44,12 +49,12 @@ def describe_scenario(document: object) -> tuple[str, str]:
     return str(given.get("name") or ""), str(given.get("description") or "")
 
 
-def connect_services(engines: Engines, find: FindDocuments, read_file: ReadFile) -> Engines:
-    """Return the engines in which the steps of scenarios look for documents with `find` and read files with `read_file`."""
+def connect_services(engines: Engines, find: FindDocuments, read_file: ReadFile, download: Download) -> Engines:
+    """Return the engines in which the steps of scenarios reach the documents, the folder of files and files of other hosts."""
     found = engines.runs.get(KIND)
     if found is None or not isinstance(found.engine, ScenarioEngine):
         return engines
-    return replace(engines, runs={**engines.runs, KIND: replace(found, engine=found.engine.connect(find, read_file))})
+    return replace(engines, runs={**engines.runs, KIND: replace(found, engine=found.engine.connect(find, read_file, download))})
 
 
 def limit_scenarios(engines: Engines, *, steps: int, depth: int) -> Engines:
@@ -76,3 +81,23 @@ def build_file_reader(folder: Folder | None, policies: PolicySource) -> ReadFile
         return content.data
 
     return read_file
+
+
+def build_downloader(http: HttpPerformer, policies: PolicySource) -> Download:
+    """Return what fetches files from the hosts that the policy opens at that moment (`may_be_fetched`)."""
+    places = asyncio.Semaphore(AT_ONCE)
+
+    async def download(url: str, limit: int, *, fetches: bool) -> Downloaded | None:
+        try:
+            address = parse_address(url)
+        except OddAddress as error:
+            raise FileUnavailable(str(error), why="address") from None
+        if not may_be_fetched(address, policies.now()):
+            raise FileUnavailable(f"the policy does not open {address.site}", why="closed")
+        if not fetches:
+            return None
+        async with places:
+            content, media_type = await http.download(address, limit)
+        return Downloaded(content=content, media_type=media_type)
+
+    return download

@@ -41,6 +41,8 @@ class RunState(Stored):
 
     engine: str
     definition: str
+    title: str = ""
+    """What people call it: the title of its definition when it began; "" if that had none."""
     version: int = 0
     digest: str = ""
     """The hash of the definition's text; the text is the blob of this digest."""
@@ -81,6 +83,11 @@ class RunState(Stored):
         if "waits" in stored:
             stored["waits"] = {node: one.to_stored() for node, one in self.waits.items()}
         return stored
+
+    @property
+    def name(self) -> str:
+        """What people read of it: its title, without one the key of its definition."""
+        return self.title or self.definition
 
     @property
     def is_over(self) -> bool:

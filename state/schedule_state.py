@@ -20,6 +20,8 @@ class Schedule(Stored):
 
     engine: str
     definition: str
+    title: str = ""
+    """What people call what it starts: the title of the definition when it was made; "" if that had none."""
     due: str
     """The moment that it waits for, as an ISO time in UTC."""
     cron: str = ""
@@ -52,6 +54,11 @@ class Schedule(Stored):
     """When the chat was last told of that."""
     resumed_at: str = ""
     """When a person resumed it last."""
+
+    @property
+    def name(self) -> str:
+        """What people read of it: the title of what it starts, without one the key of the definition."""
+        return self.title or self.definition
 
     @property
     def owner(self) -> str:

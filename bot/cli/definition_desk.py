@@ -12,7 +12,7 @@ import typer
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.cli.ops import escape_text, open_database_reader, open_database_writer, write_table
-from bot.definition_service import build_class_finder, build_definition_service, build_field_judge
+from bot.definition_service import build_class_finder, build_definition_service, build_field_judge, build_host_judge
 from bot.settings import load_settings
 from orchestrator.definitions.rules import Editor, FindClasses, NotAllowed
 from orchestrator.definitions.service import Checked, DefinitionService, KindUnknown, Submission, check_document, find_kind
@@ -102,8 +102,9 @@ def check_file(engines: Engines, kind: str, given: Submission) -> Checked:
     try:
         policy = load_policy(settings.policy_file)
         catalogue = cache(lambda: _load_catalogue(policy))
-        judge = build_field_judge(catalogue, FixedPolicy(policy))
-        return check_document(find_kind(engines.kinds, kind), given, build_class_finder(catalogue), judge)
+        policies = FixedPolicy(policy)
+        judge, hosts = build_field_judge(catalogue, policies), build_host_judge(policies)
+        return check_document(find_kind(engines.kinds, kind), given, build_class_finder(catalogue), judge, hosts)
     except KindUnknown as error:
         raise SettingsError(escape_text(error.reason)) from None
 

@@ -15,7 +15,7 @@ from bot.cli.ops import AS_JSON, escape_text, write_json_lines, write_table
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from bot.cli.definition_desk import DefinitionDesk
@@ -180,13 +180,14 @@ def _add_comparison(app: typer.Typer, load_engines: "Callable[[], Engines]") -> 
         """Show what changed between two versions, as data. Exit codes: 0 = shown, also if nothing changed, 2 = no such version."""
         with _open_desk(load_engines, reads=True) as desk:
             found = desk.call(desk.service.compare(desk.editor, kind, key, before, after))
+            names = desk.call(desk.service.name_versions(found))
         if as_json:
             write_json_lines(list_change_rows(found.changes))
             return
         if not found.changes:
             typer.echo("Nothing changed.")
             return
-        write_table(("where", "what", f"version {before}", f"version {after}"), list_change_cells(found.changes))
+        write_table(("where", "what", f"version {before}", f"version {after}"), list_change_cells(found.changes, names))
         if found.more:
             typer.echo(f"Only the first {len(found.changes)} differences are shown.", err=True)
 
@@ -309,16 +310,19 @@ def list_change_rows(changes: "Iterable[Change]") -> list[dict[str, object]]:
     return [{"kind": one.kind, "path": format_path(one.path), "before": one.before, "after": one.after} for one in changes]
 
 
-def list_change_cells(changes: "Iterable[Change]") -> list[tuple[str, str, str, str]]:
-    """Return (where, what, value before, value after) of each change, for people; long values are cut."""
+def list_change_cells(changes: "Iterable[Change]", names: "Mapping[str, str]") -> list[tuple[str, str, str, str]]:
+    """Return (where, what, value before, value after) of each change, for people; long values are cut.
+
+    `names` says what people call the versions of other definitions, in place of their ids.
+    """
     from orchestrator.domain.finding import format_path  # noqa: PLC0415 - see _load_shipped_engines
 
     return [
         (
             format_path(one.path),
             one.kind,
-            "" if one.kind == "added" else _format_value(one.before),
-            "" if one.kind == "removed" else _format_value(one.after),
+            "" if one.kind == "added" else _format_value(one.before, names),
+            "" if one.kind == "removed" else _format_value(one.after, names),
         )
         for one in changes
     ]
@@ -361,10 +365,12 @@ def _to_json(found: Any) -> dict[str, Any]:
     return asdict(found)
 
 
-def _format_value(value: object) -> str:
+def _format_value(value: object, names: "Mapping[str, str]") -> str:
     from state.canonical import dumps  # noqa: PLC0415 - see _load_shipped_engines
 
     text = dumps(value)
+    for version_id, name in names.items():
+        text = text.replace(dumps(version_id), dumps(name))
     return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
 
 

@@ -90,6 +90,7 @@ def show(run: _Id, *, as_json: _Json = False) -> None:
     told = {
         "run": run_id,
         "status": f"{state.status} ({state.code})" if state.code else state.status,
+        **({"title": state.title} if state.title else {}),
         "definition": f"{state.definition} version {state.version} ({state.engine})",
         "works for": state.owner,
         "shown in": state.home,

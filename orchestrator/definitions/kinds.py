@@ -41,6 +41,14 @@ class MethodUse:
 
 
 @dataclass(frozen=True, slots=True)
+class AddressUse:
+    """A place in a document with an address of another host, from which a file is fetched; what is filled in later stands in it as x."""
+
+    path: Path
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class FilledField:
     """A place in a document where an effect gets a value that is only known while a run goes on."""
 
@@ -77,6 +85,11 @@ def list_no_methods(_document: object) -> Iterable[MethodUse]:
     return ()
 
 
+def list_no_addresses(_document: object) -> Iterable[AddressUse]:
+    """Return nothing: documents of this kind fetch no files from other hosts."""
+    return ()
+
+
 def find_no_title(_document: object) -> str:
     """Return "": documents of this kind say nothing of how people call them."""
     return ""
@@ -94,6 +107,11 @@ class DefinitionKind:
     name: str
     check: Callable[[Document], Iterable[Finding]] = report_nothing
     """Returns what is wrong with a document, all of it. It gets drafts with any content, and reports through `Findings`."""
+    check_programs: Callable[[Document], Iterable[Finding]] = report_nothing
+    """Returns what is wrong with the programs in a document, such as scripts. It gets drafts with any content, and may take seconds.
+
+    It is asked when a document is handed in, and not once more when that is published.
+    """
     check_linked: Callable[[Document, Mapping[str, object]], Iterable[Finding]] = report_nothing_linked
     """Returns what is wrong with a document together with those that it names, which it gets by what is written in the references.
 
@@ -108,6 +126,8 @@ class DefinitionKind:
     """Returns the versions of other definitions that a document names; they are fixed by their ids when it is saved. It gets any draft."""
     list_methods: Callable[[object], Iterable[MethodUse]] = list_no_methods
     """Returns the methods of the portal that a correct document names; whether they exist and read is checked when it is handed in."""
+    list_addresses: Callable[[object], Iterable[AddressUse]] = list_no_addresses
+    """Returns the addresses from which a correct document fetches files; whether the policy opens their hosts is checked like methods."""
     list_needs: Callable[[object], Iterable[Reference]] = list_no_references
     """Returns the definitions that must be published when a document is, and that it goes on naming by their keys. It gets any draft."""
     list_filled: Callable[[object], Iterable[FilledField]] = list_no_fields
@@ -140,11 +160,21 @@ def find_mistakes(kind: DefinitionKind, reading: Reading) -> tuple[Finding, ...]
 
 def find_linked_mistakes(kind: DefinitionKind, document: Document, named: Mapping[str, object]) -> tuple[Finding, ...]:
     """Return what is wrong with a document together with those that it names, by what is written in its references."""
+    return _ask_kind(kind, lambda: kind.check_linked(document, named))
+
+
+def find_program_mistakes(kind: DefinitionKind, document: Document) -> tuple[Finding, ...]:
+    """Return what is wrong with the programs in a document."""
+    return _ask_kind(kind, lambda: kind.check_programs(document))
+
+
+def _ask_kind(kind: DefinitionKind, check: Callable[[], Iterable[Finding]]) -> tuple[Finding, ...]:
+    """Return what a check of the kind finds; an error of the check itself is a finding."""
     try:
-        return tuple(kind.check_linked(document, named))
+        return tuple(check())
     except Exception:
-        log.exception("a document of kind %s could not be checked with others", kind.name, extra={"action": "definition_check_failed"})
-        found = Findings(document)
+        log.exception("a document of kind %s could not be checked", kind.name, extra={"action": "definition_check_failed"})
+        found = Findings()
         found.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
         return found.list_all()
 

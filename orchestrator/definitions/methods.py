@@ -1,10 +1,13 @@
-"""Checks what a document says of effects: whether its methods exist, read where only reading is possible, and which values make a card."""
+"""Checks what a document says of effects: whether its methods exist and only read where they must.
+
+Also which values of it make a card, and whether the hosts are open from which it fetches files.
+"""
 
 from collections.abc import Iterable
 
-from orchestrator.definitions.kinds import FilledField, MethodUse
+from orchestrator.definitions.kinds import AddressUse, FilledField, MethodUse
 from orchestrator.definitions.mistakes import SENTENCES
-from orchestrator.definitions.rules import FindClasses, IsCriticalField
+from orchestrator.definitions.rules import FindClasses, IsCriticalField, MayFetch
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
@@ -32,6 +35,16 @@ def list_critical_values(document: Document, filled: Iterable[FilledField], is_c
         if is_critical(one.write, one.place):
             args: dict[str, str | int] = {"field": quote_part(format_path(one.place)), "source": one.source}
             findings.add(code, SENTENCES[code].format(**args), one.path, severity="info", of_value=True, args=args)
+    return findings.list_all()
+
+
+def list_closed_hosts(document: Document, uses: Iterable[AddressUse], may_fetch: MayFetch) -> tuple[Finding, ...]:
+    """Return warnings for addresses whose host the policy does not open: that of another installation may."""
+    findings, code = Findings(document), "finding-host-closed"
+    for use in uses:
+        if not may_fetch(use.address):
+            args: dict[str, str | int] = {"name": quote_part(use.address.partition("?")[0])}
+            findings.add(code, SENTENCES[code].format(**args), use.path, severity="warning", of_value=True, args=args)
     return findings.list_all()
 
 

@@ -74,6 +74,19 @@ async def link_references(document: Document, references: Iterable[Reference], f
     return Linked(data, findings, {one.written: version.document for one, version in found})
 
 
+async def name_references(references: Iterable[Reference], find: StoredVersions) -> dict[str, str]:
+    """Return for each id of a version that is named, and is there, what people call it: `key@version`, with its title."""
+    names: dict[str, str] = {}
+    for one in references:
+        if one.written in names or not is_version_id(one.written):
+            continue
+        found = await find.find_by_id(one.written.lower())
+        if found is not None:
+            title, address = " ".join(found.title.split()), f"{found.key}@{found.version}"
+            names[one.written] = f"{address} ({title})" if title else address
+    return names
+
+
 async def find_reference_mistakes(document: Document, references: Iterable[Reference], find: StoredVersions) -> tuple[Finding, ...]:
     """Return what is wrong with the first references of a document that may be any draft."""
     return (await _find_all(document, islice(references, MOST_FOUND), find))[0]

@@ -28,6 +28,8 @@ _NAMED: Final = 3
 _ROLES: Final[dict[Role, str]] = {"manager": "managers", "lead": "leads", "admin": "administrators"}
 IsCriticalField = Callable[[Write, Path], bool]
 """Tells whether the value at a place in the parameters of an effect is one that a person confirms."""
+MayFetch = Callable[[str], bool]
+"""Tells whether the policy opens the host of an address, which may be an odd one, to fetch files from it."""
 FindClasses = Callable[[str, str], Collection[str] | None]
 """Returns all classes that a call of (kind of effect, method) may have; None for a method that nobody knows."""
 Deed = Literal["edit", "publish"]

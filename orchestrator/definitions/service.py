@@ -11,14 +11,15 @@ from functools import partial
 from typing import Final, TypeVar
 
 from orchestrator.definitions.changes import Difference, compare_documents
-from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_writes
-from orchestrator.definitions.methods import find_method_mistakes, list_critical_values
-from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references
+from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_program_mistakes, find_writes
+from orchestrator.definitions.methods import find_method_mistakes, list_closed_hosts, list_critical_values
+from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references, name_references
 from orchestrator.definitions.rules import (
     Editor,
     FindClasses,
     IsCriticalField,
     KindRoles,
+    MayFetch,
     check_editor,
     check_publisher,
     check_reader,
@@ -113,17 +114,33 @@ def find_kind(kinds: Mapping[str, DefinitionKind], name: str) -> DefinitionKind:
     return kind
 
 
-def check_document(kind: DefinitionKind, given: Submission, find_classes: FindClasses, is_critical: IsCriticalField) -> Checked:
+def open_every_host(_address: str) -> bool:
+    """Return True: nobody asks a policy."""
+    return True
+
+
+def check_document(
+    kind: DefinitionKind,
+    given: Submission,
+    find_classes: FindClasses,
+    is_critical: IsCriticalField,
+    may_fetch: MayFetch = open_every_host,
+) -> Checked:
     """Return what is wrong with a document, what in it makes cards, and what in it needs two people."""
     reading = given.read()
     found = find_mistakes(kind, reading)
+    if reading.draft is not None:
+        found = _merge(found, find_program_mistakes(kind, reading.draft))
     if reading.document is None or has_errors(found):
         return Checked(findings=found, read=reading.draft)
     data = reading.document.data
     found = (*found, *find_method_mistakes(reading.document, kind.list_methods(data), find_classes))
     if has_errors(found):
         return Checked(findings=found, read=reading.draft)
-    told = list_critical_values(reading.document, kind.list_filled(data), is_critical)
+    told = (
+        *list_critical_values(reading.document, kind.list_filled(data), is_critical),
+        *list_closed_hosts(reading.document, kind.list_addresses(data), may_fetch),
+    )
     return Checked(
         findings=_merge(found, told),
         document=data,
@@ -144,9 +161,10 @@ class DefinitionService:
         find_classes: FindClasses,
         is_critical: IsCriticalField,
         clock: Clock,
+        may_fetch: MayFetch = open_every_host,
     ) -> None:
         """Work on definitions of these kinds. `find_roles` returns the roles that hold now, `find_classes` the classes of a method."""
-        self._is_critical = is_critical
+        self._is_critical, self._may_fetch = is_critical, may_fetch
         self._store, self._kinds, self._clock = store, kinds, clock
         self._find_roles, self._find_classes = find_roles, find_classes
         self._reading = asyncio.Semaphore(1)  # a document of a megabyte takes a hundred times its size while it is read
@@ -227,7 +245,8 @@ class DefinitionService:
         roles = self._find_roles(kind)
         check_publisher(editor, kind, roles)
         told: list[Finding] = []
-        await self._check_references(kind, key, version)
+        last = await self._find_version(kind, key, version)
+        await self._check_references(kind, last)
 
         def check(found: DefinitionVersion) -> None:
             mistakes = find_mistakes(kind, _to_reading(found.document))
@@ -247,7 +266,7 @@ class DefinitionService:
                 expected=expected,
                 check=check,
                 note=said,
-                inbox_new=[_build_news_row(author, kind.name, key, version, note=said)] if kind.is_told else [],
+                inbox_new=[_build_news_row(author, last, note=said)] if kind.is_told else [],
             ),
             editor,
         )
@@ -332,6 +351,12 @@ class DefinitionService:
         found = await asyncio.to_thread(compare_documents, old.document, new.document)
         return Comparison(before=old, after=new, changes=found.changes, more=found.more)
 
+    async def name_versions(self, found: Comparison) -> Mapping[str, str]:
+        """Return by its id what people call each version of another definition that one of two compared texts names."""
+        kind = self.find_kind(found.after.kind)
+        references = (*kind.list_references(found.before.document), *kind.list_references(found.after.document))
+        return await name_references(references, StoredVersions(self._store))
+
     async def compare_submission(self, editor: Editor, found: DefinitionVersion, given: Submission) -> Difference:
         """Return what would change in a version if the document were saved as its text. Raises DefinitionRefused."""
         checked = await self.check(editor, found.kind, found.key, given)
@@ -349,7 +374,7 @@ class DefinitionService:
 
     async def _check(self, kind: DefinitionKind, given: Submission) -> Checked:
         async with self._reading:
-            checked = await asyncio.to_thread(partial(check_document, kind, given, self._find_classes, self._is_critical))
+            checked = await asyncio.to_thread(partial(check_document, kind, given, self._find_classes, self._is_critical, self._may_fetch))
         return await self._link(kind, checked)
 
     async def _link(self, kind: DefinitionKind, checked: Checked) -> Checked:
@@ -367,9 +392,8 @@ class DefinitionService:
             found = tuple(one for one in more if one not in checked.findings)
         return replace(checked, document=linked.document, findings=_merge(checked.findings, found))
 
-    async def _check_references(self, kind: DefinitionKind, key: str, version: int) -> None:
+    async def _check_references(self, kind: DefinitionKind, found: DefinitionVersion) -> None:
         """Raise DefinitionRefused if what the document names or needs is not published, or its definition is switched off."""
-        found = await self._find_version(kind, key, version)
         if found.active:  # to publish it once more changes nothing
             return
         document = Document.from_data(found.document)
@@ -425,9 +449,10 @@ def _clean(text: str, most: int) -> str:
     return to_storable_text(text).strip()[:most]
 
 
-def _build_news_row(author: Author, kind: str, key: str, version: int, *, note: str = "") -> InboxRow:
+def _build_news_row(author: Author, found: DefinitionVersion, *, note: str) -> InboxRow:
     """Return the inbox row that tells of a version which `author` publishes; it is stored in the same commit."""
-    row_id = generate_id()
+    row_id, at = generate_id(), format_iso(author.at)
+    news = DefinitionNews(definition_kind=found.kind, key=found.key, version=found.version, title=found.title, at=at, note=note)
     return InboxRow(
         id=row_id,
         source=f"definition:{row_id}",
@@ -435,6 +460,6 @@ def _build_news_row(author: Author, kind: str, key: str, version: int, *, note: 
         lane="express",
         kind=DefinitionNews.KIND,
         actor={"key": author.key, "name": author.name},
-        body=DefinitionNews(definition_kind=kind, key=key, version=version, at=format_iso(author.at), note=note).to_json(),
+        body=news.to_json(),
         received_at=author.at,
     )

@@ -6,7 +6,7 @@ SdelkaError
 ├── OverBudget           the person: the month's budget is used up, so the model is not asked
 ├── JournalUnwritable    the person and operations staff: the intent could not be stored, so nothing was done
 ├── ServiceFailed        the tool agent: a service beside it cannot be reached, or its answer is none
-├── FileUnavailable      the person: the messenger does not give the file that they sent
+├── FileUnavailable      the person: a messenger, the folder of files or another host does not give a file
 ├── SessionTaken         the worker: another process holds the lease of this session
 ├── RunOver              the player of a run: the run ended while its next step was being stored
 └── DefinitionError      the author of a definition file: what is wrong, where, and how to fix it
@@ -39,12 +39,16 @@ class ServiceFailed(SdelkaError):
 
 
 class FileUnavailable(SdelkaError):
-    """The messenger does not give a file. The message gives the reason and contains no URL."""
+    """A file is not given. The message gives the reason and contains no URL."""
 
-    def __init__(self, reason: str | None = None, *, is_too_large: bool = False) -> None:
-        """Store the reason; `is_too_large` says whether a smaller file would have been given."""
+    def __init__(self, reason: str | None = None, *, is_too_large: bool = False, why: str = "", **args: str | int) -> None:
+        """Store the reason; `is_too_large` says whether a smaller file would have been given.
+
+        `why` and `args` choose and complete the sentence about a file that another host does not give.
+        """
         super().__init__(reason)
         self.is_too_large = is_too_large
+        self.why, self.args_of_sentence = why, args
 
 
 class JournalUnwritable(SdelkaError):

@@ -293,6 +293,8 @@ class DefinitionNews(Input, kind="definition_news"):
     definition_kind: str
     key: str
     version: int
+    title: str = ""
+    """What people call it; "" if it has no title."""
     at: str
     note: str = ""
 

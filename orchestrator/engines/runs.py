@@ -24,6 +24,9 @@ Takes = Literal["text", "contact", "photo", "document"]
 NodeState = Literal["new", "waited", "finished"]
 """What a node is when the run is played: never played before; it waits, or what it waited for has come; nothing is left to do."""
 NOTHING: Final = Value(None)
+MEGABYTE: Final = 1024 * 1024
+LARGEST_FILES: Final[Mapping[Literal["photo", "document"], int]] = {"photo": 10 * MEGABYTE, "document": 20 * MEGABYTE}
+"""The largest files that a run sends, in bytes: Telegram takes no larger photo, and a blob of the run holds no larger file."""
 
 
 class RunSuspended(Exception):
@@ -193,6 +196,9 @@ class RunContext(Protocol):
     def count_failures(self, node: str) -> int:
         """Return how often the model gave no answer to this node."""
 
+    def find_time(self, node: str) -> datetime:
+        """Return when what a finished node gave was stored; of one that is not finished, the present time."""
+
     def is_before_retry(self, node: str) -> bool:
         """Return whether the node was played, or failed, before a person last had the run retried."""
 
@@ -213,6 +219,14 @@ class RunContext(Protocol):
         """Send a photo or document to the run's chat now, once for each `key`, which no message of the run has.
 
         `load` gives its content, and is called only if it was not sent yet. Raises RunFailed if the file is empty or too large.
+        """
+
+    async def keep_file(self, node: str, load: Callable[[], Awaitable[bytes | None]], *, origins: Origins = UNDECLARED) -> Value:
+        """Return {digest, size} of the content that `load` gives, which becomes a blob of the run; `load_file` gives it again.
+
+        `load` is called once for each node. None is what it gives in shadow mode in place of a file that only a real run fetches: the value
+        is {planned: true}. A FileUnavailable that it raises is kept, too, as {problem, why, args}; a person who has the run retried has the
+        file loaded anew.
         """
 
     async def show(self, update: RunUpdate, *, node: str) -> None:
@@ -237,6 +251,12 @@ class RunContext(Protocol):
         """Submit an effect to the gate and return its outcome. While a person must decide, the node waits (RunSuspended).
 
         In shadow mode the outcome is `planned`.
+        """
+
+    async def accept_refusal(self, node: str) -> None:
+        """Note that the run goes on after the refusal at this node, of an effect or of a file.
+
+        When a person has the run retried, because of something behind it, this is not proposed or loaded anew: the run goes the same way.
         """
 
     async def wait_input(self, node: str, ask: Ask) -> Heard:

@@ -9,14 +9,15 @@ import ipaddress
 import json
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import httpx
 
+from orchestrator.domain.errors import FileUnavailable
+from orchestrator.domain.http_address import Address, IpAddress, Site, is_public, may_be_opened, parse_address, parse_listed_site
 from orchestrator.domain.http_credential import HttpCredential
 from orchestrator.gate.call.effect import BeforeImage, Call
-from orchestrator.gate.call.kinds.http_address import Address, IpAddress, Site, is_public, may_be_opened, parse_address, parse_listed_site
 from orchestrator.gate.call.kinds.http_params import MARK, format_query
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from state.canonical import NotCanonical, check, check_depth, to_storable_text
@@ -28,6 +29,8 @@ MAX_ANSWER: Final = 1_000_000
 MAX_DEPTH: Final = 100
 """How many levels the data of an answer may have; what is deeper could not be stored, and no definition reads it."""
 _SHOWN: Final = 300
+_DIGITS: Final = 18
+"""How many digits of an announced length are read; a longer number is too large in any case."""
 _READ: Final = "http.get"
 _SEE_OTHER, _CLIENT_ERROR, _SERVER_ERROR, _TIMED_OUT = 303, 400, 500, 408
 _REASONS: Final = ("message", "error", "detail", "error_description", "title", "errors")
@@ -41,6 +44,13 @@ Resolve = Callable[[str, int], Awaitable[Sequence[IpAddress]]]
 
 class AddressRefused(Exception):
     """A host cannot be connected to: it is not found, or lies where the policy does not allow it."""
+
+
+class _TooLong(AddressRefused):
+    """An answer has more bytes than are read."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"the answer is longer than {limit} bytes")
 
 
 async def resolve_host(host: str, port: int) -> list[IpAddress]:
@@ -100,7 +110,9 @@ class HttpPerformer:
         try:
             headers = {**self._find_secret(call, address.site), **_build_headers(call)}
             target = await self._choose_address(address.site)
-            request = self._build_request(call, address, target, headers)
+            query = "&".join(part for part in (address.query, format_query(call.params.get("query") or {})) if part)
+            verb = call.method.rpartition(".")[2].upper()
+            request = self._build_request(verb, replace(address, query=query), target, headers, _build_body(call.params))
         except (AddressRefused, httpx.InvalidURL) as error:
             return Rejected(code="http-not-sent", detail=str(error), sent=False)
         is_read = call.method == _READ
@@ -118,6 +130,38 @@ class HttpPerformer:
     async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
         """Return that it is not clear whether the request arrived: there is no general way to ask another host."""
         return Reconciled(verdict="unclear", detail=f"only {parse_address(call.params['url']).site.host} knows whether it arrived")
+
+    async def download(self, address: Address, limit: int) -> tuple[bytes, str]:
+        """Return what stands at an address that the policy allows to be read, and its media type in small letters.
+
+        It is asked for once, as a read is. Raises FileUnavailable, as soon as there are more than `limit` bytes.
+        """
+        host = address.site.host
+        try:
+            target = await self._choose_address(address.site)
+            request = self._build_request("GET", address, target, {}, None)
+        except (AddressRefused, httpx.InvalidURL) as error:
+            raise FileUnavailable(str(error), why="unreached") from None
+        try:
+            async with asyncio.timeout(self._total):
+                return await self._read_file(request, limit)
+        except (httpx.HTTPError, httpx.StreamError, TimeoutError, OSError) as error:
+            raise FileUnavailable(f"{host}: {_describe(error)}", why="unreached") from None
+        except AddressRefused as error:
+            raise FileUnavailable(f"{host}: {error}", why="unfit") from None
+
+    async def _read_file(self, request: httpx.Request, limit: int) -> tuple[bytes, str]:
+        response = await self._http.send(request, stream=True)
+        try:
+            status = response.status_code
+            if status != httpx.codes.OK:  # a part of a file, nothing and another place are no file
+                raise FileUnavailable(f"the host answered {status}", why="status", status=str(status))
+            content = await _read_bytes(response, limit)
+        except _TooLong as error:
+            raise FileUnavailable(str(error), is_too_large=True, why="large") from None
+        finally:
+            await response.aclose()
+        return content, response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def _find_secret(self, call: Call, site: Site) -> dict[str, str]:
         name = call.params.get("credential") or ""
@@ -147,15 +191,15 @@ class HttpPerformer:
             raise AddressRefused(f"the host {site.host} lies where no policy can open it")
         return found[0]
 
-    def _build_request(self, call: Call, address: Address, target: IpAddress, headers: Mapping[str, str]) -> httpx.Request:
+    def _build_request(
+        self, verb: str, address: Address, target: IpAddress, headers: Mapping[str, str], body: bytes | None
+    ) -> httpx.Request:
         """Return the request to the chosen address itself, so that the name is not resolved again; the server is still told the host."""
         site = address.site
         shown = f"[{target}]" if target.version == 6 else str(target)  # noqa: PLR2004 - IPv6
-        query = "&".join(part for part in (address.query, format_query(call.params.get("query") or {})) if part)
-        url = f"{site.scheme}://{shown}:{site.port}{address.path}" + (f"?{query}" if query else "")
-        body = _build_body(call.params)
+        url = f"{site.scheme}://{shown}:{site.port}{address.path}" + (f"?{address.query}" if address.query else "")
         return self._http.build_request(
-            call.method.rpartition(".")[2].upper(),
+            verb,
             url,
             headers={"Accept-Encoding": "identity", "User-Agent": "sdelka", **headers, "Host": str(site).partition("://")[2]},
             content=body,
@@ -225,18 +269,27 @@ def _build_body(params: Mapping[str, Any]) -> bytes | None:
     return params["text"].encode() if params.get("text") else None
 
 
-async def _read_body(response: httpx.Response) -> Any:
-    """Return the body as JSON data or text. Raises AddressRefused if it is compressed, too long, no text, or no storable JSON."""
+async def _read_bytes(response: httpx.Response, limit: int) -> bytes:
+    """Return the body as it came. Raises AddressRefused if it is compressed, and _TooLong as soon as it is."""
     if response.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
         raise AddressRefused("the answer is compressed, though that was not asked for")
+    announced = response.headers.get("content-length", "")
+    if announced.isascii() and announced.isdecimal() and int(announced[:_DIGITS]) > limit:
+        raise _TooLong(limit)
     pieces, size = [], 0
     async for piece in response.aiter_raw():
         size += len(piece)
-        if size > MAX_ANSWER:
-            raise AddressRefused(f"the answer is longer than {MAX_ANSWER} bytes")
+        if size > limit:
+            raise _TooLong(limit)
         pieces.append(piece)
+    return b"".join(pieces)
+
+
+async def _read_body(response: httpx.Response) -> Any:
+    """Return the body as JSON data or text. Raises AddressRefused if it is compressed, too long, no text, or no storable JSON."""
+    content = await _read_bytes(response, MAX_ANSWER)
     try:
-        text = b"".join(pieces).decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise AddressRefused("the answer is no text") from None
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -4,6 +4,7 @@ The row's field `source` follows from the id of the effect, and the inbox holds 
 and one can always find out whether it was stored.
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 from uuid import uuid5
 
@@ -12,7 +13,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.domain.schedule_inputs import MOST, ScheduleAdd
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
-from orchestrator.gate.call.run_schedules import ARG_ORIGINS, MARK, PERSON
+from orchestrator.gate.call.run_schedules import ARG_ORIGINS, DEFINITION, MARK, PERSON, TITLE
 from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
 from state.clock import UUID_NAMESPACE, Clock, format_iso, generate_id
 from state.journal.async_store import AsyncStore
@@ -34,18 +35,33 @@ class CheckStart(Protocol):
         """Return why runs of this definition may not start for the person with this key; None if they may."""
 
 
+FindTitle = Callable[[str, str], Awaitable[str]]
+"""Returns the title of the definition with this engine and key, "" if it has none. May raise what finding definitions raises."""
+
+
+async def find_no_title(_engine: str, _definition: str) -> str:
+    """Return "": cards name definitions by their keys."""
+    return ""
+
+
 class RunSchedulePerformer:
     """Stores the schedules that the gate has allowed. `SchedulePerformer` hands their calls on to it."""
 
-    def __init__(self, store: AsyncStore, clock: Clock, check: CheckStart) -> None:
-        """Store them in `store`; `check` says what may be started."""
+    def __init__(self, store: AsyncStore, clock: Clock, check: CheckStart, find_title: FindTitle = find_no_title) -> None:
+        """Store them in `store`; `check` says what may be started, `find_title` what people call it."""
         self._store = store
         self._clock = clock
-        self._check = check
+        self._check, self._find_title = check, find_title
 
     async def read_before(self, call: Call) -> BeforeImage | Rejected:
-        """Return no data; rejected if the schedule cannot be made, so that nobody is asked about it. Never raises."""
-        return await self._check_again(call) or {}
+        """Return the title of the definition; rejected if the schedule cannot be made, so that nobody is asked about it. Never raises."""
+        if (refusal := await self._check_again(call)) is not None:
+            return refusal
+        try:
+            title = await self._find_title(str(call.params["engine"]), str(call.params["definition"]))
+        except Exception:  # noqa: BLE001 - the card names the key then
+            title = ""
+        return {DEFINITION: {TITLE: title}} if title else {}
 
     async def execute(self, call: Call) -> CallResult:
         """Store the schedule durably and return its id and its first moment as the result; unknown if the database fails."""

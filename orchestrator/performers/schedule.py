@@ -13,7 +13,7 @@ from orchestrator.gate.call import run_schedules
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.reminders import CHANGES, MARK, MOVE, PERSON, WHICH
-from orchestrator.performers.run_schedules import CheckStart, RunSchedulePerformer
+from orchestrator.performers.run_schedules import CheckStart, FindTitle, RunSchedulePerformer, find_no_title
 from state.clock import Clock, format_iso, generate_id, parse_iso
 from state.events.daily import ReminderSet, list_reminders
 from state.journal.async_store import AsyncStore
@@ -34,14 +34,14 @@ class SchedulePerformer:
     portal = ""
     is_application = True
 
-    def __init__(self, store: AsyncStore, clock: Clock, check: CheckStart) -> None:
-        """Keep the store into whose inbox they are put, the clock, and the function that says which runs may be started."""
+    def __init__(self, store: AsyncStore, clock: Clock, check: CheckStart, find_title: FindTitle = find_no_title) -> None:
+        """Keep the store into whose inbox they are put, the clock, and the functions that say which runs may be started, with titles."""
         self._store = store
         self._clock = clock
-        self._runs = RunSchedulePerformer(store, clock, check)
+        self._runs = RunSchedulePerformer(store, clock, check, find_title)
 
     async def read_before(self, call: Call) -> BeforeImage | Rejected:
-        """Return no data; rejected if a schedule of runs cannot be made. Never raises."""
+        """Return the title of what a schedule of runs starts; rejected if it cannot be made. Never raises."""
         return await self._runs.read_before(call) if call.method == run_schedules.ADD else {}
 
     async def execute(self, call: Call) -> CallResult:

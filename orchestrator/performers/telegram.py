@@ -5,6 +5,7 @@ tells nobody the number of the message.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from orchestrator.domain.chat_messages import (
@@ -22,13 +23,22 @@ from orchestrator.domain.file_path import parse_path
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.kinds import telegram_methods
+from orchestrator.gate.call.kinds.telegram import find_file_place
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.performers.files.folder import FileContent, FileRefused, Folder
 from orchestrator.performers.files.performer import DIGEST, SIZE, SeenFiles
+from state.canonical import hash_text
+from state.journal.blobs import get_blob_prefix, unpack_file
 
 MAX_PHOTO: Final = 10 * 1024 * 1024
 MAX_DOCUMENT: Final = 50 * 1024 * 1024
 NAME: Final = "name"
+LoadBlob = Callable[[str], Awaitable[str | None]]
+"""Returns the text of the blob with this digest, None if there is none."""
+
+
+async def _load_no_blob(_digest: str) -> str | None:
+    return None
 
 
 class TelegramPerformer:
@@ -37,12 +47,22 @@ class TelegramPerformer:
     portal = ""
     is_application = True
 
-    def __init__(self, messenger: ChatMessenger, people: KnownPeople, policies: PolicySource, folder: Folder | None = None) -> None:
-        """Send through `messenger`, to `people` and to the chats of the policy; files come from `folder`."""
+    def __init__(
+        self,
+        messenger: ChatMessenger,
+        people: KnownPeople,
+        policies: PolicySource,
+        folder: Folder | None = None,
+        load_blob: LoadBlob = _load_no_blob,
+    ) -> None:
+        """Send through `messenger`, to `people` and to the chats of the policy.
+
+        Files come from `folder`, those that runs keep from `load_blob`.
+        """
         self._messenger = messenger
         self._people = people
         self._policies = policies
-        self._folder = folder
+        self._folder, self._load_blob = folder, load_blob
         self._seen = SeenFiles()
         self._titles: dict[int, str] = {}
 
@@ -73,13 +93,13 @@ class TelegramPerformer:
                 code="telegram-chat-unknown", detail=f"{chat} is neither a person with access nor listed in telegram_chats", sent=False
             )
         images: dict[str, dict[str, Any] | None] = {f"chat:{chat}": {NAME: await self._find_name(chat)}}
-        if "path" in call.params:
+        if (place := find_file_place(call)) is not None and not _is_planned(call):
             try:
                 found = await self._load_file(call)
             except FileRefused as refused:
                 return Rejected(code=refused.code, detail=str(refused), sent=False)
             self._seen.record(call, found.digest)
-            images[str(call.params["path"])] = {SIZE: len(found.data), DIGEST: found.digest}
+            images[place] = {SIZE: len(found.data), DIGEST: found.digest}
         return images
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
@@ -99,15 +119,31 @@ class TelegramPerformer:
         return self._titles[chat]
 
     async def _load_file(self, call: Call) -> FileContent:
+        limit = MAX_PHOTO if call.method == telegram_methods.SEND_PHOTO else MAX_DOCUMENT
+        found = await (self._load_kept(call, limit) if telegram_methods.FILE in call.params else self._read_folder(call, limit))
+        if not found.data:
+            raise FileRefused("telegram-file-empty", "Telegram takes no empty files")
+        return found
+
+    async def _load_kept(self, call: Call, limit: int) -> FileContent:
+        """Return the file that a run keeps. The call names its checksum, so what is sent is what the call was decided with."""
+        given = call.params[telegram_methods.FILE]
+        digest, prefix = str(given.get("digest") or ""), get_blob_prefix(str(given.get("run") or ""))
+        text = await self._load_blob(digest) if digest and prefix else None
+        if text is None or not text.startswith(prefix) or await asyncio.to_thread(hash_text, text) != digest:
+            raise FileRefused("telegram-file-gone", "the run does not keep this file, or not any more")
+        data = await asyncio.to_thread(unpack_file, text)
+        if len(data) > limit:
+            raise FileRefused("file-too-large", f"the file has more than {limit} bytes")
+        return FileContent(data=data)
+
+    async def _read_folder(self, call: Call, limit: int) -> FileContent:
         if self._folder is None:
             raise FileRefused("telegram-no-folder", "no folder of files is set (FILES_DIR)")
         parts = parse_path(str(call.params["path"]))
-        limit = MAX_PHOTO if call.method == telegram_methods.SEND_PHOTO else MAX_DOCUMENT
         found = await asyncio.to_thread(self._folder.read, parts, limit=limit)
         if found is None:
             raise FileRefused("file-missing", "there is no such file")
-        if not found.data:
-            raise FileRefused("telegram-file-empty", "Telegram takes no empty files")
         return found
 
     async def _build_message(self, call: Call) -> ChatMessage:
@@ -115,7 +151,7 @@ class TelegramPerformer:
         if call.method == telegram_methods.REMOVE:
             return ChatRemoval(chat=chat, message_id=given["message_id"])
         buttons: Rows = tuple(tuple((str(one["text"]), str(one["url"])) for one in row) for row in given.get("inline_keyboard", ()))
-        if "path" not in given:
+        if find_file_place(call) is None:
             return ChatText(chat=chat, text=given["text"], buttons=buttons, message_id=given.get("message_id"))
         found = await self._load_file(call)
         if found.digest != self._seen.take(call):
@@ -123,8 +159,14 @@ class TelegramPerformer:
         return ChatFile(
             chat=chat,
             kind="photo" if call.method == telegram_methods.SEND_PHOTO else "document",
-            name=parse_path(str(given["path"]))[-1],
+            name=given[telegram_methods.FILE]["name"] if telegram_methods.FILE in given else parse_path(str(given["path"]))[-1],
             content=found.data,
             caption=given.get("caption", ""),
             buttons=buttons,
         )
+
+
+def _is_planned(call: Call) -> bool:
+    """Return whether the call names a file that only a real run fetches: it is shown in a plan, and cannot be sent."""
+    kept = call.params.get(telegram_methods.FILE)
+    return kept is not None and not kept.get("digest")

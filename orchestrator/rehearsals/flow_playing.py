@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from orchestrator.definitions.rules import FindClasses
+from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.agents import Agent
 from orchestrator.engines.flows.definition import Flow, FlowStep
@@ -13,9 +14,10 @@ from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS, TEXT
 from orchestrator.engines.flows.routes import Route, find_route_after_failure, find_route_after_success
-from orchestrator.engines.runs import RunResult
+from orchestrator.engines.runs import RunEffect, RunResult
 from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
 from orchestrator.rehearsals.flow_case import ExpectedFlow, FlowCase, is_operation
+from orchestrator.rehearsals.operation_mocks import apply_operation_mock
 from orchestrator.rehearsals.playing import BEGINS, PERSONS, build_actor
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded, find_shipped_classes
@@ -89,6 +91,14 @@ def is_tool(place: Place) -> bool:
 
 class FlowScript(Script):
     """The outside of a flow. What its agents call as tools is not called: the test says what it gives."""
+
+    async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
+        """Return the mock of a step's operations, or of a tool, as the outcome of the effect. Raises ScriptEnded."""
+        outcome = await super().perform(place, effect, params)
+        try:
+            return apply_operation_mock(outcome) if is_operation(place) else outcome
+        except ValueError as error:
+            raise ScriptEnded(f"operations.{place.step} of {place.definition}: {error}") from None
 
     async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
         """Return what a tool gives; what the run notes by itself needs nothing of the outside. Raises ScriptEnded."""

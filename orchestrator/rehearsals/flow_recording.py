@@ -17,6 +17,7 @@ from orchestrator.rehearsals.comparing import list_effects, list_messages
 from orchestrator.rehearsals.dialogue import FAILED, Given
 from orchestrator.rehearsals.flow_case import ExpectedFlow, FlowCase, is_operation
 from orchestrator.rehearsals.flow_playing import FlowPlayed, is_tool, play_flow
+from orchestrator.rehearsals.operation_mocks import build_operation_mock
 from orchestrator.rehearsals.recording import (
     NOTHING,
     STREAM,
@@ -179,7 +180,7 @@ async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
         if done.kind == "effect":
             outcome = Outcome.model_validate(output)
             tape.effects[done.node] = Done(tape.key, place.step, outcome.method, outcome.status == "refused" and not outcome.already)
-        mock = build_mock(done.kind, output)
+        mock = build_operation_mock(Outcome.model_validate(output)) if is_operation(place) else build_mock(done.kind, output)
         if mock is not NOTHING:
             mocks = tape.operations if is_operation(place) else tape.calls
             mocks.setdefault(place.step, {})[done.node] = mock

@@ -33,6 +33,8 @@ from state.stored import JsonObject
 STREAM: Final = "run:"
 _DOCUMENTS: Final = "rag_search"
 _AGENT: Final = "tool_agent"
+_FETCHED: Final = "/file"
+_SENT_FILES: Final = frozenset({"telegram_send_photo", "telegram_send_document"})
 NOTHING: Final = object()
 
 
@@ -98,7 +100,11 @@ async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Re
     if started is None or finished is None:
         raise NotRecordable("the run has not ended yet")
     args = {name: one.data for name, one in read_args(started).items()}
-    mocks = {name: build_mocks(list(values.values())) for name, values in tape.outputs.items()}
+    mocks = {
+        name: build_mocks([None if one is NOTHING else one for one in values.values()])
+        for name, values in tape.outputs.items()
+        if any(one is not NOTHING for one in values.values())
+    }
     name = f"{started.definition} {run_id}"
     who, day = describe_start(memo, started)
     dialogue = Dialogue(name=name, person=who, day=day, args=args, inputs=tape.inputs, mocks=mocks)
@@ -245,6 +251,9 @@ class _Reader:
     async def _read_output(self, done: NodeDone) -> None:
         """Take what a model, an effect, the documents or an agent gave; what the program itself noted is made anew."""
         kind = self._find_kind(done.node)
+        if done.kind == "memo" and kind in _SENT_FILES and done.node.endswith(_FETCHED):
+            self._read_file(done)
+            return
         is_own = done.kind in {"model", "effect"} and kind not in {_DOCUMENTS, _AGENT} and "#" not in done.node
         if not (is_own or done.kind == "turn" or (done.kind == "memo" and kind == _DOCUMENTS)):
             return
@@ -261,6 +270,13 @@ class _Reader:
         mock = build_mock(done.kind, output)
         if mock is not NOTHING:
             self._tape.outputs.setdefault(f"{self._key}/{step}", {})[node] = mock
+
+    def _read_file(self, done: NodeDone) -> None:
+        """Take why a host did not give a file. One that it gave needs no mock, but keeps the place of this time among those of others."""
+        label, node = done.node.partition("/")[0], f"{self._stream}/{done.node.rpartition('/')[0]}"
+        told = done.output if isinstance(done.output, Mapping) else {}
+        mock = {FAILED: told["problem"]} if "problem" in told else NOTHING
+        self._tape.outputs.setdefault(f"{self._key}/{self._names.get(label, label)}", {})[node] = mock
 
     def _find_kind(self, node: str) -> str:
         """Return the type of the step to which a node belongs."""

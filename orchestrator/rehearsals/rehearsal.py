@@ -109,6 +109,9 @@ class Outside(Protocol):
     async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
         """Return what the run reads or notes at this place, which in the product is what `make` gives."""
 
+    async def find_file_problem(self, place: Place) -> str:
+        """Return why a file of another host is not to be had at this place, "" if it is; nothing is fetched in either case."""
+
     def tell(self, happening: Happening) -> None:
         """Take in what happened."""
 
@@ -252,6 +255,11 @@ class _Context(RunContext):
         """Return how often the model gave no answer to this node."""
         return self._memo.attempts.get(node, 0)
 
+    def find_time(self, node: str) -> datetime:
+        """Return the present time: a rehearsal keeps no times, and nothing in it grows old."""
+        del node
+        return self.now
+
     def is_before_retry(self, node: str) -> bool:
         """Return False: nobody has a rehearsal retried."""
         del node
@@ -277,6 +285,15 @@ class _Context(RunContext):
         """Tell of the file by its name: whoever rehearses need not have it."""
         del load
         await self.say(build_reply(text=f"📎 {file.name}\n{file.caption}".strip()), key=key)
+
+    @plays_node("memo")
+    async def keep_file(self, node: str, load: Callable[[], Awaitable[bytes | None]], *, origins: Origins = UNDECLARED) -> Value:
+        """Return a file without content, or the problem that the outside has with it."""
+        del load
+        if node not in self._memo.done:
+            problem = await self._outside.find_file_problem(self._find_place(node))
+            self._keep(node, {"problem": problem, "why": "", "args": {}} if problem else {"digest": "", "size": 0}, origins)
+        return self._recall(node)
 
     async def show(self, update: RunUpdate, *, node: str) -> None:
         """Show nothing: a rehearsal has no drafts."""
@@ -310,10 +327,14 @@ class _Context(RunContext):
             check_value(node, params)
             outcome = await self._outside.perform(self._find_place(node), effect, params)
             told = {"kind": effect.kind, "method": effect.method, "params": params, "comment": effect.comment}
-            shown = {**told, "confirm": effect.requires_confirmation, "status": outcome.status, "result": outcome.result}
+            status = "already" if outcome.already else outcome.status
+            shown = {**told, "confirm": effect.requires_confirmation, "status": status, "result": outcome.result}
             self._tell("effect", node, text=outcome.detail, data=shown)
             self._keep(node, outcome.model_dump(mode="json"), frozenset({"label"}), kind="effect")
         return Outcome.model_validate(self._recall(node).data)
+
+    async def accept_refusal(self, node: str) -> None:
+        """Note nothing: nobody has a rehearsal retried."""
 
     @plays_node("input")
     async def wait_input(self, node: str, ask: Ask) -> Heard:

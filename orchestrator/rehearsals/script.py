@@ -56,8 +56,8 @@ class AnswerUnfit(ScriptEnded):
     """An input is none of the answers that the question takes."""
 
 
-AskModel = Callable[[RunModelRequest], Awaitable[str | None]]
-"""Returns the answer of a model for which there is no mock, None for nothing."""
+AskModel = Callable[[RunModelRequest], Awaitable[Any]]
+"""Returns the answer of a model for which there is no mock, or the calls of tools that it asks for as {text, calls}; None for nothing."""
 
 
 async def ask_no_model(_request: RunModelRequest) -> str | None:
@@ -91,6 +91,8 @@ class Script:
         self._dialogue, self._further, self._model, self._is_strict = dialogue, ask_further, model, is_strict
         self._find_classes = find_classes
         self._used: Counter[str] = Counter()
+        self._taken: dict[Place, Any] = {}
+        """The mocks of steps whose file was asked for, for the effects that send these files."""
         self.happenings: list[Happening] = []
         self.at = Place("", "")
         """The step that is being done, as the engine's steps tell it."""
@@ -134,7 +136,9 @@ class Script:
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
         """Return the mock of this step as the result of the effect; without one it is only planned."""
         del params
-        found = self._take_mock(place, "effect")
+        found = self._taken.pop(_find_step(place), _NOTHING)
+        if found is _NOTHING:
+            found = self._take_mock(place, "effect")
         classes = "".join(sorted(self._find_classes(effect.kind, effect.method) or ()))
         told = {"effect_id": f"rehearsal:{place.definition}/{place.node}", "method": effect.method, "call_class": classes}
         if found is _NOTHING:
@@ -184,6 +188,14 @@ class Script:
         del place
         return await make()
 
+    async def find_file_problem(self, place: Place) -> str:
+        """Return the problem that the mock of this step tells; any other mock is that of the effect which sends the file."""
+        found = self._take_mock(place, "effect")
+        if (why := _read_problem(found, FAILED)) is not None:
+            return why or "failed"
+        self._taken[_find_step(place)] = found
+        return ""
+
     def take_required(self, place: Place, kind: Asked, why: str) -> Any:
         """Return the mock of this step, which is needed because of `why`. Raises ScriptEnded."""
         found = self._take_mock(place, kind)
@@ -210,6 +222,11 @@ class Script:
         if number >= len(values):
             raise ScriptEnded(f"step {place.step} of {place.definition} is done a further time, and {where}.{EACH} has no more")
         return values[number]
+
+
+def _find_step(place: Place) -> Place:
+    """Return the place of the step to which a place belongs."""
+    return Place(place.definition, place.step)
 
 
 def build_end(place: Place, ask: Ask) -> ScriptEnded:

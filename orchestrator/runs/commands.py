@@ -14,7 +14,7 @@ from orchestrator.runs.listening import build_input, build_receipt, build_start
 from orchestrator.runs.offers import list_offers
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines, RunCommand
-from orchestrator.runs.titles import NONE, RunName, name_runs
+from orchestrator.runs.titles import NONE, RunName, look_up_title, name_runs
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import CommandSpec, Handler, Tools
 from orchestrator.runtime.session import Session
@@ -40,7 +40,7 @@ async def list_runs(row: InboxRow, session: Session, tools: Tools, *, engines: E
         return
     found = await tools.store.list_runs(RunFilter(home=session.key, statuses=(*OPEN, "failed"), limit=LISTED))
     heading = Notice(code="runs-listed", args={"count": len(found)})
-    reply = await _list_named(heading, found, await name_runs(found, engines), actor, tools)
+    reply = await _list_named(heading, found, await name_runs(found, engines, tools.store), actor, tools)
     told = [outbox.build_reply_row(session.key, reply, session.now)]
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
 
@@ -96,7 +96,7 @@ async def cancel_run(row: InboxRow, session: Session, tools: Tools, *, engines: 
     wanted = Command.model_validate(row.body).args.strip()
     found = await tools.store.list_runs(RunFilter(home=session.key, statuses=OPEN, limit=100))
     mine = [one for one in found if one.owner == actor.key or actor.role in MAY_CONTROL]
-    names = await name_runs(mine, engines)
+    names = await name_runs(mine, engines, tools.store)
     fits = [one for one in mine if _is_named(one, names[one.run_id], wanted)]
     if not fits:
         none = Notice(code="run-cancel-none", args={"wanted": wanted[:LONGEST_NAME] or NONE})
@@ -163,5 +163,6 @@ async def _start_run(
     start = build_start(
         engine, definition, {"text": Value(text.strip(), frozenset({"person"}))}, actor=actor, home=session.key, session=session
     )
-    told = build_receipt("run-started", start.session, session, definition=definition)
+    called = definition if actor.for_customers else await look_up_title(engine, definition, engines)  # it may not exist for customers
+    told = build_receipt("run-started", start.session, session, definition=called)
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[start])

@@ -12,11 +12,13 @@ from typing import Any, Final
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
-from orchestrator.domain.errors import RunOver
+from orchestrator.domain.errors import FileUnavailable, RunOver
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Reply, SentFile, build_reply
 from orchestrator.domain.taint import UNDECLARED, Origin, Origins, Value
 from orchestrator.engines.runs import (
+    LARGEST_FILES,
+    MEGABYTE,
     Ask,
     Heard,
     NodeState,
@@ -32,15 +34,17 @@ from orchestrator.engines.runs import (
 )
 from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.kinds.registry import find_origin
+from orchestrator.gate.call.kinds.telegram_methods import FILE
+from orchestrator.gate.call.kinds.telegram_methods import KIND as TELEGRAM
 from orchestrator.gate.call.run_schedules import ARG_ORIGINS, is_schedule
 from orchestrator.gate.call.serialization import build_effect_id, build_node_slot
 from orchestrator.runs.children import Children
 from orchestrator.runs.drafts import Drafts
 from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.limits import LimitedBudget
-from orchestrator.runs.memo import Memo, copy_data, format_args, load_output
+from orchestrator.runs.memo import ACCEPTED, Memo, copy_data, format_args, load_output
 from orchestrator.runs.model_nodes import ask_model_once
-from orchestrator.runs.nodes import EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
+from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, NodeNames, check_ask, check_reply, check_value, plays_node
 from orchestrator.runs.provenance import build_provenance, list_arg_origins
 from orchestrator.runs.questions import build_answer, build_question_row, close_question, mark_choice, open_question
 from orchestrator.runs.reminders import build_reminder_timer
@@ -51,18 +55,16 @@ from orchestrator.runtime.paid_models import PaidModels, attach_models
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.steps import SETTLED, build_play_row, move_to_blob
 from orchestrator.runtime.turn_context import build_call_record
-from state.clock import format_iso
+from state.clock import format_iso, parse_iso
 from state.events.base import Event
 from state.events.runs import NodeDone, RunWaits, RunWoken
 from state.journal.blobs import get_blob_prefix, pack_file, unpack_file
 from state.journal.store import InboxRow, OutboxRow, Timer
 from state.journal.thread_worker import run_to_end
+from state.stored import JsonObject
 
 MAX_UNWRITTEN: Final = 4_000_000
 """How many characters of large values may wait in memory until they are stored."""
-MEGABYTE: Final = 1024 * 1024
-LARGEST: Final = {"photo": 10 * MEGABYTE, "document": 20 * MEGABYTE}
-"""The largest files that a run sends to its chat, in bytes: Telegram takes no larger photo, and a blob holds no larger file."""
 SLEEP: Final = "run_sleep"
 TIMEOUT: Final = "run_timeout"
 """The kinds of the timers of a sleeping node, and of a question that nobody has answered in time."""
@@ -115,9 +117,14 @@ class Context(RunContext):
         """Return how often the model gave no answer to this node."""
         return self.known.attempts.get(node, 0)
 
+    def find_time(self, node: str) -> datetime:
+        """Return when what a finished node gave was stored; of one that is not finished, the present time."""
+        stored = self.known.done_at.get(node)
+        return parse_iso(stored) if stored else self.now
+
     def is_before_retry(self, node: str) -> bool:
         """Return whether the node was played, or failed, before a person last had the run retried."""
-        return node in self.known.before_retry
+        return node in self.known.before_retry or f"{node}/closed" in self.known.before_retry
 
     def limit(self, limits: RunLimits) -> None:
         """Hold the models that the run asks from here on to these limits."""
@@ -148,7 +155,7 @@ class Context(RunContext):
             return
         self.check_going_on(node)
         content = await load()
-        most = LARGEST[file.kind]
+        most = LARGEST_FILES[file.kind]
         if not 0 < len(content) <= most:
             raise RunFailed("run-file-size", f"{file.name} has {len(content)} bytes", name=file.name, most=most // MEGABYTE)
         digest, text = await asyncio.to_thread(pack_file, self._session.key, content)
@@ -158,6 +165,29 @@ class Context(RunContext):
         row = outbox.build_sent_file_row(self._session.key, sent, self.now, key=f"{self._session.key}:{key}")
         await self.store(NodeDone(node=node, kind="say", output_blob=digest), outbox=[row], blobs={digest: text})
         self.records.append(PlayedNode(node=node, what="say"))
+
+    @plays_node("memo")
+    async def keep_file(self, node: str, load: Callable[[], Awaitable[bytes | None]], *, origins: Origins = UNDECLARED) -> Value:
+        """Return {digest, size} of the content that `load` gives, or {problem, why, args}; it is called once for each node."""
+        if (done := self.known.done.get(node)) is None:
+            self.check_going_on(node)
+            content, problem = await _load_content(load)
+            blobs: dict[str, str] = {}
+            digest = ""
+            if content is not None:
+                digest, blobs[digest] = await asyncio.to_thread(pack_file, self._session.key, content)
+            output = problem or ({"digest": digest, "size": len(content)} if content is not None else {"planned": True})
+            done = NodeDone(
+                node=node,
+                attempt=self.known.count_attempt(node),
+                output=output,
+                output_blob=digest,
+                origins=sorted(origins),
+                refused=bool(problem),
+            )
+            await self.store(done, blobs=blobs)
+            self.records.append(PlayedNode(node=node, what="memo"))
+        return await self._recall(done)
 
     async def show(self, update: RunUpdate, *, node: str) -> None:
         """Show a draft in the run's chat, and a picture or its change to clients that watch the run. Both may be dropped."""
@@ -228,6 +258,13 @@ class Context(RunContext):
         self.foreign.add(Value(output, frozenset(_name_origins(result))))
         return result
 
+    async def accept_refusal(self, node: str) -> None:
+        """Store that the run goes on after the refusal at this node."""
+        accepted = f"{node}/{ACCEPTED}"
+        if accepted not in self.known.done:
+            self.check_going_on(accepted)
+            await self.store(NodeDone(node=accepted), at_once=False)
+
     def _build_paid_models(self, node: str) -> PaidModels:
         """Return the models that services in this process ask for this node, at the cost of the run's person."""
 
@@ -251,6 +288,10 @@ class Context(RunContext):
             provenance = provenance.model_copy(update={"prose": True})
         if is_schedule(effect.kind, effect.method):
             params = {**params, ARG_ORIGINS: list_arg_origins(effect.params.get("args"), self.foreign)}
+        if effect.kind == TELEGRAM and isinstance(file := params.get(FILE), Mapping):  # so that no run sends what another one keeps
+            if not file.get("digest") and self.mode != "shadow":
+                raise RunFailed("run-file-gone", f"node {node} sends a file that was not fetched")
+            params = {**params, FILE: {**file, "run": self._session.key}}
         return Effect(
             kind=effect.kind,
             method=effect.method,
@@ -405,6 +446,7 @@ class Context(RunContext):
             raise RunSuspended(event.__dict__.get("node", "")) from error
         if isinstance(event, NodeDone):
             self.known.done[event.node] = event
+            self.known.done_at[event.node] = format_iso(self.now)
         else:
             self.known.add(type(event).__name__, event.__dict__)
         if much:
@@ -435,6 +477,14 @@ class Context(RunContext):
         run = self._session.state.run
         if run is not None and (run.is_over or run.status == "paused"):
             raise RunSuspended(node)
+
+
+async def _load_content(load: Callable[[], Awaitable[bytes | None]]) -> tuple[bytes | None, JsonObject]:
+    """Return (content, {}) or, if there is none to be had, (None, why not)."""
+    try:
+        return await load(), {}
+    except FileUnavailable as error:
+        return None, {"problem": error.reason[:MAX_DETAIL], "why": error.why, "args": dict(error.args_of_sentence)}
 
 
 def _name_origins(result: Outcome) -> list[Origin]:

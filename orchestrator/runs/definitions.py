@@ -77,21 +77,24 @@ def build_blobs(definitions: Sequence[Definition]) -> dict[str, str]:
 
 async def load_definition(started: RunStarted, tools: Tools) -> Definition:
     """Return the definition that the run executes, as it was at its start. Raises RunFailed if its text is gone or damaged."""
-    return await _load_text(_build_own_pin(started), started.engine, tools.store)
+    return await _load_text(_build_own_pin(started), started.engine, tools.store, started.title)
 
 
 def _build_own_pin(started: RunStarted) -> dict[str, Any]:
     return {"engine": started.engine, "definition": started.definition, "version": started.version, "digest": started.digest}
 
 
-async def _load_text(pin: Mapping[str, Any], engine: str, store: AsyncStore) -> Definition:
-    """Return the definition that was fixed; `engine` is its engine if it was fixed by a version that did not say so."""
+async def _load_text(pin: Mapping[str, Any], engine: str, store: AsyncStore, title: str = "") -> Definition:
+    """Return the definition that was fixed; `engine` is its engine if it was fixed by a version that did not say so.
+
+    `title` is what people call it, for the sentence that it is gone or damaged.
+    """
     key = str(pin["definition"])
     text = await store.load_blob(str(pin["digest"]))
     if text is None:
-        raise RunFailed("run-definition-gone", f"the text of {key} is gone", definition=key)
+        raise RunFailed("run-definition-gone", f"the text of {key} is gone", definition=title or key)
     if hash_text(text) != pin["digest"]:  # what is left of it is not what its author wrote
-        raise RunFailed("run-definition-damaged", f"the text of {key} is not the one with which the run began", definition=key)
+        raise RunFailed("run-definition-damaged", f"the text of {key} is not the one with which the run began", definition=title or key)
     return Definition(engine=_name_of(pin, engine)[0], key=key, version=pin["version"], document=loads(text))
 
 

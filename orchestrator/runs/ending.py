@@ -80,7 +80,7 @@ def _build_end_reply(key: str, notice: Notice, run: RunState, *, can_retry: bool
     words = (BUTTON, key.removeprefix("run:"), "retry")
     actions = (Action(words=words, label=Notice(code="run-retry")),) if can_retry and not run.parent else ()
     return Reply(
-        notices=(Notice(code="run-ended", args={"definition": run.definition, "status": "failed" if can_retry else "cancelled"}), notice),
+        notices=(Notice(code="run-ended", args={"definition": run.name, "status": "failed" if can_retry else "cancelled"}), notice),
         actions=actions,
     )
 
@@ -88,7 +88,7 @@ def _build_end_reply(key: str, notice: Notice, run: RunState, *, can_retry: bool
 def build_pause_reply(key: str, run: RunState) -> Reply:
     """Return the message that the run `key` is paused, with a button that resumes it."""
     resume = Action(words=(BUTTON, key.removeprefix("run:"), "resume"), label=Notice(code="run-resume"))
-    return Reply(notices=(Notice(code="run-is-paused", args={"definition": run.definition}),), actions=(resume,))
+    return Reply(notices=(Notice(code="run-is-paused", args={"definition": run.name}),), actions=(resume,))
 
 
 async def _withdraw_cards(session: Session, run: RunState) -> None:

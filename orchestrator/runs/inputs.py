@@ -158,7 +158,7 @@ async def take_restore(row: InboxRow, session: Session, _tools: Tools) -> None:
     told: list[OutboxRow] = []
     if run is not None and run.status == "paused":
         run_id = session.key.removeprefix("run:")
-        args = {"definition": run.definition, "id": run_id[-6:]}
+        args = {"definition": run.name, "id": run_id[-6:]}
         labels = {"resume": Notice(code="run-resume"), "cancel": Notice(code="run-cancel-one", args={**args, "id": "none"})}
         actions = tuple(Action(words=(BUTTON, run_id, order), label=label) for order, label in labels.items())
         notice = Notice(code="run-restored", args={**args, "at": RunRestored.model_validate(row.body).made_at})

@@ -79,7 +79,7 @@ async def _tell_choice(session: Session, person: str, run: str, tools: Tools, en
     if not others:
         return []
     ids = [key.removeprefix(PREFIX) for key in (run, others[-1])]
-    names = await name_runs([row for run_id in ids for row in await tools.store.list_runs(RunFilter(run_id=run_id))], engines)
+    names = await name_runs([row for run_id in ids for row in await tools.store.list_runs(RunFilter(run_id=run_id))], engines, tools.store)
     if len(names) != len(ids):
         return []
     taken, asked = (names[run_id].written for run_id in ids)

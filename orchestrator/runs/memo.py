@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed
@@ -20,6 +20,10 @@ CHILD = "run"
 """What a RunWoken event says of the node that waited for another run: it has ended."""
 
 
+ACCEPTED: Final = "accepted"
+"""The last part of the name under which the context keeps that the run went on after the refusal of a node."""
+
+
 @dataclass
 class Memo:
     """The recorded results of one run. `read` brings it up to date, and `add` takes what this process has just stored."""
@@ -30,6 +34,8 @@ class Memo:
     started_at: str = ""
     """When the run began, in UTC as the journal has it."""
     done: dict[str, NodeDone] = field(default_factory=dict)
+    done_at: dict[str, str] = field(default_factory=dict)
+    """When what each of these nodes gave was stored, as ISO times."""
     woken: dict[str, RunWoken] = field(default_factory=dict)
     attempts: dict[str, int] = field(default_factory=dict)
     """How often each node has failed; its next attempt has the next number."""
@@ -56,6 +62,8 @@ class Memo:
                 self.is_incomplete |= event.erased and event.type in _VALUES
                 self.add(event.type, event.data)
                 self.usage.add_event(event.type, event.data, event.ts)
+                if event.type == NodeDone.__name__:
+                    self.done_at[event.data["node"]] = event.ts
                 self.started_at = event.ts if event.type == "RunStarted" else self.started_at
                 self.seq = event.seq
 
@@ -89,13 +97,13 @@ class Memo:
         """Let the nodes whose call was refused run again, each as a new attempt with an effect of its own, and children go on.
 
         These are the failed ones and those that were cancelled with the run. A call whose card was withdrawn at the end of the run counts
-        as refused.
+        as refused. A refusal after which the run went on stays, so that the run takes the same way.
         """
         self.orphaned |= self.children
         self.retried |= self.children
         self.children.clear()
         for node, one in list(self.done.items()):
-            if one.refused:
+            if one.refused and f"{node}/{ACCEPTED}" not in self.done:
                 self.attempts[node] = one.attempt
                 del self.done[node]
                 self.woken.pop(node, None)
@@ -113,8 +121,11 @@ class Memo:
 
 
 async def load_output(done: NodeDone, store: AsyncStore) -> Value:
-    """Return the value that a finished node gave. Raises RunFailed if its blob is gone or damaged."""
-    if not done.output_blob:
+    """Return the value that a finished node gave. Raises RunFailed if its blob is gone or damaged.
+
+    A node that has an output and a blob gave the output, which speaks of the file in the blob.
+    """
+    if not done.output_blob or done.output is not None:
         return Value(copy_data(done.output), frozenset(done.origins))  # type: ignore[arg-type]  # origins are stored as text
     text = await store.load_blob(done.output_blob)
     if text is None or hash_text(text) != done.output_blob:

@@ -27,8 +27,9 @@ MAX_DETAIL: Final = 1000
 
 Kind = Literal["say", "memo", "model", "effect", "input", "timer", "run"]
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-_RESERVED: Final = frozenset({"closed", "turn"})
-"""The last parts of the names under which the context keeps what belongs to a node of the engine: the end of a question, and a turn."""
+_RESERVED: Final = frozenset({"accepted", "closed", "turn"})
+"""The last parts of the names under which the context keeps what belongs to a node of the engine: that a refusal was accepted, the end of a
+question, and a turn."""
 _SAY: Final = "say/"
 _TAKES: Final = frozenset({"text", "contact", "photo", "document"})
 F = TypeVar("F", bound=Callable[..., Awaitable[Any]])

@@ -10,6 +10,7 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Definition
 from orchestrator.runs.listening import build_receipt, build_start, refuse_click
 from orchestrator.runs.registry import Engines, may_choose
+from orchestrator.runs.titles import LONGEST_TITLE, find_title
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
@@ -22,7 +23,6 @@ OFFER: Final = "begin"
 """The first word of the buttons of offers: ("begin", name of the offer, id of the list)."""
 NO_SUMMARY: Final = "none"
 LONGEST_SUMMARY: Final = 200
-LONGEST_TITLE: Final = 60
 MOST_TOLD: Final = 20
 """How many definitions of one engine a model is told of."""
 _NAME_LENGTH: Final = 12
@@ -38,8 +38,8 @@ async def list_offers(engine: str, command: str, actor: Actor, engines: Engines)
     list_id = generate_id()[-_LIST_LENGTH:]
     lines, buttons = [], []
     for one in found:
-        title, summary = registered.describe(one.document)
-        title = (title or one.key)[:LONGEST_TITLE]
+        summary = registered.describe(one.document)[1]
+        title = find_title(one.document, registered) or one.key[:LONGEST_TITLE]
         lines.append(
             Notice(code="run-offer-line", args={"title": title, "summary": " ".join(summary.split())[:LONGEST_SUMMARY] or NO_SUMMARY})
         )
@@ -59,10 +59,10 @@ async def list_startable(actor: Actor, engines: Engines) -> list[JsonObject]:
         registered = engines.runs[engine]
         offered = [one for one in await engines.definitions.list_all(engine) if may_choose(actor, registered, one.document)]
         for one in offered[:MOST_TOLD]:
-            title, summary = registered.describe(one.document)
+            title, summary = find_title(one.document, registered) or one.key[:LONGEST_TITLE], registered.describe(one.document)[1]
             does = " ".join(summary.split())[:LONGEST_SUMMARY]
             words = [OFFER, _name_offer(engine, one)]
-            found.append({"kind": engine, "name": one.key, "title": (title or one.key)[:LONGEST_TITLE], "does": does, "words": words})
+            found.append({"kind": engine, "name": one.key, "title": title, "does": does, "words": words})
     return found
 
 
@@ -85,7 +85,9 @@ async def take_offer(row: InboxRow, session: Session, tools: Tools, *, engines: 
     run_id = str(uuid5(UUID_NAMESPACE, f"{session.key}/{list_id}/{name}/{actor.key}"))
     args = {"text": Value("", frozenset({"person"}))}
     start = build_start(engine, definition.key, args, actor=actor, home=session.key, session=session, run_id=run_id)
-    told = build_receipt("run-started", start.session, session, definition=definition.key)
+    told = build_receipt(
+        "run-started", start.session, session, definition=find_title(definition.document, engines.runs[engine]) or definition.key
+    )
     told = told or build_click_toasts(row, session, Notice(code="toast-doing"))  # without an answer the button goes on turning
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[start])
 

@@ -10,7 +10,7 @@ from orchestrator.engines.flows.definition import SharedChannel
 from orchestrator.engines.flows.person_memory import Entry
 from orchestrator.engines.runs import RunInfo
 from orchestrator.gate.call.budget import build_person_key
-from state.clock import read_boottime
+from state.clock import parse_iso, read_boottime
 from state.journal import flow_memory
 from state.journal.async_store import AsyncStore
 from state.journal.flow_memory import MemoryBusy, MemoryEntry, MemoryPlace, MemoryWrite, Retention
@@ -34,7 +34,7 @@ class StoredMemory:
         """Return what these channels hold, oldest first."""
         found = await self._store.read(flow_memory.read_entries, build_place(run), _list_retention(channels), at, end)
         named = {one.id for one in channels}
-        return [Entry(one.channel, Value.from_stored(one._asdict())) for one in found if one.channel in named]
+        return [Entry(one.channel, Value.from_stored(one._asdict()), parse_iso(one.at)) for one in found if one.channel in named]
 
     async def write(self, run: RunInfo, node: str, entries: Sequence[Entry], channels: Sequence[SharedChannel], at: datetime, /) -> None:
         """Store the entries, once for each node of a run. Raises StoreError."""

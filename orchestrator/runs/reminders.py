@@ -92,7 +92,7 @@ def _build_reminder(key: str, run: RunState, asked: list[RunWaits], cards: list[
     questions: list[Mapping[str, Any]] = [{"text": one.question, "notice": one.notice} for one in asked]
     calls = [{"method": one.method, "preview": dict(one.preview)} for one in cards]
     named = questions[:MAX_NAMED], calls[: max(0, MAX_NAMED - len(questions))]
-    notice = Notice(code="run-reminder", args={"definition": run.definition, "questions": named[0], "calls": named[1]})
+    notice = Notice(code="run-reminder", args={"definition": run.name, "questions": named[0], "calls": named[1]})
     actions: tuple[Action, ...] = ()
     if len(asked) == 1 and not cards:
         actions = build_buttons(key, asked[0].waits_for, asked[0].options, asked[0].controls)

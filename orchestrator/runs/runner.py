@@ -28,6 +28,7 @@ from orchestrator.runs.memo import Memo, read_args
 from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_result, trim_args
 from orchestrator.runs.planned import build_plan_notices
 from orchestrator.runs.registry import Engines, RegisteredEngine, may_start
+from orchestrator.runs.titles import find_title
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -105,6 +106,7 @@ class Runner:
             depth=order.depth,
             actor=actor.model_dump(mode="json"),
             args=dict(order.args),
+            title=find_title(definitions[0].document, registered),
         )
         await session.commit(event, actor=actor.key, blobs=build_blobs(definitions))
         return True
@@ -133,7 +135,7 @@ class Runner:
         if actor is None:
             raise RunFailed("run-owner-gone", f"{run.owner} has no access any more")
         if actor.role not in registered.roles:
-            raise RunFailed("run-not-allowed-now", f"{run.owner} is {actor.role} now", definition=run.definition)
+            raise RunFailed("run-not-allowed-now", f"{run.owner} is {actor.role} now", definition=run.name)
         memo = await self._load_memo(session, tools)
         if memo.started is None:
             raise RunFailed("run-not-begun", "the event that started the run is missing")
@@ -272,15 +274,15 @@ def _find_refusal(
     order: RunStart, actor: Actor | None, registered: RegisteredEngine | None, definitions: Sequence[Definition]
 ) -> Notice | None:
     """Return why the run may not begin, None if it may."""
-    named = trim_args({"definition": order.definition})
     if actor is None:
         return Notice(code="run-owner-gone")
     if registered is None:
         return Notice(code="run-engine-gone", args=trim_args({"engine": order.engine}))
     if actor.role not in registered.roles:
-        return Notice(code="run-not-allowed", args=named)
+        title = find_title(definitions[0].document, registered) if definitions and not actor.for_customers else ""
+        return Notice(code="run-not-allowed", args=trim_args({"definition": title or order.definition}))
     if not definitions or not may_start(actor, registered, definitions[0].document):  # what is not for customers does not exist for them
-        return Notice(code="run-definition-gone", args=named)
+        return Notice(code="run-definition-gone", args=trim_args({"definition": order.definition}))
     return None
 
 

@@ -45,8 +45,8 @@ async def show_schedules(row: InboxRow, session: Session, tools: Tools) -> None:
 async def _show_page(row: InboxRow, session: Session, tools: Tools, actor: Actor, first: int) -> None:
     found = await _collect(session, tools, actor)
     shown = found[first : first + LISTED]
-    known = Counter(one.entry.definition for one in found)
-    marks = {one.schedule: one.schedule[-ID_SHOWN:] if known[one.entry.definition] > 1 else "" for one in shown}
+    known = Counter(one.entry.name for one in found)
+    marks = {one.schedule: one.schedule[-ID_SHOWN:] if known[one.entry.name] > 1 else "" for one in shown}
     heading = Notice(code="schedules-listed", args={"count": len(found)})
     lines = [
         words.describe_schedule(

@@ -248,7 +248,7 @@ def _build_row(chat: str, notice: Notice, moment: _Moment, session: Session) -> 
 
     Beside a run that begins, the button could be taken for that of the run.
     """
-    label = Notice(code="schedule-cancel-one", args={"definition": moment.entry.definition[: words.LONGEST_NAME], "id": words.NONE})
+    label = Notice(code="schedule-cancel-one", args={"definition": moment.entry.name[: words.LONGEST_NAME], "id": words.NONE})
     is_open = notice.code in {"schedule-skipped", "schedule-was-paused"}
     actions = (Action(words=(BUTTON, moment.schedule, "cancel"), label=label),) if is_open else ()
     return outbox.build_reply_row(chat, Reply(notices=(notice,), actions=actions), session.now)

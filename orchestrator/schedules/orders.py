@@ -11,6 +11,7 @@ from orchestrator.domain.schedule_inputs import MOST, ScheduleAdd, ScheduleOrder
 from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
 from orchestrator.runs.inputs import MAY_CONTROL
 from orchestrator.runs.registry import Engines
+from orchestrator.runs.titles import find_published_title
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -82,8 +83,11 @@ class Orders:
             actor=actor.model_dump(mode="json"),
             args=dict(asked.args),
             note=asked.note,
+            title=await find_published_title(asked.engine, asked.definition, self._engines),
         )
-        entry = Schedule.create(engine=asked.engine, definition=asked.definition, due=event.due, cron=event.cron, zone=event.zone)
+        entry = Schedule.create(
+            engine=asked.engine, definition=asked.definition, title=event.title, due=event.due, cron=event.cron, zone=event.zone
+        )
         notice = words.build_added_notice(entry, actor, session.now)
         told = _build_message(session.key, asked.schedule, entry, notice, "cancel", session)
         timer = build_timer(asked.schedule, None, [event], home=session.key, now=session.now, seq=session.seq)
@@ -137,9 +141,7 @@ class Orders:
         kept = entry.with_values(due=due)
         when = words.describe_when(kept, actor, session.now).model_dump()
         moment = words.format_moment(due, actor, session.now) if entry.cron else words.NONE
-        notice = Notice(
-            code="schedule-was-resumed", args={"definition": entry.definition[: words.LONGEST_NAME], "when": when, "moment": moment}
-        )
+        notice = Notice(code="schedule-was-resumed", args={"definition": entry.name[: words.LONGEST_NAME], "when": when, "moment": moment})
         await _carry_out(row, session, actor, _Change(given, entry, event, notice, button="cancel"))
 
 
@@ -162,7 +164,7 @@ def may_control(actor: Actor, owner: str) -> bool:
 
 
 def _name(entry: Schedule, actor: Actor) -> dict[str, object]:
-    return {"definition": entry.definition[: words.LONGEST_NAME], "who": actor.name[: words.LONGEST_NAME], "person": actor.key}
+    return {"definition": entry.name[: words.LONGEST_NAME], "who": actor.name[: words.LONGEST_NAME], "person": actor.key}
 
 
 async def _answer(row: InboxRow, session: Session, actor: Actor, notice: Notice) -> None:
@@ -201,7 +203,7 @@ def _build_message(chat: str, schedule: str, entry: Schedule, notice: Notice, bu
 
 def build_button(schedule: str, entry: Schedule, order: str, mark: str = "") -> Action:
     """Return the button with which a person cancels or resumes a schedule; `mark` tells it from its namesakes."""
-    args = {"definition": entry.definition[: words.LONGEST_NAME], "id": mark or words.NONE}
+    args = {"definition": entry.name[: words.LONGEST_NAME], "id": mark or words.NONE}
     label = Notice(code="schedule-resume-one", args=args) if order == "resume" else Notice(code="schedule-cancel-one", args=args)
     return Action(words=(BUTTON, schedule, order), label=label)
 

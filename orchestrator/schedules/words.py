@@ -69,7 +69,7 @@ def describe_schedule(found: FoundSchedule, actor: Actor, now: datetime, *, note
     """
     entry = found.entry
     args = {
-        "definition": entry.definition[:LONGEST_NAME],
+        "definition": entry.name[:LONGEST_NAME],
         "id": mark or NONE,
         "note": note[:LONGEST_NAME] or NONE,
         "who": who[:LONGEST_NAME] or NONE,
@@ -98,16 +98,16 @@ def build_added_notice(entry: Schedule, actor: Actor, now: datetime) -> Notice:
     """Return the message that a schedule was made, with its next moment."""
     when = describe_when(entry, actor, now).model_dump()
     moment = format_moment(entry.due, actor, now) if entry.cron else NONE
-    return Notice(code="schedule-added", args={"definition": entry.definition[:LONGEST_NAME], "when": when, "moment": moment})
+    return Notice(code="schedule-added", args={"definition": entry.name[:LONGEST_NAME], "when": when, "moment": moment})
 
 
 def build_late_notice(entry: Schedule, missed: int, actor: Actor, now: datetime) -> Notice:
     """Return the message that a run starts late, because the bot did not work at its moment; `missed` later moments are left out."""
     if entry.resumed_at > entry.due:
-        paused = {"definition": entry.definition[:LONGEST_NAME], "moment": format_moment(entry.due, actor, now)}
+        paused = {"definition": entry.name[:LONGEST_NAME], "moment": format_moment(entry.due, actor, now)}
         return Notice(code="schedule-late-resumed", args=paused)
     args = {
-        "definition": entry.definition[:LONGEST_NAME],
+        "definition": entry.name[:LONGEST_NAME],
         "moment": format_moment(entry.due, actor, now),
         "missed": missed,
         "many": "yes" if missed >= MOST_COUNTED else "no",
@@ -118,7 +118,7 @@ def build_late_notice(entry: Schedule, missed: int, actor: Actor, now: datetime)
 def build_skip_notice(entry: Schedule, why: str, following: str, actor: Actor, now: datetime) -> Notice:
     """Return the message that a moment came and nothing was started, and when it is tried next."""
     args = {
-        "definition": entry.definition[:LONGEST_NAME],
+        "definition": entry.name[:LONGEST_NAME],
         "moment": format_moment(entry.due, actor, now),
         "why": describe_reason(why).model_dump(),
         "next": format_moment(following, actor, now) if following else NONE,
@@ -129,7 +129,7 @@ def build_skip_notice(entry: Schedule, why: str, following: str, actor: Actor, n
 def build_pause_notice(entry: Schedule, why: str, who: str = "") -> Notice:
     """Return the message that a schedule starts nothing until somebody resumes it; `who` names its owner to others."""
     named = {"who": who[:LONGEST_NAME] or NONE, "person": entry.owner}
-    args = {"definition": entry.definition[:LONGEST_NAME], "why": describe_reason(why).model_dump(), **named}
+    args = {"definition": entry.name[:LONGEST_NAME], "why": describe_reason(why).model_dump(), **named}
     return Notice(code="schedule-was-paused", args=args)
 
 

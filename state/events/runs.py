@@ -43,6 +43,9 @@ class RunStarted(Event):
     """The person with whose rights the run works, as a stored `Actor`."""
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
     """The values with which the run was started, each as a stored `Value`: {data, origins}."""
+    later: ClassVar[frozenset[str]] = frozenset({"title"})
+    title: Personal[str] = ""
+    """What people call it: the title of its definition at that time; "" if that has none."""
 
 
 class NodeDone(Event):
@@ -53,7 +56,7 @@ class NodeDone(Event):
     attempt: int = 1
     output: Personal[Any] = None
     output_blob: Personal[str] = ""
-    """The digest of the blob that holds a large output; `output` is then None."""
+    """The digest of the blob that holds a large output, and `output` is then None; or the file that the node loaded or sent."""
     origins: list[str] = Field(default_factory=list)
     """Where the output comes from, as the names of `orchestrator.domain.taint.Origin`."""
     refused: bool = False
@@ -165,7 +168,8 @@ class InputTaken(Event):
 
 
 def _fold_start(state: State, data: dict[str, Any], ts: str) -> None:
-    told = {name: data.get(name, "") for name in ("engine", "definition", "digest", "home", "mode", "parent", "parent_node")}
+    names = ("engine", "definition", "title", "digest", "home", "mode", "parent", "parent_node")
+    told = {name: data.get(name) or "" for name in names}
     numbers = {"version": data.get("version", 0), "replay": data.get("replay", 1)}
     actor = dict(data.get("actor") or {})
     state.run = RunState.create(

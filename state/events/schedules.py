@@ -3,7 +3,7 @@
 A schedule starts runs (executions of scenarios, flows and workflows) at moments that were set before. Its id is in the field `schedule`.
 """
 
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -32,6 +32,9 @@ class ScheduleAdded(Event):
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
     """The values with which each run begins, each as a stored `Value`."""
     note: Personal[str] = ""
+    later: ClassVar[frozenset[str]] = frozenset({"title"})
+    title: Personal[str] = ""
+    """What people call what it starts: the title of the definition at that time; "" if that has none."""
 
 
 class ScheduleFired(Event):
@@ -84,6 +87,7 @@ def _fold_adding(state: State, data: dict[str, Any], ts: str) -> None:
     if not data.get("actor"):  # the owner was erased: nobody is left with whose rights it could work
         return
     told = {name: data.get(name, "") for name in ("engine", "definition", "due", "cron", "zone", "by", "note")}
+    told["title"] = data.get("title") or ""
     kept = Schedule.create(**told, actor=dict(data["actor"]), args=dict(data.get("args") or {}), created_at=ts)
     state.schedules = {**list_schedules(state), data["schedule"]: kept}
 

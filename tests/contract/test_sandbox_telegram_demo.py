@@ -66,6 +66,8 @@ async def test_what_is_missing_or_silent_is_said(tmp_path: Path) -> None:
         "scenario-discount",
         "flow-proposal",
         "flow-pipeline",
+        "workflow-dossier",
+        "workflow-notes",
     ]
 
 

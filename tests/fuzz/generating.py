@@ -52,7 +52,8 @@ class Found:
 def generated(description: Mapping[str, Any], address: str, token: str, *, examples: int, seed: int, phases: tuple[str, ...]) -> Found:
     """Run the phases; the same seed makes the same cases.
 
-    Valid data may be refused: that a cursor is one of ours, or that overrides are off here, is nothing that a schema can say.
+    Valid data may be refused: that a cursor is one of ours, or that overrides are off here, is nothing that a schema can say. Invalid data
+    may be refused for any reason, also as too large; that each status is described, and none is 5xx, are checks of their own.
     """
     config = SchemathesisConfig.from_dict(
         {
@@ -61,7 +62,7 @@ def generated(description: Mapping[str, Any], address: str, token: str, *, examp
             "request-timeout": LONGEST_WAIT + 10.0,
             "generation": {"deterministic": True, "max-examples": examples, "database": "none", "no-shrink": True},
             "phases": {name: {"enabled": name in phases} for name in ALL},
-            "checks": {"positive_data_acceptance": {"enabled": False}},
+            "checks": {"positive_data_acceptance": {"enabled": False}, "negative_data_rejection": {"expected-statuses": ["4xx", "5xx"]}},
             "cache": {"enabled": False},
             **({"auth": {"openapi": {"APIKeyHeader": {"api_key": token}}}} if token else {}),
         }

@@ -2,8 +2,7 @@
 
 import asyncio
 import contextlib
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,23 +12,18 @@ from bot.cli.definition_files import read_file
 from bot.cli.flow.loading import LoadedFlow
 from bot.cli.ops import escape_text, open_models
 from orchestrator.domain.errors import ModelClientError, SettingsError
-from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.definition import FlowStep
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import PARAMETERS
-from orchestrator.engines.runs import Ask, RunEffect, RunFailed, RunModelRequest, RunResult
-from orchestrator.rehearsals.dialogue import EACH, FAILED
-from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal, RehearsalStopped
-from state.canonical import dumps
+from orchestrator.engines.runs import RunFailed, RunModelRequest, RunResult
+from orchestrator.rehearsals.flow_case import FlowCase
+from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, Rehearsal, RehearsalStopped
+from orchestrator.rehearsals.script import AskModel, Script, ask_no_model
 from state.clock import SystemClock
 from state.stored import JsonObject
-
-Answer = Callable[[Place, RunModelRequest], Awaitable[Any]]
-"""Returns the answer of an agent. Raises RunFailed if there is none, RehearsalStopped if nothing is known of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +60,14 @@ class Watcher:
         """Take in anything else: an effect that is only planned, or the failure of the run."""
 
 
-class FlowOutside:
-    """The outside of a flow that is tried: agents are answered for, effects are only planned."""
+class FlowOutside(Script):
+    """The outside of a flow that is tried: its agents are answered for, its effects are only planned, and a watcher is told."""
 
-    def __init__(self, flow: LoadedFlow, answer: Answer, watcher: Watcher) -> None:
-        """Let `answer` answer for agents."""
+    def __init__(self, flow: LoadedFlow, answers: Mapping[str, Any], model: AskModel, watcher: Watcher) -> None:
+        """Answer for agents by `answers`, in the form of tests of flows; `model` answers for those that have none."""
+        super().__init__(FlowCase(name=flow.key, answers=dict(answers)), model=model)
         self._steps = {step.id: step for step in flow.flow.steps}
-        self._answer, self._watcher = answer, watcher
+        self._watcher = watcher
 
     async def ask_model(self, place: Place, request: RunModelRequest) -> Any:
         """Return the answer of an agent, or the calls of tools that it asks for. Raises RunFailed and RehearsalStopped."""
@@ -81,7 +76,7 @@ class FlowOutside:
         if not further:
             self._watcher.begin(attempt)
         try:
-            answer = await self._answer(place, request)
+            answer = await super().ask_model(place, request)
         except RunFailed as error:
             self._watcher.fail(attempt, error.detail)
             raise
@@ -89,42 +84,18 @@ class FlowOutside:
             self._watcher.finish(attempt, answer)
         return answer
 
-    async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
-        """Plan the effect; nothing is sent."""
-        del params
-        return Outcome(status="planned", effect_id=f"rehearsal:{place.definition}/{place.node}", method=effect.method)
-
-    async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
-        """Return what the run notes by itself, or what a tool reads."""
-        del place
-        return await make()
-
-    async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
-        """Raise RehearsalStopped: a flow that has its parameters asks nobody."""
-        raise RehearsalStopped(f'{place.node} asks "{ask.text}", which nobody answers in the terminal')
-
-    async def ask_agent(self, place: Place, engine: str, args: Mapping[str, Any]) -> str:
-        """Raise RehearsalStopped: agents of flows are asked as models."""
-        del args
-        raise RehearsalStopped(f"{place.node} asks {engine}, which the terminal does not have")
-
-    async def run_elsewhere(self, place: Place, engine: str, args: Mapping[str, Any]) -> Any:
-        """Raise RehearsalStopped: a flow starts no other runs."""
-        del args
-        raise RehearsalStopped(f"{place.node} runs a {engine}, which the terminal does not have")
-
     def tell(self, happening: Happening) -> None:
         """Hand on what no method here has told already."""
         if happening.kind not in {"model", "wait"}:
             self._watcher.note(happening)
 
 
-async def try_flow(flow: LoadedFlow, parameters: JsonObject, answer: Answer, watcher: Watcher) -> TriedFlow:
+async def try_flow(flow: LoadedFlow, parameters: JsonObject, outside: FlowOutside) -> TriedFlow:
     """Return what comes of a flow with these launch parameters."""
     rehearsal = Rehearsal(
         {FLOW: FlowEngine(flow.find_agents)},
         lambda kind, key: flow.document if (kind, key) == (FLOW, flow.key) else None,
-        FlowOutside(flow, answer, watcher),
+        outside,
         now=SystemClock().now(),
     )
     given = {PARAMETERS: Value(parameters, frozenset({"person"}))}
@@ -135,46 +106,19 @@ async def try_flow(flow: LoadedFlow, parameters: JsonObject, answer: Answer, wat
 
 
 @contextlib.asynccontextmanager
-async def open_answers(script: Mapping[str, Any] | None) -> AsyncIterator[Answer]:
-    """Yield what answers for agents: the script by step, without one the models of the settings. Raises SettingsError."""
-    if script is not None:
-        yield ScriptedAnswers(script).answer
-        return
+async def open_model() -> AsyncIterator[AskModel]:
+    """Yield what asks the models of the settings. Raises SettingsError."""
     async with open_models() as router:
 
-        async def ask(_place: Place, request: RunModelRequest) -> Any:
+        async def ask(request: RunModelRequest) -> Any:
             try:
                 answer = await router.chat(request)
             except ModelClientError as error:
-                raise RunFailed("degraded", error.reason) from None
+                raise RunFailed(NO_ANSWER, error.reason) from None
             calls = [{"name": one.name, "arguments": dict(one.arguments)} for one in answer.calls]
-            return {"text": answer.text, "calls": calls} if calls else answer.text
+            return {"text": answer.text, CALLS: calls} if calls else answer.text
 
         yield ask
-
-
-class ScriptedAnswers:
-    """Answers for agents by step: a text, JSON, {failed: why}, or {each: [one for each question]}."""
-
-    def __init__(self, answers: Mapping[str, Any]) -> None:
-        """Answer with these."""
-        self._answers = answers
-        self._used: Counter[str] = Counter()
-
-    async def answer(self, place: Place, _request: RunModelRequest) -> str:
-        """Return the next answer of a step. Raises RunFailed and RehearsalStopped."""
-        if place.step not in self._answers:
-            raise RehearsalStopped(f"step {place.step} has no answer")
-        found = self._answers[place.step]
-        if isinstance(found, Mapping) and set(found) == {EACH} and isinstance(found[EACH], list):
-            number = self._used[place.step]
-            self._used[place.step] += 1
-            if number >= len(found[EACH]):
-                raise RehearsalStopped(f"step {place.step} asks a further time, and {place.step}.{EACH} has no more")
-            found = found[EACH][number]
-        if isinstance(found, Mapping) and set(found) == {FAILED}:
-            raise RunFailed("degraded", str(found[FAILED]))
-        return found if isinstance(found, str) else dumps(found)
 
 
 def load_answers(path: Path, steps: list[str]) -> Mapping[str, Any]:
@@ -196,7 +140,9 @@ def play_flow(
     """Play a flow and return what came of it; agents of the store are read through `desk`. Raises SettingsError."""
 
     async def play() -> TriedFlow:
-        async with open_answers(script) as answer:
-            return await try_flow(flow, parameters, answer, watcher)
+        if script is not None:
+            return await try_flow(flow, parameters, FlowOutside(flow, script, ask_no_model, watcher))
+        async with open_model() as model:
+            return await try_flow(flow, parameters, FlowOutside(flow, {}, model, watcher))
 
     return desk.call(play()) if desk is not None else asyncio.run(play())

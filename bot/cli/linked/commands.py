@@ -93,6 +93,7 @@ def write_difference(kind: str, key: str, versions: tuple[int, int], tr: Transla
     """Write what changed between two versions of a definition. Raises SettingsError."""
     with open_desk(load_engines(), reads=True) as desk:
         found = desk.call(desk.service.compare(desk.editor, kind, key, *versions))
+        names = desk.call(desk.service.name_versions(found))
     if as_json:
         write_json_lines(list_change_rows(found.changes))
         return
@@ -100,7 +101,8 @@ def write_difference(kind: str, key: str, versions: tuple[int, int], tr: Transla
         typer.echo(tr.translate("flow-cli-diff-none"))
         return
     rows = [
-        (where, tr.translate("flow-cli-diff-kind", kind=change), *values) for where, change, *values in list_change_cells(found.changes)
+        (where, tr.translate("flow-cli-diff-kind", kind=change), *values)
+        for where, change, *values in list_change_cells(found.changes, names)
     ]
     numbers = (tr.translate("flow-cli-diff-version", number=number) for number in versions)
     write_table([*(tr.translate("flow-cli-column", column=name) for name in ("where", "what")), *numbers], rows)

@@ -208,6 +208,6 @@ def _parse_seq(text: str) -> int:
     return int(text)
 
 
-def build_invalid_cursor() -> ApiError:
-    """Return the 400 error for a cursor that no page of the list has given."""
-    return ApiError(400, "invalid_cursor", "after: the cursor is none of this list; use one that a page or an event of it gave.")
+def build_invalid_cursor(name: str = "after") -> ApiError:
+    """Return the 400 error for a cursor that no page of the list has given; `name` is what the caller called it."""
+    return ApiError(400, "invalid_cursor", f"{name}: the cursor is none of this list; use one that a page or an event of it gave.")

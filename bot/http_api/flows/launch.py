@@ -26,14 +26,13 @@ from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from orchestrator.definitions.references import is_version_id
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.models import CHARACTERS_PER_TOKEN, ModelRequest
+from orchestrator.domain.models import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER, ModelRequest
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.agents import KIND as AGENT
 from orchestrator.engines.flows.agents import Agent
-from orchestrator.engines.flows.definition import USUAL_LIMIT, Flow, FlowStep
+from orchestrator.engines.flows.definition import USUAL_LIMIT, USUAL_VERSIONS, Flow, FlowStep, MemoryRead
 from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS
-from orchestrator.engines.flows.memory import Channels
 from orchestrator.engines.flows.parameters import ParameterMistake, read_parameters
 from orchestrator.engines.flows.prompt import build_request
 from orchestrator.engines.flows.routes import list_next
@@ -45,6 +44,8 @@ from state.canonical import dumps, to_storable
 from state.definitions import DefinitionVersion
 from state.journal import definitions
 
+_STAND_IN: Final = Agent(systemPrompt="-")
+"""An agent that cannot be used."""
 _NOT_FOUND: Final = "There is no such flow; GET /api/flows/definitions lists them."
 
 
@@ -111,7 +112,7 @@ class FlowStarter:
         agents, titles = await self._find_agents(flow)
         given = Value({"context": {**flow.defaults.context, **body.shared_context}, "parameters": read})
         run = _describe_run(client.actor, self._desk.clock.now())
-        planned = [self._plan_step(flow, step, agents.get(step.agent_version_id), titles, (given, run)) for step in flow.steps]
+        planned = [self._plan_step(flow, step, agents, titles, (given, run)) for step in flow.steps]
         return LaunchPreview(
             id=version.id,
             flow_id=version.key,
@@ -158,11 +159,10 @@ class FlowStarter:
         return found if head is not None and head.enabled else None
 
     def _plan_step(
-        self, flow: Flow, step: FlowStep, agent: Agent | None, titles: Mapping[str, str], start: tuple[Value, RunInfo]
+        self, flow: Flow, step: FlowStep, agents: Mapping[str, Agent], titles: Mapping[str, str], start: tuple[Value, RunInfo]
     ) -> PlannedStep:
-        usable = agent or Agent(systemPrompt="-")
-        request = build_request(flow, step, usable, start[0], Channels(flow), start[1])
-        read, written = _estimate_attempt(flow, step, usable, request)
+        request = build_request(flow, step, agents.get(step.agent_version_id) or _STAND_IN, start[0], (), start[1])
+        read, written = _estimate_attempt(flow, step, agents, request)
         model = self._desk.orchestrator.tools.model.find_model_name(request)
         attempts = max(step.max_attempts, 1)
         return PlannedStep(
@@ -209,25 +209,26 @@ def _find_most_tokens(flow: Flow, step: FlowStep, agent: Agent | None) -> int | 
     return step.overrides.max_tokens or flow.defaults.overrides.options.max_tokens or own
 
 
-def _estimate_attempt(flow: Flow, step: FlowStep, agent: Agent, request: ModelRequest) -> Tokens:
+def _estimate_attempt(flow: Flow, step: FlowStep, agents: Mapping[str, Agent], request: ModelRequest) -> Tokens:
     """Return at most how many tokens one attempt reads and writes: with full channels of memory, and with all questions between tools."""
     read, written = request.estimate_tokens()
-    read += sum(_estimate_channel(flow, one.channel, one.limit if one.limit > 0 else USUAL_LIMIT, written) for one in step.memory_reads)
-    if not agent.tools:
+    read += sum(_estimate_channel(flow, one, agents) for one in step.memory_reads)
+    if not (agents.get(step.agent_version_id) or _STAND_IN).tools:
         return read, written
     told = MOST_CALLS * LONGEST_ANSWER // CHARACTERS_PER_TOKEN  # what each question reads more than the one before it
     return read * MOST_ROUNDS + (told + written) * MOST_ROUNDS * (MOST_ROUNDS - 1) // 2, written * MOST_ROUNDS
 
 
-def _estimate_channel(flow: Flow, channel: str, limit: int, usual: int) -> int:
-    """Return at most how many tokens the entries of a channel are, as many as a step reads: each as long as the longest written to it."""
+def _estimate_channel(flow: Flow, asked: MemoryRead, agents: Mapping[str, Agent]) -> int:
+    """Return at most how many tokens a step reads of a channel: all that it asks for, each as long as the longest that is written there."""
     sizes = [0]
     for step in flow.steps:
         for one in step.memory_writes:
-            if one.channel == channel:
-                answer = _find_most_tokens(flow, step, None) or usual
+            if one.channel == asked.channel:
+                answer = _find_most_tokens(flow, step, agents.get(step.agent_version_id)) or EXPECTED_ANSWER
                 sizes.append(answer if one.mode == "AGENT_OUTPUT" else len(dumps(one.payload)) // CHARACTERS_PER_TOKEN + 1)
-    return max(sizes) * limit
+    kept = next((one.retention_versions for one in flow.memory.shared_channels if one.id == asked.channel), USUAL_VERSIONS)
+    return max(sizes) * min(asked.limit if asked.limit > 0 else USUAL_LIMIT, kept)
 
 
 def _has_loops(flow: Flow) -> bool:

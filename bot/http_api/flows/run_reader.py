@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from pydantic import ValidationError
@@ -33,7 +34,7 @@ from orchestrator.engines.flows.memory import Channels
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.definitions import load_definition
 from orchestrator.runs.memo import PAGE, load_output, read_args
-from state.clock import read_boottime
+from state.clock import parse_iso, read_boottime
 from state.events.runs import NodeDone, RunStarted
 from state.journal import definitions
 from state.journal.store import StoredEvent, StoreError
@@ -114,8 +115,10 @@ class FlowRunReader:
         """
         opened = await self.open(client, session_id)
         history = opened.history
-        if (asked.since_event_id or 0) > history.happenings[-1].number or (asked.state_version or 0) > history.seq:
-            raise build_invalid_cursor()
+        if (asked.since_event_id or 0) > history.happenings[-1].number:
+            raise build_invalid_cursor("sinceEventId")
+        if (asked.state_version or 0) > history.seq:
+            raise build_invalid_cursor("stateVersion")
 
         async def look(_present: Client) -> bool | None:
             await self._catch_up(opened)
@@ -156,7 +159,7 @@ class FlowRunReader:
                 )
                 for step in reading.list_steps(opened.flow, history)
             ],
-            channels=_list_channels(opened.flow, history) if reading.shows_words else (),
+            channels=_list_channels(opened.flow, history, self._desk.clock.now()) if reading.shows_words else (),
             usage=reading.value_use(sum_use(history.executions), sum(one.seconds for one in history.executions)),
         )
 
@@ -212,17 +215,18 @@ def _has_news(history: FlowHistory, asked: PollQuery) -> bool:
     return has_events or (seen_state is not None and history.version > seen_state)
 
 
-def _list_channels(flow: Flow | None, history: FlowHistory) -> list[MemoryChannel]:
-    """Return what the channels of memory hold after what the completed executions wrote, in the order in which they ended."""
+def _list_channels(flow: Flow | None, history: FlowHistory, now: datetime) -> list[MemoryChannel]:
+    """Return what the channels of memory hold now, or held at the end of the run, of what the completed executions wrote."""
     if flow is None:
         return []
     channels, steps = Channels(flow), {step.id: step for step in flow.steps}
     written: Counter[str] = Counter()
     done = [one for one in history.executions if one.status == "COMPLETED" and one.output is not None]
     for one in sorted(done, key=lambda one: one.ended_at):
-        channels.append(steps[one.step], Value(one.output))
+        channels.append(steps[one.step], Value(one.output), parse_iso(one.ended_at))
         written.update(write.channel for write in steps[one.step].memory_writes if write.mode != "STATIC" or write.payload is not None)
-    kept = channels.read([MemoryRead(channel=channel, limit=MOST_KEPT) for channel in written])
+    reads = [MemoryRead(channel=channel, limit=MOST_KEPT) for channel in written]
+    kept = channels.read(reads, channels.count_too_old(reads, parse_iso(history.ended_at) if history.is_over else now))
     return [
         MemoryChannel(
             id=name, versions=[MemoryVersion(version=written[name] - place, data=data) for place, data in enumerate(entries.data)]

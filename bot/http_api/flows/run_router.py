@@ -107,7 +107,7 @@ def _add_reading(router: APIRouter, reader: FlowRunReader) -> None:
     async def events(client: ClientOf, session_id: RunId, last: _LastId = None) -> StreamingResponse:
         opened, since = await reader.open(client, session_id), int(last or 0)
         if since > opened.history.happenings[-1].number:  # nothing would ever come after it
-            raise build_invalid_cursor()
+            raise build_invalid_cursor("Last-Event-ID")
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(reader.stream(client, opened, since), media_type=MEDIA_TYPE, headers=headers)
 

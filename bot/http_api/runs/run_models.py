@@ -121,6 +121,7 @@ class RunError(ApiModel):
 class Run(RunLine):
     """One run as it is now."""
 
+    title: str = Field("", description="What people call it: the title of its definition when it began; empty if that had none.")
     mode: str = Field(description="The safety mode in which it began; it never works in a less safe one.", examples=["full"])
     nodes_done: int
     waits: Sequence[Wait] = ()

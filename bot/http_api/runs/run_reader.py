@@ -90,6 +90,7 @@ class RunReader:
         end = next((RunFinished.from_data(one.data) for one in reversed(tail) if one.type == "RunFinished"), None) if run.is_over else None
         return Run(
             **_to_line(found.run_id, run, viewer).model_dump(),
+            title=run.title,
             mode=run.mode,
             nodes_done=run.done,
             waits=[_to_wait(node, found, tail, viewer, tr, shows_words=shows_words) for node in run.waits],

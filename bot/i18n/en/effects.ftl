@@ -27,6 +27,7 @@ telegram-bad-picture = Telegram did not take this file as a picture: nothing was
 telegram-refused = Telegram refused: { $text }
 telegram-no-access = Telegram does not accept the key of the bot, tell the administrator: nothing was sent
 telegram-file-large = The file is too large for Telegram: nothing was sent
+telegram-file-gone = This file is not there any more: nothing was sent
 telegram-file-empty = The file is empty, and Telegram takes no such files
 telegram-not-reached = There is no connection to Telegram: nothing was sent. Try again a little later
 telegram-stopped = The program is stopping: nothing was sent. Try again

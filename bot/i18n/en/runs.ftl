@@ -77,10 +77,12 @@ run-order-late = { $status ->
 }
 run-offers = { $command ->
     [flow] Which flow shall begin?
+    [workflow] Which workflow shall begin?
    *[other] Which scenario shall be started?
 }
 run-offers-none = { $command ->
     [flow] There is nothing to start yet: no flow is published.
+    [workflow] There is nothing to start yet: no workflow is published.
    *[other] There is nothing to start yet: no scenario is published.
 }
 run-offer-line = • { $title }{ $summary ->
@@ -116,8 +118,13 @@ run-plan-more = …and { $count ->
  } of the same scenario.
 run-reminder = ⏰ The scenario “{ $definition }” has waited for you for more than a day:
 run-reminder-cards = The cards are under /pending.
-definition-published = 📄 { $who } published version { NUMBER($version, useGrouping: 0) } of the { $kind ->
+definition-published = 📄 { $door ->
+    [cli] The account { $who } in a terminal
+    [http] The program { $who }
+   *[other] { $who }
+} published version { NUMBER($version, useGrouping: 0) } of the { $kind ->
     [flow] flow
+    [workflow] workflow
    *[other] scenario
 } “{ $definition }”. New starts follow it, those under way go on as they began.{ $given ->
     [yes] {" "}What has changed: { $note }

@@ -15,12 +15,24 @@ scenario-progress = Step { $step } of { $of }
 scenario-back = ← Back
 scenario-cancel = ✖ Cancel
 scenario-cancelled = You cancelled the scenario. What was done before stays.
-scenario-file-which = Step “{ $step }” does not say which file to send: it needs either path or file. Tell whoever wrote the scenario.
-scenario-file-own = Step “{ $step }” sends a file that somebody sent here to another chat, but it may go to this one only. Tell whoever wrote the scenario.
+scenario-file-which = Step “{ $step }” does not say which file to send: it needs one of path, file and url. Tell whoever wrote the scenario.
+scenario-download = Step “{ $step }” did not get the file “{ $name }” from { $host }: { $why ->
+    [closed] this host is not allowed
+    [address] its address is written wrongly
+    [large] it is larger than { $most } MB
+    [status] the host answered { $status }
+    [unreached] the host does not answer
+    [empty] it is empty
+    [picture] it is no picture
+    [page] a web page came in place of the file
+   *[other] the host does not give it
+}. Nothing further is done. Tell whoever wrote the scenario.
+scenario-download-planned = 📎 { $name } from { $host }: the file is not fetched in a dry run.
 scenario-file-unread = Step “{ $step }” cannot read the file “{ $name }”, so nothing further is done. Tell whoever wrote the scenario.
 scenario-offer = ▶ Start “{ $title }”
 run-offer-unknown = { $kind ->
     [flow] There is no such flow here. /flow lists all that can be started.
+    [workflow] There is no such workflow here. /workflow lists all that can be started.
    *[other] There is no such scenario here. /run lists all that can be started.
 }
 scenario-broken = This scenario has mistakes and cannot be played. Please tell its author.

@@ -27,6 +27,7 @@ telegram-bad-picture = Telegram не принял этот файл как ка�
 telegram-refused = Telegram отказал: { $text }
 telegram-no-access = Telegram не принимает ключ бота, скажите администратору: ничего не отправлено
 telegram-file-large = Файл слишком большой для Telegram: ничего не отправлено
+telegram-file-gone = Этого файла больше нет: ничего не отправлено
 telegram-file-empty = Файл пустой, Telegram такие не принимает
 telegram-not-reached = Нет связи с Telegram: ничего не отправлено. Попробуйте ещё раз чуть позже
 telegram-stopped = Программа останавливается: ничего не отправлено. Попробуйте ещё раз

@@ -77,10 +77,12 @@ run-order-late = { $status ->
 }
 run-offers = { $command ->
     [flow] Какой поток запустить?
+    [workflow] Какой процесс запустить?
    *[other] Какой сценарий запустить?
 }
 run-offers-none = { $command ->
     [flow] Запускать пока нечего: ни один поток не опубликован.
+    [workflow] Запускать пока нечего: ни один процесс не опубликован.
    *[other] Запускать пока нечего: ни один сценарий не опубликован.
 }
 run-offer-line = • { $title }{ $summary ->
@@ -119,8 +121,13 @@ run-reminder = ⏰ Сценарий «{ $definition }» ждёт вас боль
 run-reminder-cards = Карточки — по команде /pending.
 definition-published = 📄 Опубликована версия { NUMBER($version, useGrouping: 0) } { $kind ->
     [flow] потока
+    [workflow] процесса
    *[other] сценария
-} «{ $definition }» ({ $who }). Новые запуски пойдут по ней, начатые закончатся по прежней.{ $given ->
+} «{ $definition }» ({ $door ->
+    [cli] из терминала, учётная запись { $who }
+    [http] программой { $who }
+   *[other] { $who }
+}). Новые запуски пойдут по ней, начатые закончатся по прежней.{ $given ->
     [yes] {" "}Что изменилось: { $note }
    *[no] {""}
 }

@@ -28,6 +28,8 @@ _AUTHOR: Final[Origins] = frozenset({"definition"})
 class Attempted:
     """What came of a step's attempts: the output of the last one with the operations in it; None if none could be used, and why."""
 
+    node: str = ""
+    """The node of the answer."""
     output: Value | None = None
     operations: Sequence[Operation] = ()
     why: Why = ""
@@ -82,7 +84,7 @@ class Attempts:
             return Attempted(why="empty", detail="the answer is empty")
         output = read_output(answer)
         try:
-            return Attempted(output=output, operations=read_operations(agent, output))
+            return Attempted(node=node, output=output, operations=read_operations(agent, output))
         except OperationsUnfit as error:
             return Attempted(why="operations", detail=str(error))
 

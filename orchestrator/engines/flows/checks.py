@@ -25,7 +25,7 @@ from orchestrator.engines.flows.definition import (
 )
 from orchestrator.engines.flows.parameters import fits_type
 from orchestrator.engines.flows.references import EXAMPLE, MARK, list_references, read_reference
-from orchestrator.engines.flows.routes import list_next, may_end
+from orchestrator.engines.flows.routes import find_route_after_failure, find_route_after_success, list_next, may_end
 from orchestrator.engines.flows.sentences import SENTENCES
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -168,6 +168,8 @@ class _Checking:
             shown = " → ".join(quote_part(steps[index].id) for index in endless[:_SHOWN_LOOP])
             names = shown + (" → …" if len(endless) > _SHOWN_LOOP else "")
             self._add("finding-flow-loop-endless", ("steps", endless[0]), names=names)
+        elif steps and not _may_complete(steps, places, places.get(start, 0)):
+            self._add("finding-flow-only-fails", ("steps", places.get(start, 0)), severity="warning")
 
     def _report_fields(self, path: Path, given: Mapping[str, object], model: type[BaseModel]) -> None:
         """Report fields that belonged to flows once, and warn of those that look misspelt; other fields are the author's own."""
@@ -246,6 +248,18 @@ def _find_reached(ways: Sequence[Sequence[int]], start: int) -> frozenset[int]:
             seen.add(place)
             waiting.extend(ways[place])
     return frozenset(seen)
+
+
+def _may_complete(steps: Sequence[FlowStep], places: Mapping[str, int], start: int) -> bool:
+    """Return whether a way leads from `start` to an end at which the flow is complete, or to a step that there is not."""
+    ways: list[list[int]] = []
+    ends: list[int] = []
+    for index, step in enumerate(steps):
+        routes = [one for one in (find_route_after_success(step), find_route_after_failure(step)) if not one.is_doomed]
+        ways.append([places[one.next_step] for one in routes if one.next_step in places])
+        if any(one.next_step not in places if one.next_step else one.ending == "completed" for one in routes):
+            ends.append(index)
+    return not _find_reached(ways, start).isdisjoint(ends)
 
 
 def _find_ending(ways: Sequence[Sequence[int]], ends: Iterable[int]) -> frozenset[int]:

@@ -12,6 +12,8 @@ from orchestrator.definitions.rules import KEY_PATTERN
 from state.stored import JsonObject
 
 MOST_STEPS: Final = 500
+MOST_CHOICES: Final = 99
+"""How many choices a launch parameter has at most: a chat shows 100 buttons, of which one may leave it out."""
 USUAL_LIMIT: Final = 10
 """How many entries of a channel a step reads if its author does not say (S002-30)."""
 USUAL_VERSIONS: Final = 10
@@ -93,12 +95,12 @@ class Triggers(FlowModel):
 class LaunchParameter(FlowModel):
     """Something that whoever starts the flow gives (S002-20)."""
 
-    name: str = Field(min_length=1, max_length=100, description="Its name.")
+    name: str = Field(min_length=1, max_length=100, pattern=r"\S", description="Its name.")
     type: ParameterType = Field("string", description="What it is.")
     required: bool = Field(True, description="Whether the flow does not start without it.")
     description: str = Field("", max_length=500, description="What people are asked.")
     default: Any = Field(None, description="Ours: what it is if nobody gives it.")
-    choices: list[Any] = Field(default_factory=list, max_length=100, description="Ours: the values of which it is one.")
+    choices: list[Any] = Field(default_factory=list, max_length=MOST_CHOICES, description="Ours: the values of which it is one.")
 
 
 class MemoryRead(FlowModel):

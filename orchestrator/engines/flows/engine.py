@@ -1,6 +1,6 @@
 """Plays flows: one agent after another, as the routes of their steps say, until one ends the flow (S002)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,6 +29,8 @@ MOST_STEPS: Final = 100
 """How many steps a run makes at most (S002-A6)."""
 LEFT: Final = "left"
 """The node of a visit that failed and from which the flow went on with another step."""
+TOO_OLD: Final = "outdated"
+"""The node that notes which entries of channels had become too old when a visit read them; without it none had."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 NoteStep = Callable[[str, int, bool], None]
 """Is called with (step, its visit, whether it succeeded) each time a step is over, also when the run is played again."""
@@ -149,8 +151,11 @@ class _Playing:
         caused = Value(result.data, result.origins | self._attempts.heard.origins)
         return RunResult(value=caused, reply=self._build_reply(result.data))
 
-    def _build_reply(self, result: Mapping[str, object]) -> Reply:
+    def _build_reply(self, result: Mapping[str, object]) -> Reply | None:
+        """Return the last message; None for a flow that another run started, whose author decides what the person reads of it."""
         run, locale = self._ctx.run, self._ctx.actor.locale
+        if run.parent:
+            return None
         return build_result_reply(self._flow, self._outputs, result, today=run.today, locale=locale)
 
     async def _show(self, step: FlowStep, attempt: int) -> None:
@@ -167,7 +172,8 @@ class _Playing:
         agent, base = self._agents[step.agent_version_id], f"{step.id}/{self._visits[step.id]}"
         if self._ctx.find_state(f"{base}/{LEFT}") == "finished":
             return await self._recall_failure(step)
-        request = build_request(self._flow, step, agent, self._start, self._channels, self._ctx.run)
+        told = await self._read_channels(step, base)
+        request = build_request(self._flow, step, agent, self._start, told, self._ctx.run)
         made = await self._attempts.make(step, agent, request, base)
         output, why = made.output, made.why
         if output is not None:
@@ -180,8 +186,23 @@ class _Playing:
         if why or output is None:
             self._outputs.note_failure(step.id)
             return why
-        await self._channels.write(step, output, place=base)
+        last = f"{base}/{OPERATIONS}" if made.operations else made.node
+        await self._channels.write(step, output, self._ctx.find_time(last), place=base)
         return ""
+
+    async def _read_channels(self, step: FlowStep, base: str) -> Sequence[tuple[str, Value]]:
+        """Return what a visit is told of its channels: what they held when it began, however long it has been trying since."""
+        reads, node = step.memory_reads, f"{base}/{TOO_OLD}"
+        first = f"{base}/1"
+        has_begun = self._ctx.find_state(first) == "finished" or self._ctx.count_failures(first) > 0
+        too_old = {} if has_begun else self._channels.count_too_old(reads, self._ctx.now)
+        if too_old or self._ctx.find_state(node) == "finished":
+
+            async def note() -> Mapping[str, int]:
+                return too_old
+
+            too_old = (await self._ctx.memo(node, note, origins=_AUTHOR)).data
+        return self._channels.read(reads, too_old)
 
     async def _leave(self, step: FlowStep, why: Why) -> None:
         """Note that the flow has recovered from this failure: a person's retry does not open it again, for another step did its part."""

@@ -89,7 +89,7 @@ async def _ask_all(ctx: RunContext, declared: Sequence[LaunchParameter], *, take
 async def _ask(ctx: RunContext, one: LaunchParameter) -> Value:
     """Return the answer, None for a parameter that is left out. Raises RunFailed after `MOST_TRIES` that do not fit."""
     question = Ask(
-        text=one.description or one.name,
+        text=one.description.strip() or one.name,
         options=build_options(one, ctx.actor.locale),
         takes=frozenset() if one.choices else frozenset({"text"}),
     )

@@ -29,6 +29,8 @@ class Entry:
 
     channel: str
     value: Value
+    at: datetime | None = None
+    """When it was left; None if that is not known, as of one that is being written."""
 
 
 class PersonMemory(Protocol):
@@ -71,7 +73,7 @@ class LongChannels:
         read = {one.channel for step in flow.steps for one in step.memory_reads}
         self._read = [one for one in self._declared if one.id in read]
 
-    async def load(self) -> Mapping[str, Sequence[Value]]:
+    async def load(self) -> Mapping[str, Sequence[Entry]]:
         """Return by channel what earlier runs left, oldest first; the same each time the run is played."""
         if not self._read:
             return {}
@@ -81,28 +83,34 @@ class LongChannels:
     async def _look(self) -> dict[str, Any]:
         """Return until where and at which time the run reads, and the origins of what it will read by channel, but nothing of its text."""
         at, end = self._ctx.now, await self._memory.find_end(self._ctx.run)
-        origins = {one.id: sorted(join_origins(await self._find_values(one, at, end))) for one in self._read}
+        origins = {one.id: sorted(join_origins(entry.value for entry in await self._find_entries(one, at, end))) for one in self._read}
         return {"at": at.isoformat(), "end": end, "origins": {name: found for name, found in origins.items() if found}}
 
-    async def _load_channel(self, channel: SharedChannel, index: Mapping[str, Any]) -> list[Value]:
+    async def _load_channel(self, channel: SharedChannel, index: Mapping[str, Any]) -> list[Entry]:
+        at = datetime.fromisoformat(index["at"])
+
         async def read() -> list[JsonObject]:
-            found = await self._find_values(channel, datetime.fromisoformat(index["at"]), index["end"])
-            return [one.to_stored() for one in found]
+            found = await self._find_entries(channel, at, index["end"])
+            return [{**one.value.to_stored(), "at": (one.at or at).isoformat()} for one in found]
 
         declared: Origins = frozenset(index["origins"][channel.id])
         told = await self._ctx.memo(f"memory/{channel.id}/entries", read, origins=declared)
         more = told.origins - declared  # what the run itself found foreign in these texts
-        return [Value(one.data, one.origins | more) for one in map(Value.from_stored, told.data)]
+        found: list[Entry] = []
+        for stored in told.data:
+            value = Value.from_stored(stored)
+            found.append(Entry(channel.id, Value(value.data, value.origins | more), datetime.fromisoformat(stored.get("at", index["at"]))))
+        return found
 
-    async def _find_values(self, channel: SharedChannel, at: datetime, end: int) -> list[Value]:
+    async def _find_entries(self, channel: SharedChannel, at: datetime, end: int) -> list[Entry]:
         """Return the newest entries that a run may hold, oldest first."""
-        found: list[Value] = []
+        found: list[Entry] = []
         length = 0
         for entry in reversed(await self._memory.read(self._ctx.run, [channel], at, end)):
             length += len(dumps(entry.value.data))
             if length > MOST_READ:
                 break
-            found.append(entry.value)
+            found.append(entry)
         return found[::-1]
 
     async def keep(self, place: str, written: Sequence[Entry]) -> None:

@@ -1,28 +1,32 @@
 """What an agent is told at a step, and what becomes of its answer (S002-26 … S002-28, S002-X7, S002-X8, S002-A9, S002-A10)."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from orchestrator.domain.models import ModelOptions
 from orchestrator.domain.taint import Origins, Value, join_origins
 from orchestrator.engines.flows.agents import Agent
 from orchestrator.engines.flows.definition import Flow, FlowStep, Options
-from orchestrator.engines.flows.memory import Channels, render_channel
+from orchestrator.engines.flows.memory import render_channel
 from orchestrator.engines.flows.operations import describe_operations
 from orchestrator.engines.runs import RunInfo, RunModelRequest
-from state.canonical import dumps, loads
+from state.canonical import check_depth, dumps, loads, to_storable
 from state.stored import JsonObject
 
 CONTENT: Final = "content"
 """The field of an output that holds the whole answer."""
+MOST_DEPTH: Final = 100
+"""How deep JSON of a model is nested at most: deeper data is none, for neither journal nor API could hold it."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
-def build_request(flow: Flow, step: FlowStep, agent: Agent, given: Value, channels: Channels, run: RunInfo) -> RunModelRequest:
-    """Return the request of a step: its part, what it reads of memory, and what the flow was started with as JSON.
+def build_request(
+    flow: Flow, step: FlowStep, agent: Agent, given: Value, told: Sequence[tuple[str, Value]], run: RunInfo
+) -> RunModelRequest:
+    """Return the request of a step: its part, what it is told of channels of memory, and what the flow was started with as JSON.
 
     An agent that reaches the portal is told for whom it works, and the day.
     """
-    told = channels.read(step.memory_reads)
     part = "\n\n".join(one for one in (step.prompt or agent.system_prompt, _describe_person(agent, run), describe_operations(agent)) if one)
     messages: list[JsonObject] = [{"role": "system", "content": part}]
     messages += [{"role": "user", "content": render_channel(channel, entries.data)} for channel, entries in told]
@@ -59,7 +63,14 @@ def _read_fields(text: str) -> JsonObject:
     if not stripped.startswith("{"):
         return {}
     try:
-        found = loads(stripped)
+        found = read_json(stripped)
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def read_json(text: str) -> Any:
+    """Return JSON that a model wrote; what no journal holds in it, such as numbers beyond 2^53, is text. Raises ValueError."""
+    found = loads(text)
+    check_depth(found, MOST_DEPTH)
+    return to_storable(found)

@@ -9,6 +9,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-flow-success-open": "complete is false and no next step is named: it is not known what follows",
     "finding-flow-next-unused": "complete is true, so the next step never follows",
     "finding-flow-loop-endless": "the steps {names} repeat without end: none of them ends the flow",
+    "finding-flow-only-fails": "no way leads to an end at which the flow is complete: it can only fail",
     "finding-flow-step-unreachable": "nothing leads to this step",
     "finding-flow-payload-missing": "a write of mode STATIC without payload writes nothing",
     "finding-flow-payload-unused": "the payload has no effect: the mode AGENT_OUTPUT writes the agent's answer",

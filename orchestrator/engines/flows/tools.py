@@ -14,9 +14,10 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value
 from orchestrator.engines.flows.agents import OWN_TOOLS, Agent
+from orchestrator.engines.flows.prompt import read_json
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
 from orchestrator.engines.tool_agent.tools.calculate import NotCalculable, calculate_text
-from state.canonical import dumps, loads
+from state.canonical import dumps
 from state.stored import JsonObject
 
 MOST_ROUNDS: Final = 6
@@ -58,7 +59,7 @@ class Toolbox:
 
     def describe(self) -> tuple[ModelTool, ...]:
         """Return the tools as they are offered to the model."""
-        return tuple(_describe(name) for name in self.agent.tools)
+        return tuple(_describe(name) for name in dict.fromkeys(self.agent.tools))
 
     async def answer(self, node: str, name: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
         """Return what a call gives, as a text for the model with where it comes from. `origins` are those of the arguments."""
@@ -178,7 +179,7 @@ def _read_params(given: object) -> JsonObject | None:
     """Return the parameters of a method: a JSON object, or the text of one; nothing counts as an empty one. None for anything else."""
     if isinstance(given, str):
         try:
-            given = loads(given) if given.strip() else {}
+            given = read_json(given) if given.strip() else {}
         except ValueError:
             return None
     if given is None:

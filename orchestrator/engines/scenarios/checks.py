@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from orchestrator.definitions.mistakes import SENTENCES as COMMON
 from orchestrator.definitions.mistakes import report_missing
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
@@ -22,6 +23,7 @@ from orchestrator.engines.scenarios.definition import (
 from orchestrator.engines.scenarios.graph import Node, build_graph, find_endless_loops, find_reached
 from orchestrator.engines.scenarios.plan import ACTION, ACTION_TYPE, StepTypes
 from orchestrator.engines.scenarios.sentences import SENTENCES
+from orchestrator.engines.scenarios.step_types import StepMistake
 from orchestrator.expressions.conditions import Condition, compile_condition
 from orchestrator.expressions.placeholders import SCENARIO, Template, TemplateRefused
 from state.stored import JsonObject
@@ -35,6 +37,7 @@ SYSTEM_NAMES: Final = (
 _HANDED_ON: Final = ("input_parameters", "context_to_pass")
 """The parameters that hold the variables of another scenario."""
 _SHOWN_LOOP: Final = 6
+_SENTENCES: Final = {**COMMON, **SENTENCES}
 
 
 def check_scenario(document: Document, types: StepTypes) -> Iterable[Finding]:
@@ -120,11 +123,17 @@ class _Checking:
             self._add("finding-step-internal", (*path, "type"), name=node.type.name)
         for place, source in node.type.list_expressions(node.params):
             self._check_condition(source, (*params, *place))
+        self._report_mistakes(node.type.list_mistakes(given), params)
         for name in node.type.list_outputs(node.params):
             if name.startswith(RESERVED):
                 self._add("finding-variable-reserved", params, name=quote_part(name))
         if node.type.name == "execute_sub_scenario" and "output_mapping" not in given:
             self._add("finding-mapping-missing", params, severity="warning")
+
+    def _report_mistakes(self, mistakes: Iterable[StepMistake], params: Path) -> None:
+        for one in mistakes:
+            args = {name: quote_part(value) if isinstance(value, str) else value for name, value in one.args.items()}
+            self.findings.add(one.code, _SENTENCES[one.code].format(**args), (*params, *one.path), args=args)
 
     def _report_unknown_type(self, path: Path, kind: str, params: JsonObject) -> None:
         if kind != ACTION:

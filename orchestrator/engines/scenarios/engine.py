@@ -14,7 +14,7 @@ from orchestrator.engines.scenarios.executor_log import ExecutorLog
 from orchestrator.engines.scenarios.logged_context import LoggedContext
 from orchestrator.engines.scenarios.plan import Plan, PlannedStep, Plans, StepTypes
 from orchestrator.engines.scenarios.steering import CANCELLED, Point, Steering
-from orchestrator.engines.scenarios.step_types import AnyStepCall, ReadFile, StepCall, StepResult, Surroundings
+from orchestrator.engines.scenarios.step_types import AnyStepCall, Download, ReadFile, StepCall, StepResult, Surroundings
 from orchestrator.engines.scenarios.variables import ReservedName, Variables, VariablesRefused
 from orchestrator.expressions.placeholders import TemplateRefused
 
@@ -35,13 +35,14 @@ class ScenarioEngine:
         *,
         find_documents: FindDocuments | None = None,
         read_file: ReadFile | None = None,
+        download: Download | None = None,
         most_steps: int = MOST_STEPS,
         most_depth: int = MOST_DEPTH,
         agent: str = "sdelka",
     ) -> None:
         """Play steps of these types; at most so many in a run, and so many scenarios inside of each other (S000-A11)."""
         self._types, self._plans = types, Plans(types)
-        self._find_documents, self._read_file = find_documents, read_file
+        self._find_documents, self._read_file, self._download = find_documents, read_file, download
         self._most_steps, self._most_depth, self._agent = most_steps, most_depth, agent
 
     def limit(self, *, most_steps: int, most_depth: int) -> "ScenarioEngine":
@@ -50,17 +51,21 @@ class ScenarioEngine:
             self._types,
             find_documents=self._find_documents,
             read_file=self._read_file,
+            download=self._download,
             most_steps=most_steps,
             most_depth=most_depth,
             agent=self._agent,
         )
 
-    def connect(self, find_documents: FindDocuments, read_file: ReadFile | None = None) -> "ScenarioEngine":
-        """Return an engine that is the same, with steps that find documents and read files."""
+    def connect(
+        self, find_documents: FindDocuments, read_file: ReadFile | None = None, download: Download | None = None
+    ) -> "ScenarioEngine":
+        """Return an engine that is the same, with steps that find documents, read files and fetch them from other hosts."""
         return ScenarioEngine(
             self._types,
             find_documents=find_documents,
             read_file=read_file,
+            download=download,
             most_steps=self._most_steps,
             most_depth=self._most_depth,
             agent=self._agent,
@@ -72,7 +77,7 @@ class ScenarioEngine:
             raise RunFailed("scenario-too-deep", f"more than {self._most_depth} scenarios inside of each other", most=self._most_depth)
         plan = self._plans.find(ctx.run.definition.document)
         playing = _Playing(ctx, plan, self._build_variables(ctx, plan), self._most_steps)
-        playing.connect(self._find_documents, self._read_file)
+        playing.connect(self._find_documents, self._read_file, self._download)
         return await playing.play()
 
     def _build_variables(self, ctx: RunContext, plan: Plan) -> Variables:
@@ -109,9 +114,9 @@ class _Playing:
         self._visits: Counter[str] = Counter()
         self._count = 0
 
-    def connect(self, find_documents: FindDocuments | None, read_file: ReadFile | None) -> None:
+    def connect(self, find_documents: FindDocuments | None, read_file: ReadFile | None, download: Download | None) -> None:
         """Let the steps reach these services."""
-        self._surroundings = replace(self._surroundings, find_documents=find_documents, read_file=read_file)
+        self._surroundings = replace(self._surroundings, find_documents=find_documents, read_file=read_file, download=download)
 
     async def play(self) -> RunResult:
         place: int | None = 0

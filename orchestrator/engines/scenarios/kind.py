@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal
 
-from orchestrator.definitions.kinds import DefinitionKind, FilledField, Reference, Write
+from orchestrator.definitions.kinds import AddressUse, DefinitionKind, FilledField, Reference, Write
 from orchestrator.domain.finding import Path
 from orchestrator.engines.scenarios.checks import check_scenario
 from orchestrator.engines.scenarios.plan import StepTypes, find_type
@@ -22,6 +22,7 @@ def build_kind(types: StepTypes) -> DefinitionKind:
         check=lambda document: check_scenario(document, types),
         list_writes=partial(list_writes, types=types),
         list_filled=partial(list_filled, types=types),
+        list_addresses=partial(list_addresses, types=types),
         list_needs=partial(list_needs, types=types),
     )
 
@@ -49,6 +50,15 @@ def list_needs(document: object, types: StepTypes) -> list[Reference]:
         for index, kind, params in _find_steps(document, types)
         for engine, key in kind.list_uses(params)
         if engine != KIND
+    ]
+
+
+def list_addresses(document: object, types: StepTypes) -> list[AddressUse]:
+    """Return the addresses from which the steps of a correct scenario fetch files."""
+    return [
+        AddressUse(("steps", index, "params", *path), address)
+        for index, kind, params in _find_steps(document, types)
+        for path, address in kind.list_addresses(params)
     ]
 
 

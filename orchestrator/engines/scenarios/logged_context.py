@@ -61,6 +61,11 @@ class LoggedContext(RunContext):
         self._note(key, is_message=True)
         await self._ctx.say_file(file, load, key=key)
 
+    async def keep_file(self, node: str, load: Callable[[], Awaitable[bytes | None]], *, origins: Origins = UNDECLARED) -> Value:
+        """Return {digest, size} of a file that becomes a blob of the run."""
+        self._note(node)
+        return await self._ctx.keep_file(node, load, origins=origins)
+
     async def show(self, update: RunUpdate, *, node: str) -> None:
         """Show progress."""
         await self._ctx.show(update, node=node)
@@ -81,6 +86,10 @@ class LoggedContext(RunContext):
         outcome = await self._ctx.submit(node, effect)
         self.has_acted |= outcome.call_class != READ
         return outcome
+
+    async def accept_refusal(self, node: str) -> None:
+        """Note that the run goes on after a refusal."""
+        await self._ctx.accept_refusal(node)
 
     async def wait_input(self, node: str, ask: Ask) -> Heard:
         """Ask a person."""
@@ -105,6 +114,10 @@ class LoggedContext(RunContext):
     def count_failures(self, node: str) -> int:
         """Return how often the model gave no answer to this node."""
         return self._ctx.count_failures(node)
+
+    def find_time(self, node: str) -> datetime:
+        """Return when what a finished node gave was stored."""
+        return self._ctx.find_time(node)
 
     def is_before_retry(self, node: str) -> bool:
         """Return whether the node was played before a person last had the run retried."""

@@ -7,11 +7,19 @@ from typing import Final
 
 from orchestrator.engines.scenarios.plan import StepTypes
 from orchestrator.engines.scenarios.step_types import AnyStepType, StepType
-from orchestrator.engines.scenarios.steps import effects, flow, flow_runs, knowing, talking, telegram
+from orchestrator.engines.scenarios.steps import effects, flow, flow_runs, knowing, sent_files, talking, telegram
 
 GROUP: Final = "sdelka.scenario_steps"
 """The group of entry points by which plugins add types; each names a `StepType`."""
-OWN: Final[tuple[AnyStepType, ...]] = (*flow.TYPES, *flow_runs.TYPES, *talking.TYPES, *knowing.TYPES, *effects.TYPES, *telegram.TYPES)
+OWN: Final[tuple[AnyStepType, ...]] = (
+    *flow.TYPES,
+    *flow_runs.TYPES,
+    *talking.TYPES,
+    *knowing.TYPES,
+    *effects.TYPES,
+    *telegram.TYPES,
+    *sent_files.TYPES,
+)
 log = logging.getLogger(__name__)
 
 

@@ -18,6 +18,8 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-variable-program": 'the value of "{name}" has no effect: the program itself says for whom, where and when a scenario runs',
     "finding-mapping-missing": "without output_mapping the sub-scenario overwrites all variables of the same names",
     "finding-step-internal": "{name} answers from all that the company knows, so it is not for a scenario for customers",
+    "finding-address-host-open": "the host of the address is a fixed text: placeholders may stand behind it only",
+    "finding-address-odd": "the address cannot be used: {problem}",
     "finding-pattern-wrong": "the expression regex cannot be read: {problem}",
     "finding-scenario-elsewhere": 'no file beside this one is called "{name}": a scenario of this key has to be published',
     "finding-scenario-name-missing": "the scenario has no name: people will see its key instead",

@@ -61,6 +61,25 @@ class ReadFile(Protocol):
         """Return the content. Raises FileUnavailable, which says why there is none."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Downloaded:
+    """A file as another host gave it."""
+
+    content: bytes
+    media_type: str = ""
+    """What the host says that it is, such as application/pdf."""
+
+
+class Download(Protocol):
+    """Fetches files from the hosts that the policy opens."""
+
+    async def __call__(self, url: str, limit: int, /, *, fetches: bool) -> Downloaded | None:
+        """Return what stands at the address, of at most `limit` bytes; None without `fetches`, which only asks whether it may be fetched.
+
+        Raises FileUnavailable, which says why not.
+        """
+
+
 class NoteStep(Protocol):
     """Writes a line of an author to the log of scenarios."""
 
@@ -88,6 +107,7 @@ class Surroundings:
     steering: Controls
     find_documents: FindDocuments | None = None
     read_file: ReadFile | None = None
+    download: Download | None = None
     keyboard: Keyboard = field(default_factory=Keyboard)
 
 
@@ -125,6 +145,11 @@ class StepCall(Generic[P]):
 def mark_author(tree: Any) -> Any:
     """Return JSON data in which every value comes from the author of the definition, too."""
     return add_origins(tree, AUTHOR)
+
+
+def list_fields(filled: Any) -> JsonObject:
+    """Return the fields of an object in filled JSON data, also where one placeholder stands for the whole object."""
+    return {name: Value(one, filled.origins) for name, one in filled.data.items()} if isinstance(filled, Value) else filled
 
 
 def list_part_origins(items: Any, name: str) -> list[Origins]:
@@ -171,6 +196,15 @@ class StepResult:
 DONE: Final = StepResult()
 
 
+@dataclass(frozen=True, kw_only=True)
+class StepMistake:
+    """A mistake in the parameters of a step: where in them, and the code of the sentence with its arguments."""
+
+    path: tuple[str | int, ...] = ()
+    code: str
+    args: Mapping[str, str | int] = field(default_factory=dict)
+
+
 def list_none(_raw: Raw) -> Sequence[Any]:
     """Return nothing."""
     return ()
@@ -211,6 +245,10 @@ class StepType(Generic[P]):
     """Returns (path inside of the parameters, source) for each expression in its parameters, which is checked as a condition is."""
     list_uses: Callable[[Raw], Iterable[tuple[str, str]]] = list_none
     """Returns (engine, key) of the definitions that it starts."""
+    list_mistakes: Callable[[Raw], Iterable[StepMistake]] = list_none
+    """Returns what is wrong with such parameters beyond what their model says."""
+    list_addresses: Callable[[Raw], Iterable[tuple[tuple[str | int, ...], str]]] = list_none
+    """Returns (path inside of the parameters, address) for each address of another host from which a step with these parameters reads."""
     unfilled: frozenset[str] = frozenset()
     """The parameters whose placeholders are not those of this scenario's variables."""
     call_at: str = ""

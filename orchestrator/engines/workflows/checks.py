@@ -18,10 +18,11 @@ from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import WHOLE, Finding, Path
 from orchestrator.engines.flows.checks import check_launch_parameter
 from orchestrator.engines.flows.definition import LaunchParameter
-from orchestrator.engines.workflows.compile import build_graph, list_nodes
+from orchestrator.engines.workflows.compile import UnreadTuum, build_graph, list_nodes
 from orchestrator.engines.workflows.definition import (
     RECORDS,
     VARIABLE,
+    Mappings,
     Script,
     Terminal,
     Tuum,
@@ -41,6 +42,7 @@ NO_TUUMS: Final[Mapping[str, object]] = {}
 SCRIPTS: Final = ("chunkCallback", "mainScript")
 """The fields of a tuum that are scripts."""
 _ENTRY: Final[TypeAdapter[TuumEntry]] = TypeAdapter(TuumEntry)
+_MAPPINGS: Final[TypeAdapter[Mappings]] = TypeAdapter(Mappings)
 _PARAMETERS: Final = "triggerParameters"
 _VARIABLE: Final = re.compile(VARIABLE)
 
@@ -101,7 +103,7 @@ class _Checking:
         if given and not nodes:
             self._report.add("finding-workflow-all-off", ("tuums",))
         record = data.get("record")
-        record = record if record in RECORDS else None
+        record = record if isinstance(record, str) and record in RECORDS else None
         build_graph(nodes, parameters or [], terminal, self._report, is_open=parameters is None, record=record)
 
     def _check_parameters(self, given: object) -> list[LaunchParameter] | None:
@@ -172,9 +174,24 @@ def read_part(model: type[ModelT], given: object) -> ModelT | None:
         return None
 
 
-def read_entry(given: object) -> TuumEntry | None:
-    """Return a place of a workflow, None if it is neither a tuum nor a reference."""
+def read_entry(given: object) -> TuumEntry | UnreadTuum:
+    """Return a place of a workflow, also of a draft; of one that is no tuum what can be read, so that it hides no mistakes of others."""
     try:
         return _ENTRY.validate_python(given)
+    except ValidationError:
+        if not isinstance(given, Mapping) or is_reference(given):
+            return UnreadTuum()
+    name = given.get("tuumId")
+    return UnreadTuum(
+        id=name if isinstance(name, str) else "",
+        inputs=_read_mappings(given.get("inputMappings")),
+        outputs=_read_mappings(given.get("outputMappings", {})),
+        enabled=given.get("enabled") is not False,
+    )
+
+
+def _read_mappings(given: object) -> Mappings | None:
+    try:
+        return _MAPPINGS.validate_python(given)
     except ValidationError:
         return None

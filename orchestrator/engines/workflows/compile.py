@@ -87,7 +87,7 @@ class Node:
     index: int
     id: str
     tuum: Tuum | None
-    """None if it is stored elsewhere and not at hand."""
+    """None if it is stored elsewhere and not at hand, or cannot be read."""
     variables: Variables
     inputs: Mapping[str, str]
     """Local name: global name, of what it needs."""
@@ -125,11 +125,23 @@ def place_part(index: int, own: frozenset[str] | None, path: Path) -> Path:
     return ("tuums", index, *path) if own is None or (path[:1] and path[0] in own) else ("tuums", index)
 
 
-def list_nodes(entries: Iterable[TuumEntry | None], tuums: Mapping[str, Tuum], types: RuneTypes, report: Report) -> Iterator[Node]:
-    """Yield the tuums that take part, and report what is wrong with each by itself. None stands for one that cannot be read."""
+@dataclass(frozen=True, slots=True)
+class UnreadTuum:
+    """A place of a workflow that is no tuum, and what can be read of it: None where its mappings cannot."""
+
+    id: str = ""
+    inputs: Mappings | None = None
+    outputs: Mappings | None = None
+    enabled: bool = True
+
+
+def list_nodes(entries: Iterable[TuumEntry | UnreadTuum], tuums: Mapping[str, Tuum], types: RuneTypes, report: Report) -> Iterator[Node]:
+    """Yield the tuums that take part, and report what is wrong with each by itself; of unread ones that has been done."""
     for index, entry in enumerate(entries):
-        if entry is None:
-            yield Node(index, "", None, Variables(), {}, {}, None, frozenset(), is_open=True)
+        if isinstance(entry, UnreadTuum):
+            if entry.enabled:
+                inputs, outputs = entry.inputs or {}, entry.outputs or {}
+                yield Node(index, entry.id, None, Variables(), inputs, outputs, entry.inputs, None, is_open=entry.outputs is None)
         elif entry.enabled and (node := _read_node(index, entry, tuums, types, report)) is not None:
             yield node
 
@@ -203,7 +215,7 @@ def _report_ids(nodes: Sequence[Node], report: Report) -> None:
     """Report names that two tuums have which take part."""
     seen: set[str] = set()
     for node in nodes:
-        if node.id in seen:
+        if node.id and node.id in seen:
             report_name_twice(report.findings, node.id_place, node.id)
         seen.add(node.id)
 

@@ -21,6 +21,8 @@ RECORDS: Final[frozenset[str]] = frozenset(get_args(RecordKind))
 """The kinds of records that a workflow can work on."""
 Variable = Annotated[str, Field(pattern=VARIABLE)]
 """The name of a variable of a pool."""
+Proposal = Annotated[str, Field(pattern=r"^(CreateEntity|ModifyEntity|DeleteEntity) (deal|lead|contact|company|activity|task)$")]
+"""A kind of operations and a kind of records."""
 Mappings = Annotated[dict[Variable, Variable], Field(max_length=200)]
 Names = Annotated[list[Variable], Field(max_length=100)]
 
@@ -60,6 +62,11 @@ class Tuum(FlowModel):
         None, description="Local name: global name, for what it reads. Without them locals are named as the globals (S003-X1, A1)."
     )
     output_mappings: Mappings = Field(default_factory=dict, description="Global name: local name, for what it publishes (S003-11).")
+    may_propose: Annotated[list[Proposal], Field(max_length=18)] | None = Field(
+        None,
+        description="Ours: the only operations that it may propose, such as ModifyEntity deal. Without it its scripts may propose any, "
+        "and a second person publishes it.",
+    )
     variable_types: dict[Variable, ParameterType] = Field(
         default_factory=dict, max_length=200, description="Ours: what local variables are; compared with those of other tuums."
     )

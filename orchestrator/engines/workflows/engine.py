@@ -1,6 +1,7 @@
 """Plays workflows as runs: finds their tuums, asks for what the start needs, runs them, hands what they propose to the gate (S003)."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -21,14 +22,19 @@ from orchestrator.engines.workflows.definition import Tuum, TuumReference, Workf
 from orchestrator.engines.workflows.display import build_show
 from orchestrator.engines.workflows.execution import Execution, execute_workflow
 from orchestrator.engines.workflows.rendering import build_result_reply
-from orchestrator.engines.workflows.rune_types import AUTHOR, RuneTypes
-from orchestrator.engines.workflows.surroundings import AiBounds, Surroundings
+from orchestrator.engines.workflows.rune_types import AUTHOR, RuneParams, RuneTypes
+from orchestrator.engines.workflows.surroundings import Bounds, Surroundings
 from orchestrator.expressions.scripts.runner import ScriptRunner
+from state.canonical import dumps, hash_text
 from state.clock import parse_iso
 from state.stored import JsonObject
 
 _MOST_GLOBALS: Final = 200_000
 """How many characters of globals the result of a run shows; larger ones are left out of it."""
+_MOST_KEPT: Final = 5_000
+"""How many tuums the workflows have together that are kept in memory; one larger workflow is kept alone."""
+_TUUMS, _CLOCK = "_tuums", "_clock"
+"""The engine's own nodes. No tuum is called so: ids begin with a letter or digit."""
 _LABEL: Final[Origins] = frozenset({"label"})
 
 
@@ -56,7 +62,7 @@ class WorkflowEngine:
         scripts: ScriptRunner,
         find_tuums: FindTuums = find_no_tuums,
         *,
-        bounds: AiBounds | None = None,
+        bounds: Bounds | None = None,
         host: RecordHost = ALONE,
     ) -> None:
         """Play workflows with these types of runes; scripts run in `scripts`, and `find_tuums` finds the tuums that they name.
@@ -64,7 +70,8 @@ class WorkflowEngine:
         `host` keeps the blocks of workflows that work on records.
         """
         self._types, self._scripts, self._find_tuums = types, scripts, find_tuums
-        self._bounds, self._host = bounds or AiBounds(), host
+        self._bounds, self._host = bounds or Bounds(), host
+        self._recent = _Recent()
 
     def connect(self, find_tuums: FindTuums, scripts: ScriptRunner, host: RecordHost = ALONE) -> "WorkflowEngine":
         """Return an engine that is the same with this way to find tuums, this sandbox and this host.
@@ -78,31 +85,28 @@ class WorkflowEngine:
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the workflow and return its result. Raises RunFailed and RunSuspended."""
-        try:
-            workflow = Workflow.model_validate(ctx.run.definition.document)
-        except ValidationError as error:
-            raise RunFailed("workflow-unreadable", f"the definition is no workflow: {error.error_count()} mistakes") from None
+        ready = await self._prepare(ctx)
+        workflow = ready.compiled.workflow
         check_trigger(ctx, workflow.triggers)
-        compiled = await self._compile(ctx, workflow)
         ctx.limit(build_limits(workflow.budget))
         chosen = await choose_record(ctx, workflow.record) if workflow.record is not None else None
         given = await find_parameters(ctx, workflow.trigger_parameters, first=workflow.record)
         parameters = {str(name): Value(one, given.origins) for name, one in given.data.items()}
         if chosen is None:
-            return await self._play(ctx, compiled, parameters, None)
+            return await self._play(ctx, ready, parameters, None)
         work = await begin_work(ctx, workflow, chosen, self._host)
         try:
-            return await self._play(ctx, compiled, {**parameters, chosen.record.kind: chosen.number}, work)
+            return await self._play(ctx, ready, {**parameters, chosen.record.kind: chosen.number}, work)
         except RunFailed as error:
             await work.fail(error.code)
             raise
 
-    async def _play(
-        self, ctx: RunContext, compiled: CompiledWorkflow, parameters: Mapping[str, Value], work: RecordWork | None
-    ) -> RunResult:
+    async def _play(self, ctx: RunContext, ready: "_Ready", parameters: Mapping[str, Value], work: RecordWork | None) -> RunResult:
         """Run the tuums, hand what they propose to the gate, and return the result. Raises RunFailed and RunSuspended."""
+        compiled = ready.compiled
         surroundings = Surroundings(
             types=self._types,
+            params=ready.params,
             scripts=self._scripts,
             show=build_show(ctx),
             bounds=self._bounds,
@@ -115,18 +119,34 @@ class WorkflowEngine:
         operations = await work.settle(execution) if work is not None else execution.operations
         applied = await apply_operations(ctx, operations)
         told = await work.finish(execution, operations, applied) if work is not None else {}
-        return RunResult(value=_build_value(compiled.workflow, execution, applied, told), reply=_build_reply(execution, applied))
+        reply = None if ctx.run.parent else _build_reply(execution, applied)
+        return RunResult(value=_build_value(execution, applied, told), reply=reply)
 
-    async def _compile(self, ctx: RunContext, workflow: Workflow) -> CompiledWorkflow:
-        """Return the workflow in its order, with its tuums as they were when the run began."""
+    async def _prepare(self, ctx: RunContext) -> "_Ready":
+        """Return the workflow in its order, with its tuums as they were when the run began. Raises RunFailed if it cannot be played."""
+        key = hash_text(dumps(ctx.run.definition.document))
+        ready = self._recent.find(key)
+        if ready is not None and not ready.has_references:
+            return ready
+        try:
+            workflow = ready.compiled.workflow if ready is not None else Workflow.model_validate(ctx.run.definition.document)
+        except ValidationError as error:
+            raise RunFailed("workflow-unreadable", f"the definition is no workflow: {error.error_count()} mistakes") from None
         versions = list(dict.fromkeys(one.tuum for one in workflow.tuums if isinstance(one, TuumReference) and one.enabled))
-        tuums: dict[str, Tuum] = {}
-        if versions:
-            found = await ctx.memo("tuums", lambda: self._find(versions), origins=AUTHOR)
-            missing = [version for version in versions if version not in found.data]
-            if missing:
-                raise RunFailed("workflow-tuum-gone", f"the tuums {', '.join(missing)} are not published or not active", tuum=missing[0])
-            tuums = {version: Tuum.model_validate(document) for version, document in found.data.items()}
+        tuums = await self._find_referenced(ctx, versions) if versions else {}
+        if ready is None or ready.tuums != tuums:
+            ready = _Ready(self._compile(workflow, tuums), tuums)
+            self._recent.add(key, ready)
+        return ready
+
+    async def _find_referenced(self, ctx: RunContext, versions: list[str]) -> dict[str, Tuum]:
+        found = await ctx.memo(_TUUMS, lambda: self._find(versions), origins=AUTHOR)
+        missing = [version for version in versions if version not in found.data]
+        if missing:
+            raise RunFailed("workflow-tuum-gone", f"the tuums {', '.join(missing)} are not published or not active", tuum=missing[0])
+        return {version: Tuum.model_validate(document) for version, document in found.data.items()}
+
+    def _compile(self, workflow: Workflow, tuums: Mapping[str, Tuum]) -> CompiledWorkflow:
         try:
             return compile_workflow(workflow, tuums, self._types)
         except DefinitionRefused as error:
@@ -135,6 +155,38 @@ class WorkflowEngine:
 
     async def _find(self, versions: list[str]) -> dict[str, object]:
         return dict(await self._find_tuums(versions))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A workflow that was read and ordered, with the tuums that its references named then."""
+
+    compiled: CompiledWorkflow
+    tuums: Mapping[str, Tuum]
+    params: dict[int, RuneParams] = field(default_factory=dict)
+    """See `Surroundings.params`."""
+
+    @property
+    def has_references(self) -> bool:
+        """Whether some of its tuums are stored on their own, so that another run may have other versions of them."""
+        return bool(self.tuums)
+
+
+class _Recent:
+    """The workflows that were played last: one that waits for people is played anew each time it goes on, and need not be read anew."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Ready] = {}
+
+    def find(self, key: str) -> _Ready | None:
+        if (found := self._kept.pop(key, None)) is not None:
+            self._kept[key] = found
+        return found
+
+    def add(self, key: str, ready: _Ready) -> None:
+        self._kept[key] = ready
+        while sum(len(one.compiled.tuums) for one in self._kept.values()) > _MOST_KEPT and len(self._kept) > 1:
+            del self._kept[next(iter(self._kept))]
 
 
 def _describe_player(ctx: RunContext) -> dict[str, Value]:
@@ -147,7 +199,9 @@ def _describe_player(ctx: RunContext) -> dict[str, Value]:
 async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime | None:
     """Return the moment at which the clocks of scripts stand, None if there are no scripts: a node less for the run."""
     has_scripts = any(
-        one.tuum.main_script is not None or any(rune.rune_type == "script" for rune in (*one.tuum.prompt_runes, *one.tuum.runes))
+        one.tuum.main_script is not None
+        or one.tuum.chunk_callback is not None
+        or any(rune.rune_type == "script" for rune in (*one.tuum.prompt_runes, *one.tuum.runes))
         for one in compiled.tuums
     )
     if not has_scripts:
@@ -156,7 +210,7 @@ async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime |
     async def read() -> str:
         return ctx.now.isoformat()
 
-    return parse_iso((await ctx.memo("clock", read, origins=AUTHOR)).data)
+    return parse_iso((await ctx.memo(_CLOCK, read, origins=AUTHOR)).data)
 
 
 def _build_failure(execution: Execution) -> RunFailed:
@@ -179,10 +233,10 @@ def _build_reply(execution: Execution, applied: Applied) -> Reply | None:
     return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
 
 
-def _build_value(workflow: Workflow, execution: Execution, applied: Applied, told: JsonObject) -> Value:
+def _build_value(execution: Execution, applied: Applied, told: JsonObject) -> Value:
     """Return the result of the run: that of the workflow as JSON, what became of its operations, and its block."""
     data = execution.result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    if workflow.terminal.raw_text is not None or sum(len(str(one)) for one in data["globals"].values()) > _MOST_GLOBALS:
+    if sum(len(str(one)) for one in data["globals"].values()) > _MOST_GLOBALS:
         del data["globals"]
     origins = execution.origins
     return Value({**data, "applied": applied.reports, **told}, origins | applied.origins | AUTHOR)

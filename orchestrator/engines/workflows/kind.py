@@ -7,13 +7,14 @@ from typing import Final
 from orchestrator.definitions.kinds import DefinitionKind, MethodUse, Reference, Write
 from orchestrator.domain.finding import WHOLE, Path
 from orchestrator.engines.workflows.checks import check_tuum, check_workflow
-from orchestrator.engines.workflows.definition import Rune, Tuum, TuumReference, Workflow
-from orchestrator.engines.workflows.entities import find_entity
+from orchestrator.engines.workflows.definition import Proposal, Rune, Tuum, TuumReference, Workflow
+from orchestrator.engines.workflows.entities import ENTITIES, find_entity
 from orchestrator.engines.workflows.rune_checks import read_params
 from orchestrator.engines.workflows.rune_types import RuneTypes
 from orchestrator.engines.workflows.runes.computing import ScriptParams
 from orchestrator.engines.workflows.runes.outside import OperationParams, QueryParams, TerminalParams
-from orchestrator.engines.workflows.script_calls import list_queries
+from orchestrator.engines.workflows.script_calls import list_queries, may_emit
+from orchestrator.engines.workflows.script_checks import check_scripts
 
 WORKFLOW: Final = "workflow"
 TUUM: Final = "tuum"
@@ -25,6 +26,7 @@ def build_kinds(types: RuneTypes) -> tuple[DefinitionKind, DefinitionKind]:
     workflows = DefinitionKind(
         name=WORKFLOW,
         check=lambda document: check_workflow(document, types),
+        check_programs=check_scripts,
         check_linked=lambda document, tuums: check_workflow(document, types, tuums),
         list_writes=partial(list_workflow_writes, types=types),
         list_references=list_tuums,
@@ -36,6 +38,7 @@ def build_kinds(types: RuneTypes) -> tuple[DefinitionKind, DefinitionKind]:
     tuums = DefinitionKind(
         name=TUUM,
         check=lambda document: check_tuum(document, types),
+        check_programs=check_scripts,
         list_writes=partial(list_tuum_writes, types=types),
         list_methods=partial(list_tuum_methods, types=types),
         find_title=lambda document: Tuum.model_validate(document).metadata.title,
@@ -79,12 +82,12 @@ def list_tuum_writes(document: object, types: RuneTypes) -> Sequence[Write] | No
 def _list_writes(tuum: Tuum, types: RuneTypes) -> list[Write] | None:
     """Return what a tuum may write, whether it takes part or not.
 
-    It cannot be told of a script that emits operations or asks for methods which do not stand in it, of a terminal that takes operations
-    from a variable, and of types of plugins that emit.
+    Without `mayPropose` it cannot be told of a script that emits operations, nor of types of plugins that emit; of a terminal that takes
+    operations from a variable it cannot be told at all. Queries only read: the gate refuses every other one.
     """
-    if any(list_queries(source) is None for _, source in _list_scripts(tuum, types)):
+    if tuum.may_propose is None and any(may_emit(source) for _, source in _list_scripts(tuum, types)):
         return None
-    found: list[Write] = []
+    found = [_find_write(one) for one in tuum.may_propose or ()]
     for _, rune in _list_runes(tuum):
         kind = types[rune.rune_type]
         match read_params(kind, rune.model_extra or {}):
@@ -92,9 +95,15 @@ def _list_writes(tuum: Tuum, types: RuneTypes) -> list[Write] | None:
                 found.append(("bitrix", find_entity(entity).find_method(operation)))
             case TerminalParams(operations=name) if name is not None:
                 return None
-            case _ if kind.emits:
+            case _ if kind.emits and tuum.may_propose is None:
                 return None
     return found
+
+
+def _find_write(proposal: Proposal) -> Write:
+    """Return the method of an operation that a tuum says it may propose."""
+    operation, _, entity = proposal.partition(" ")
+    return "bitrix", ENTITIES[entity].find_method(operation)  # type: ignore[arg-type]  # the pattern of a proposal lets no other word in
 
 
 def list_workflow_methods(document: object, types: RuneTypes) -> Iterable[MethodUse]:
@@ -114,7 +123,7 @@ def _list_methods(path: Path, tuum: Tuum, types: RuneTypes) -> Iterator[MethodUs
         if isinstance(params, QueryParams):
             yield MethodUse((*path, *place, "method"), params.method, must_read=True)
     for place, source in _list_scripts(tuum, types):
-        yield from (MethodUse((*path, *place), method, must_read=True) for method in list_queries(source) or ())
+        yield from (MethodUse((*path, *place), method, must_read=True) for method in list_queries(source))
 
 
 def _list_own_tuums(workflow: Workflow) -> Iterator[tuple[int, Tuum]]:

@@ -81,6 +81,8 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         "Warning", "Form", "a deletion will probably be refused, and with it all that the workflow proposes"
     ),
     "finding-rune-incremental-type": Mistake("Warning", "Form", "incrementalType has no effect unless updateMode is Incremental"),
+    "finding-workflow-scripts-many": Mistake("Warning", "Form", "only {most} different scripts are checked, and this is not one of them"),
+    "finding-workflow-scripts-unchecked": Mistake("Warning", "Form", "scripts could not be checked from here on: {problem}"),
     "finding-script-variable-word": Mistake("Error", "Form", 'a script cannot read "{name}": it is a word of the language'),
 }
 """Every mistake that the checks of workflows and tuums report beside those that all kinds of definitions have in common."""

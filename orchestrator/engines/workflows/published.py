@@ -5,8 +5,9 @@ It is stored as one value of the run, so it becomes visible as a whole or not at
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
-from orchestrator.domain.taint import Origins, Value, join_origins
+from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.workflows.operations import Emitted
 from orchestrator.engines.workflows.rune_types import AUTHOR
 from state.stored import JsonObject
@@ -20,6 +21,9 @@ class Ending:
     operations: Value | None = None
 
 
+NO_ENDING: Final = Ending()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     """What one run of a tuum gives to the rest of the workflow."""
@@ -27,13 +31,15 @@ class Published:
     variables: Mapping[str, Value] = field(default_factory=dict)
     """Globals by name."""
     operations: tuple[Emitted, ...] = ()
-    ending: Ending = Ending()
+    ending: Ending = NO_ENDING
 
-    @property
-    def origins(self) -> Origins:
-        """Where anything of it comes from."""
-        found = [*self.variables.values(), *(one for one in (self.ending.raw_text, self.ending.operations) if one is not None)]
-        return join_origins(found).union(*(one.origins for one in self.operations))
+    def find_origins(self) -> Origins:
+        """Return where anything of it comes from."""
+        found = AUTHOR
+        for one in (*self.variables.values(), *self.operations, self.ending.raw_text, self.ending.operations):
+            if one is not None and not one.origins <= found:
+                found |= one.origins
+        return found
 
     def to_stored(self) -> JsonObject:
         """Return it as JSON data."""
@@ -55,7 +61,7 @@ class Published:
             operations=tuple(Emitted.from_stored(one) for one in data["operations"]),
             ending=Ending(raw_text=_read(data.get("raw_text")), operations=_read(data.get("terminal"))),
         )
-        found = stored.origins - read.origins - AUTHOR
+        found = stored.origins - read.find_origins()
         return read.add_origins(found) if found else read
 
     def add_origins(self, origins: Origins) -> "Published":

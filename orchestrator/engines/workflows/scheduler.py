@@ -4,6 +4,7 @@ It knows places in a graph and nothing of what stands there. After a failure not
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -41,12 +42,11 @@ async def play_graph(
     After a failure nothing new starts; with `on_failure="finish"` everything still starts that needs nothing of what failed. A place that
     waits holds up only what needs it. Cancelling cancels all that runs.
     """
-    playing = _Playing(graph, play, stops=on_failure == "stop")
+    playing = _Playing(graph, play, stops=on_failure == "stop", follows=scheduling == "ready")
     if scheduling == "batch":
         for level in graph.levels:
             await playing.play_all([place for place in level if playing.is_ready(place)])
     else:
-        playing.follows = True
         await playing.play_all([place for place, needs in enumerate(graph.needs) if not needs])
     return playing.played
 
@@ -54,11 +54,13 @@ async def play_graph(
 class _Playing:
     """One pass through a graph."""
 
-    def __init__(self, graph: Graph, play: Play, *, stops: bool) -> None:
-        self._graph, self._play, self._stops = graph, play, stops
+    def __init__(self, graph: Graph, play: Play, *, stops: bool, follows: bool) -> None:
+        """With `stops` nothing starts after a failure; with `follows` the end of a place starts those that waited for it alone."""
+        self._graph, self._play, self._stops, self._follows = graph, play, stops, follows
         self._missing = [len(needs) for needs in graph.needs]
-        self.follows = False
-        """Whether the end of a place starts those that waited for it alone."""
+        self._ready: deque[int] = deque()
+        self._is_helped = False
+        """Whether a task has been made for what is ready, and has not begun yet."""
         self.played = Played()
 
     def is_ready(self, place: int) -> bool:
@@ -71,45 +73,37 @@ class _Playing:
 
     async def play_all(self, places: Sequence[int]) -> None:
         """Play these places side by side, and what follows them; return when all has ended."""
+        self._ready.extend(places)
         async with asyncio.TaskGroup() as group:
-            for place in places:
-                group.create_task(self._play_from(place, group))
+            group.create_task(self._play_ready(group))
+        self._ready.clear()
 
-    async def _play_from(self, start: int, group: asyncio.TaskGroup) -> None:
-        """Play a place, then one of those that it has made ready, and so on; each further one gets a task of its own.
+    async def _play_ready(self, group: asyncio.TaskGroup) -> None:
+        """Play what is ready, one place after the other; while one of them waits for something, another task plays the rest.
 
-        A chain is so played by one task: a task for each place would cost more than the scheduling itself.
+        That task is made before the place begins, and finds nothing if the place did not wait: a task for each place would cost more than
+        the scheduling itself.
         """
-        following: int | None = start
-        while following is not None and not self._is_stopped:
-            place, following = following, None
-            if not await self._play_one(place) or not self.follows:
-                return
-            if ready := self._note_finished(place):
-                following = ready[0]
-                for other in ready[1:]:
-                    group.create_task(self._play_from(other, group))
+        self._is_helped = False
+        ready, played = self._ready, self.played
+        while ready and not self._is_stopped:
+            place = ready.popleft()
+            if ready and not self._is_helped:
+                self._is_helped = True
+                group.create_task(self._play_ready(group))
+            try:
+                await self._play(place)
+            except RunSuspended as wait:
+                played.waiting[place] = wait
+            except Exception as error:  # noqa: BLE001 - whatever a place raises is its failure, and the caller decides about it
+                played.failed[place] = error
+            else:
+                played.finished.add(place)
+                self._note_finished(place)
 
-    async def _play_one(self, place: int) -> bool:
-        """Return whether the place has ended well."""
-        try:
-            await self._play(place)
-        except RunSuspended as wait:
-            self.played.waiting[place] = wait
-            return False
-        except Exception as error:  # noqa: BLE001 - whatever a place raises is its failure, and the caller decides about it
-            self.played.failed[place] = error
-            return False
-        self.played.finished.add(place)
-        if not self.follows:
-            self._note_finished(place)
-        return True
-
-    def _note_finished(self, place: int) -> list[int]:
-        """Return the places that the end of this one has made ready."""
-        ready = []
+    def _note_finished(self, place: int) -> None:
+        """Make ready what has waited for this place alone."""
         for other in self._graph.dependents[place]:
             self._missing[other] -= 1
-            if not self._missing[other]:
-                ready.append(other)
-        return ready
+            if self._follows and not self._missing[other]:
+                self._ready.append(other)

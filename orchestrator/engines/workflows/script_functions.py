@@ -1,5 +1,6 @@
 """The functions that scripts of workflows may call: queries, operations, and what they show (S003-41, S003-49, S003-63 … S003-66)."""
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -55,7 +56,7 @@ class ScriptCalls:
     _queries: int = 0
 
     def list_functions(self, *, may_query: bool, may_emit: bool) -> Mapping[str, ScriptFunction]:
-        """Return the functions by name."""
+        """Return the functions by name. A script that calls one wrongly gets an error that it may catch."""
         functions: dict[str, ScriptFunction] = {SHOW: self._show}
         if may_emit:
             functions |= {EMIT: self._emit, STOP: self._stop}
@@ -68,20 +69,22 @@ class ScriptCalls:
                 "get_parent_block_ids": self._ask_blocks(lambda blocks, key: blocks.list_parents(key)),
                 "get_player_metadata": self._read_player,
             }
-        return functions
+        return {name: _check_calls(name, one) for name, one in functions.items()}
 
     def _name_node(self) -> str:
         self._queries += 1
         return f"{self.node}/q{self._queries}"
 
-    async def _get_entity(self, entity_type: str, entity_id: str | int) -> Value:
-        entity = ENTITIES.get(entity_type)
+    async def _get_entity(self, entity_type: object, entity_id: object) -> Value:
+        entity = ENTITIES.get(str(entity_type))
         if entity is None:
             raise ScriptCallFailed(f"there is no entity {str(entity_type)[:60]!r}; there are {', '.join(ENTITIES)}")
         return await self.query(self._name_node(), entity.get_method, {entity.id_parameter: entity_id})
 
-    async def _query(self, method: str, params: Mapping[str, Any] | None = None) -> Value:
-        return await self.query(self._name_node(), str(method), params or {})
+    async def _query(self, method: object, params: object = None) -> Value:
+        if not isinstance(method, str) or not isinstance(params, Mapping | None):
+            raise ScriptCallFailed("query takes the name of a method, and its parameters as an object")
+        return await self.query(self._name_node(), method, params or {})
 
     def _ask_blocks(self, ask: Callable[[BlockQueries, str], Awaitable[Value]]) -> ScriptFunction:
         async def answer(key: str) -> Value:
@@ -97,7 +100,7 @@ class ScriptCalls:
     def _stop(self, words: str) -> Value:
         raise TuumStopped(self.node, to_storable_text(str(words))[:_LONGEST_WORDS])
 
-    def _emit(self, operation: Mapping[str, Any]) -> Value:
+    def _emit(self, operation: object) -> Value:
         if len(self.operations) >= MOST_OPERATIONS:
             raise ScriptCallFailed(f"more than {MOST_OPERATIONS} operations")
         try:
@@ -106,7 +109,7 @@ class ScriptCalls:
             raise ScriptCallFailed(str(error)) from None
         return _NOTHING
 
-    async def _show(self, content: str, update_mode: str = "FullSnapshot", incremental_type: str | None = None) -> Value:
+    async def _show(self, content: object, update_mode: object = "FullSnapshot", incremental_type: object = None) -> Value:
         try:
             payload = DisplayUpdatePayload.model_validate(
                 {"Content": content, "UpdateMode": update_mode, "IncrementalType": incremental_type}
@@ -115,3 +118,16 @@ class ScriptCalls:
             raise ScriptCallFailed(f"{error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
         await self.show(payload)
         return _NOTHING
+
+
+def _check_calls(name: str, function: ScriptFunction) -> ScriptFunction:
+    """Return the function with a check of how many arguments it is given: without one, a script could end the run with a TypeError."""
+
+    def call(*args: object, **named: object) -> Any:
+        try:
+            inspect.signature(function).bind(*args, **named)
+        except TypeError as error:
+            raise ScriptCallFailed(f"{name}: {error}") from None
+        return function(*args, **named)
+
+    return call

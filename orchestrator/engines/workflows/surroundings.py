@@ -1,4 +1,4 @@
-"""What workflows are played with beside their runs: types of runes, the sandbox of scripts, blocks, and bounds on models."""
+"""What workflows are played with beside their runs: types of runes, the sandbox of scripts, blocks, and bounds on models and scripts."""
 
 import asyncio
 from collections import defaultdict
@@ -9,11 +9,13 @@ from typing import Final, Protocol
 
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.workflows.results import DisplayUpdatePayload
-from orchestrator.engines.workflows.rune_types import RuneTypes
+from orchestrator.engines.workflows.rune_types import RuneParams, RuneTypes
 from orchestrator.expressions.scripts.runner import ScriptRunner
 
 AI_CALLS: Final = 4
 """How many calls of one AI service workflows make at a time in one process."""
+SCRIPTS: Final = 16
+"""How many scripts workflows run at a time in one process."""
 Show = Callable[[str, DisplayUpdatePayload, Origins], Awaitable[None]]
 """Shows something for a node. It may be dropped (S003-70)."""
 
@@ -34,11 +36,13 @@ class BlockQueries(Protocol):
         """Return the ids of the blocks from the first on that record to this one."""
 
 
-class AiBounds:
-    """Holds back calls of AI services, so that no service has more than `calls` of this process at a time."""
+class Bounds:
+    """Holds back what workflows do side by side: calls of AI services, and scripts, of which too many at once would be refused."""
 
-    def __init__(self, calls: int = AI_CALLS) -> None:
-        """Allow this many calls of each service."""
+    def __init__(self, calls: int = AI_CALLS, scripts: int = SCRIPTS) -> None:
+        """Allow this many calls of each service, and this many scripts, at a time in this process."""
+        self.scripts = asyncio.Semaphore(scripts)
+        """What a script holds while it runs."""
         self._turns: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(calls))
 
     def find(self, service: str) -> asyncio.Semaphore:
@@ -52,10 +56,12 @@ class Surroundings:
 
     types: RuneTypes
     scripts: ScriptRunner
+    params: dict[int, RuneParams] = field(default_factory=dict)
+    """The parameters of runes that were read before, by the id() of the rune. It must not live longer than the runes do."""
     show: Show
     blocks: BlockQueries | None = None
     player: Mapping[str, Value] = field(default_factory=dict)
     """The profile of the run's person, as it was when the run began."""
-    bounds: AiBounds = field(default_factory=AiBounds)
+    bounds: Bounds = field(default_factory=Bounds)
     clock: datetime | None = None
     """The moment at which the clocks of scripts stand: that of the run's begin, so that a run that is played again gives the same."""

@@ -12,13 +12,14 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from orchestrator.domain.taint import Value
-from orchestrator.engines.runs import RunContext
+from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended
 from orchestrator.engines.workflows.compile import CompiledTuum
 from orchestrator.engines.workflows.definition import Rune, Script, Tuum
 from orchestrator.engines.workflows.published import Published
-from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, RuneCall, TuumFailed
+from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, AnyRuneType, RuneCall, RuneParams, TuumFailed
 from orchestrator.engines.workflows.surroundings import Surroundings
-from orchestrator.engines.workflows.tuum_work import AiFailed, Chunks, TuumWork
+from orchestrator.engines.workflows.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
+from state.canonical import dumps, loads
 from state.stored import JsonObject
 
 FINAL_OUTPUT: Final = "ai_final_output"
@@ -33,16 +34,27 @@ async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, V
 
     Raises TuumFailed, and what its nodes raise: RunSuspended while one waits, RunFailed if the run cannot go on.
     """
-    node = compiled.id
+    node = name_node(compiled.id)
     if ctx.find_state(node) == "finished":
         return Published.from_stored(await ctx.memo(node, _make_nothing))
-    published = await _TuumRun(ctx, compiled, pool, surroundings).run()
-    stored = published.to_stored()
+    try:
+        published = await _TuumRun(ctx, compiled, pool, surroundings, node).run()
+        stored, origins = published.to_stored(), published.find_origins()
 
-    async def make() -> JsonObject:
-        return stored
+        async def make() -> JsonObject:
+            return stored
 
-    return Published.from_stored(await ctx.memo(node, make, origins=published.origins | AUTHOR))
+        kept = await ctx.memo(node, make, origins=origins)
+        return published if kept.origins == origins else Published.from_stored(kept)
+    except RunFailed as error:
+        if error.code not in UNFIT:
+            raise
+        raise TuumFailed(f"{compiled.id}: {error.detail}") from error
+
+
+def name_node(tuum: str) -> str:
+    """Return the node of a tuum: its id, but for the one with which a run names its messages. No id begins with an underscore."""
+    return "_say" if tuum == "say" else tuum
 
 
 async def _make_nothing() -> JsonObject:
@@ -52,20 +64,24 @@ async def _make_nothing() -> JsonObject:
 class _TuumRun:
     """One run of one tuum, with its local variables."""
 
-    def __init__(self, ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings) -> None:
-        self._ctx, self._compiled, self._surroundings = ctx, compiled, surroundings
+    __slots__ = ("_began", "_compiled", "_ctx", "_locals", "_node", "_surroundings", "_tuum", "_work")
+
+    def __init__(self, ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings, node: str) -> None:
+        self._ctx, self._compiled, self._surroundings, self._node = ctx, compiled, surroundings, node
         self._tuum: Tuum = compiled.tuum
         self._began = time.monotonic()
         self._locals = _take_inputs(compiled, pool)
-        self._work = TuumWork(ctx=ctx, node=compiled.id, surroundings=surroundings)
+        self._work = TuumWork(ctx=ctx, node=node, surroundings=surroundings, may_propose=compiled.tuum.may_propose)
 
     async def run(self) -> Published:
         tuum = self._tuum
-        await self._run_runes(tuum.prompt_runes, "prompt")
-        self._locals |= {FINAL_OUTPUT: _NULL, AI_ERROR: _NULL}
+        if tuum.prompt_runes:
+            await self._run_runes(tuum.prompt_runes, "prompt")
+        self._locals[FINAL_OUTPUT] = self._locals[AI_ERROR] = _NULL
         if tuum.ai_service is not None:
             await self._ask(tuum.ai_service)
-        await self._run_runes(tuum.runes, "rune")
+        if tuum.runes:
+            await self._run_runes(tuum.runes, "rune")
         if tuum.main_script is not None:
             await self._run_main(tuum.main_script)
         variables = {name: self._locals[local] for name, local in self._compiled.outputs.items() if local in self._locals}  # S003-X5
@@ -75,18 +91,22 @@ class _TuumRun:
         """Run runes one after another."""
         for number, rune in enumerate(runes, 1):
             if rune.enabled:
-                await self._run_rune(rune, f"{self._compiled.id}/{part}{number}")
+                await self._run_rune(rune, f"{self._node}/{part}{number}")
 
     async def _run_rune(self, rune: Rune, node: str) -> None:
         kind = self._surroundings.types.get(rune.rune_type)
         if kind is None:
             raise TuumFailed(f"{node}: there are no runes of the type {rune.rune_type!r} here")
-        try:
-            params = kind.params.model_validate(rune.model_dump(by_alias=True, exclude={"config_id", "name", "enabled", "rune_type"}))
-        except ValidationError as error:
-            raise TuumFailed(f"{node}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+        if (params := self._surroundings.params.get(id(rune))) is None:
+            params = self._surroundings.params[id(rune)] = _read_params(kind, rune, node)
         call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=self._work, note_missing=self._note_missing)
-        self._locals |= await kind.perform(call)
+        try:
+            self._locals.update(await kind.perform(call))
+        except (TuumFailed, RunFailed, RunSuspended):
+            raise
+        except Exception as error:  # a type of a plugin may do anything, and the other tuums go on
+            log.exception("a rune failed", extra={"action": "workflow_rune_failed", "run": self._ctx.run.run_id, "rune": node})
+            raise TuumFailed(f"{node}: {type(error).__name__}: {error}") from error
 
     def _note_missing(self, name: str) -> None:
         """Tell the log of a variable that a text names and that is not there (S003-A11)."""
@@ -95,7 +115,7 @@ class _TuumRun:
 
     async def _ask(self, service: str) -> None:
         """Have the model answer (S003-42), with the callback for each chunk (S003-43). Raises TuumFailed if it cannot go on."""
-        tuum, node = self._tuum, f"{self._compiled.id}/ai"
+        tuum, node = self._tuum, f"{self._node}/ai"
         number = self._find_attempt(node)
         failed = f"{node}/failed{number}"
         if self._ctx.find_state(failed) == "finished":
@@ -106,19 +126,18 @@ class _TuumRun:
         prompts = self._locals.get(PROMPTS, Value([], AUTHOR))
         try:
             answer = await self._work.ask(node, prompts, service, tuum.options, is_streaming=tuum.is_streaming, chunks=chunks)
+            await chunks.wait()
         except AiFailed as error:
+            await chunks.wait()
             if tuum.main_script is None:  # S003-A7
                 raise
-            told = {"error": error.reason, "text": chunks.total}
-
-            async def make() -> JsonObject:
-                return told
-
-            self._take_failure(await self._ctx.memo(failed, make, origins=prompts.origins | frozenset({"model"})))
+            self._take_failure(await chunks.keep_failure(failed, error.reason, prompts.origins))
             return
+        finally:
+            await chunks.close()
         self._locals[FINAL_OUTPUT] = answer
         if tuum.chunk_callback is not None and tuum.is_streaming:
-            await chunks.finish(f"{self._compiled.id}/callback", answer, was_answered=was_answered)
+            await chunks.finish(f"{self._node}/callback", answer, was_answered=was_answered)
 
     def _find_attempt(self, node: str) -> int:
         """Return the number under which a failure of the model is kept: a person who has the run retried forgives those before."""
@@ -128,11 +147,12 @@ class _TuumRun:
         return number
 
     def _take_failure(self, left: Value) -> None:
+        self._locals |= {name: Value.from_stored(one) for name, one in left.data["variables"].items()}
         self._locals |= {FINAL_OUTPUT: left.get("text"), AI_ERROR: left.get("error")}
 
     async def _run_main(self, script: Script) -> None:
         """Run the main script, also after a call of the model that failed (S003-46)."""
-        node = f"{self._compiled.id}/main"
+        node = f"{self._node}/main"
         names = dict(self._locals)
         if EXECUTION_TIME in script.consumes:
             names[EXECUTION_TIME] = await self._ctx.memo(f"{node}/time", self._measure, origins=AUTHOR)
@@ -142,10 +162,26 @@ class _TuumRun:
         return round(time.monotonic() - self._began, 3)
 
 
+def _read_params(kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
+    try:
+        params: RuneParams = kind.params.model_validate(rune.model_extra or {})
+    except ValidationError as error:
+        raise TuumFailed(f"{node}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+    return params
+
+
 def _take_inputs(compiled: CompiledTuum, pool: Mapping[str, Value]) -> dict[str, Value]:
     """Return the local variables with which a tuum begins (S003-32). Raises TuumFailed if one is missing that it needs (S003-X4)."""
     missing = [name for name in compiled.inputs.values() if name not in pool]
     if missing:
         raise TuumFailed(f"{compiled.id}: there is no global variable {missing[0]}")
-    taken = {local: pool[name] for local, name in compiled.inputs.items()}
-    return taken | {local: pool[name] for local, name in compiled.reads.items() if name in pool}
+    taken = {local: _copy(pool[name]) for local, name in compiled.inputs.items()}
+    for local, name in compiled.reads.items():
+        if name in pool:
+            taken[local] = _copy(pool[name])
+    return taken
+
+
+def _copy(value: Value) -> Value:
+    """Return a value that shares nothing with the global: a type of runes may change what it gets, and others read the same (S003-X11)."""
+    return Value(loads(dumps(value.data)), value.origins) if isinstance(value.data, dict | list) else value

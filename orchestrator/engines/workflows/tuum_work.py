@@ -1,10 +1,12 @@
 """What the runes of one run of a tuum reach: the model, the sandbox, the portal, and the staging area of operations."""
 
+import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from orchestrator.domain.taint import NOWHERE, Origins, Value, join_origins
 from orchestrator.engines.flows.definition import Options
@@ -12,9 +14,9 @@ from orchestrator.engines.flows.prompt import join_options
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
 from orchestrator.engines.workflows.definition import Script
 from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted
-from orchestrator.engines.workflows.published import Ending
+from orchestrator.engines.workflows.published import NO_ENDING, Ending
 from orchestrator.engines.workflows.results import AtomicOperation, DisplayUpdatePayload
-from orchestrator.engines.workflows.rune_types import AUTHOR, TuumFailed
+from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, TuumFailed
 from orchestrator.engines.workflows.script_functions import ScriptCalls
 from orchestrator.engines.workflows.surroundings import Surroundings
 from orchestrator.expressions.scripts.failures import ScriptFailed
@@ -26,16 +28,23 @@ NO_ANSWER: Final = "degraded"
 STREAM_ADDED: Final = "ai_stream_output_added"
 STREAM_TOTAL: Final = "ai_stream_output_total"
 CALLBACK_TIME: Final = "tuum_execution_time"
+UNFIT: Final = frozenset({"run-large-value", "run-bad-value"})
+"""The codes of failures of a run that say that a value cannot be kept: that is a matter of the tuum which made it."""
+SCRIPT_LIMITS: Final = ScriptLimits(total_seconds=60.0, calls=MOST_OPERATIONS + 100)
+CALLBACK_LIMITS: Final = ScriptLimits(seconds=0.1, total_seconds=5.0, calls=10)
 MOST_FAILURES: Final = 3
 """How often the callback of one answer may fail before it is left alone."""
-SCRIPT_LIMITS: Final = ScriptLimits(total_seconds=60.0)
-CALLBACK_LIMITS: Final = ScriptLimits(seconds=0.1, total_seconds=1.0, calls=10)
+MOST_PARTIAL: Final = 500_000
+"""How many characters are kept of an answer that failed."""
+MOST_CALLBACK_SECONDS: Final = 20.0
+"""How long the callbacks of one answer may take together before they are left alone."""
 _SEARCH: Final = """
 import re
 [{"groups": [one.group(0), *one.groups()], "names": one.groupdict()} for one in re.finditer(pattern, text)]
 """
 _PROSE: Final[Origins] = frozenset({"prose"})
 _MODEL: Final[Origins] = frozenset({"model"})
+_ROLES: Final = frozenset({"system", "user", "assistant"})
 log = logging.getLogger(__name__)
 
 
@@ -55,16 +64,16 @@ class TuumWork:
     ctx: RunContext
     node: str
     surroundings: Surroundings
+    may_propose: Sequence[str] | None = None
+    """The kinds of operations that it may propose, None for any."""
     operations: list[Emitted] = field(default_factory=list)
-    ending: Ending = field(default_factory=Ending)
+    ending: Ending = NO_ENDING
 
     async def ask(
         self, node: str, prompts: Value, service: str, options: Options, *, is_streaming: bool, chunks: "Chunks | None" = None
     ) -> Value:
         """Return the answer of a model, which is asked once for each node. Raises AiFailed, and RunFailed if the run cannot go on."""
-        messages = [{"role": str(one["role"]).lower(), "content": one["content"]} for one in prompts.data]
-        if not messages:
-            raise TuumFailed(f"{node}: there is no prompt to ask with")
+        messages = _read_messages(node, prompts.data)
         request = RunModelRequest(
             messages=messages,
             service=service,
@@ -79,7 +88,7 @@ class TuumWork:
             async with self.surroundings.bounds.find(service):
                 return await self.ctx.ask_model(node, request, on_delta)
         except RunFailed as error:
-            if error.code != NO_ANSWER:
+            if error.code != NO_ANSWER and error.code not in UNFIT:
                 raise
             raise AiFailed(node, error.detail) from error
 
@@ -87,7 +96,8 @@ class TuumWork:
         """Return the variables that a script gives; what it proposes is kept if it ends well. Raises TuumFailed."""
         calls = self._build_calls(node)
         functions = calls.list_functions(may_query=True, may_emit=True)
-        return await self._run(node, script, names, calls, functions, SCRIPT_LIMITS)
+        async with self.surroundings.bounds.scripts:
+            return await self._run(node, script, names, calls, functions, SCRIPT_LIMITS)
 
     async def run_callback(self, node: str, script: Script, names: Mapping[str, Value]) -> Mapping[str, Value]:
         """Return the variables that the callback of a chunk gives. Raises TuumFailed."""
@@ -109,8 +119,9 @@ class TuumWork:
             raise TuumFailed(f"{node}: there is no variable {missing[0]}")
         inputs = {name: names[name] for name in script.consumes}
         seed = f"{self.ctx.run.run_id}/{node}"
+        scripts, now = self.surroundings.scripts, self.surroundings.clock
         try:
-            result = await self.surroundings.scripts.run(script.source, inputs, functions, limits, now=self.surroundings.clock, seed=seed)
+            result = await scripts.run(script.source, inputs, functions, limits, now=now, seed=seed)
         except ScriptFailed as error:
             place = f" (line {error.finding.line})" if error.finding.line else ""
             raise TuumFailed(f"{node}{place}: {error.finding.message}") from None
@@ -135,13 +146,17 @@ class TuumWork:
         script = Script.model_validate({"source": _SEARCH, "consumes": ["pattern", "text"]})
         inputs = {"pattern": Value(pattern, AUTHOR), "text": text}
         try:
-            result = await self.surroundings.scripts.run(script.source, inputs, limits=SCRIPT_LIMITS, seed=node)
+            async with self.surroundings.bounds.scripts:
+                result = await self.surroundings.scripts.run(script.source, inputs, limits=SCRIPT_LIMITS, seed=node)
         except ScriptFailed as error:
             raise TuumFailed(f"{node}: {error.finding.message}") from None
         return result.value
 
     def emit(self, operation: AtomicOperation, origins: Origins) -> None:
-        """Propose an operation. Raises TuumFailed after too many."""
+        """Propose an operation. Raises TuumFailed after too many, or for one that the tuum does not say it may propose."""
+        kind = f"{operation.operation_type} {operation.entity_type}"
+        if self.may_propose is not None and kind not in self.may_propose:
+            raise TuumFailed(f"{self.node}: {kind} is not in mayPropose: {', '.join(self.may_propose) or 'nothing'}")
         if len(self.operations) >= MOST_OPERATIONS:
             raise TuumFailed(f"{self.node}: more than {MOST_OPERATIONS} operations")
         self.operations.append(Emitted(operation=operation, origins=origins))
@@ -155,38 +170,92 @@ class TuumWork:
         self.ending = Ending(raw_text=raw_text, operations=operations)
 
 
+def _read_messages(node: str, prompts: Any) -> list[JsonObject]:
+    """Return the messages of a prompt, which a script may have made as well. Raises TuumFailed if they are none."""
+    if not isinstance(prompts, list) or not all(isinstance(one, dict) and {"role", "content"} <= one.keys() for one in prompts):
+        raise TuumFailed(f"{node}: {PROMPTS} is no list of messages with role and content")
+    if not prompts:
+        raise TuumFailed(f"{node}: there is no prompt to ask with")
+    messages: list[JsonObject] = [{"role": str(one["role"]).lower(), "content": str(one["content"])} for one in prompts]
+    if unknown := {one["role"] for one in messages} - _ROLES:
+        raise TuumFailed(f"{node}: a message has the role {min(unknown)[:40]!r}; there are {', '.join(sorted(_ROLES))}")
+    return messages
+
+
+class _Chunk(NamedTuple):
+    """A piece of an answer as it came: its text, and the seconds from the begin of the tuum."""
+
+    added: str
+    seconds: float
+
+
 class Chunks:
     """Takes the pieces of one streamed answer, in order, and runs the callback for each (S003-43 … S003-45).
 
-    A callback that fails or takes too long is skipped, and left alone after `MOST_FAILURES`: the answer matters more.
+    The answer does not wait for callbacks: they come after it as fast as they can. One that fails or takes too long is skipped. After
+    `MOST_FAILURES`, or `MOST_CALLBACK_SECONDS` in all, they are left alone: the answer matters more.
     """
 
     def __init__(self, work: TuumWork, callback: Script | None, variables: dict[str, Value], began: float) -> None:
         """Run `callback` with `variables`, which it may change; `began` is when the tuum began, on the monotonic clock."""
         self._work, self._callback, self._variables, self._began = work, callback, variables, began
-        self.total = ""
+        self._pieces: list[str] = []
+        self._heard = ""
+        """What the callback has been told of, as far as it asks for that."""
+        self._waiting: deque[_Chunk] = deque()
+        self._calling: asyncio.Task[None] | None = None
         self._failures = 0
+        self._seconds = 0.0
         self._origins: Origins = _MODEL | join_origins(variables.values())
+
+    @property
+    def total(self) -> str:
+        """All that has come."""
+        return "".join(self._pieces)
 
     async def take(self, added: str) -> None:
         """Take the next piece."""
-        self.total += added
-        if self._callback is not None and added and self._failures < MOST_FAILURES:
-            await self._call(self._callback, added)
-
-    async def _call(self, callback: Script, added: str) -> None:
-        told = {
-            STREAM_ADDED: Value(added, self._origins),
-            STREAM_TOTAL: Value(self.total, self._origins),
-            CALLBACK_TIME: Value(round(time.monotonic() - self._began, 3), AUTHOR),
-        }
-        try:
-            changes = await self._work.run_callback(f"{self._work.node}/callback", callback, self._variables | told)
-        except TuumFailed as error:
-            self._failures += 1
-            log.warning("a callback was skipped: %s", error, extra={"action": "workflow_callback_skipped"})
+        self._pieces.append(added)
+        if self._callback is None or not added or self._is_left_alone:
             return
-        self._variables.update(changes)
+        self._waiting.append(_Chunk(added, round(time.monotonic() - self._began, 3)))
+        if self._calling is None or self._calling.done():
+            self._calling = asyncio.create_task(self._call_all(self._callback))
+
+    @property
+    def _is_left_alone(self) -> bool:
+        return self._failures >= MOST_FAILURES or self._seconds >= MOST_CALLBACK_SECONDS
+
+    async def _call_all(self, callback: Script) -> None:
+        while self._waiting and not self._is_left_alone:
+            begun = time.monotonic()
+            try:
+                await self._call(callback, self._waiting.popleft())
+            except Exception as error:  # noqa: BLE001 - whatever a callback raises, the answer goes on without it
+                self._failures += 1
+                log.warning("a callback was skipped: %s", error, extra={"action": "workflow_callback_skipped"})
+            self._seconds += time.monotonic() - begun
+        if self._waiting:
+            log.warning("the callback of %s is left alone", self._work.node, extra={"action": "workflow_callback_left"})
+            self._waiting.clear()
+
+    async def _call(self, callback: Script, chunk: _Chunk) -> None:
+        told = {STREAM_ADDED: Value(chunk.added, self._origins), CALLBACK_TIME: Value(chunk.seconds, AUTHOR)}
+        if STREAM_TOTAL in callback.consumes:  # of a long answer it is long, and many callbacks only add up
+            self._heard += chunk.added
+            told[STREAM_TOTAL] = Value(self._heard, self._origins)
+        self._variables.update(await self._work.run_callback(f"{self._work.node}/callback", callback, self._variables | told))
+
+    async def wait(self) -> None:
+        """Wait until the callback has run for all that came."""
+        if self._calling is not None:
+            await self._calling
+
+    async def close(self) -> None:
+        """End a callback that still runs, because nothing more is to be done for the answer."""
+        if self._calling is not None and not self._calling.done():
+            self._calling.cancel()
+            await asyncio.gather(self._calling, return_exceptions=True)
 
     async def finish(self, node: str, answer: Value, *, was_answered: bool) -> None:
         """Keep what the callback has left in variables, so that a run that is played again finds the same.
@@ -198,11 +267,27 @@ class Chunks:
             return
         if was_answered and self._work.ctx.find_state(node) != "finished":
             await self.take(str(answer.data))
-        kept = {name: self._variables[name] for name in callback.produces if name in self._variables}
-        stored = {name: one.to_stored() for name, one in kept.items()}
+            await self.wait()
+        stored, origins = self._list_left()
 
         async def make() -> JsonObject:
             return stored
 
-        left = await self._work.ctx.memo(node, make, origins=join_origins(kept.values()) | AUTHOR)
+        left = await self._work.ctx.memo(node, make, origins=origins)
         self._variables.update({name: Value.from_stored(one) for name, one in left.data.items()})
+
+    async def keep_failure(self, node: str, reason: str, origins: Origins) -> Value:
+        """Return what is left of an answer that failed: {error, text, variables}. It is kept, so that the model is not asked once more."""
+        variables, more = self._list_left()
+        told = {"error": reason, "text": self.total[:MOST_PARTIAL], "variables": variables}
+
+        async def make() -> JsonObject:
+            return told
+
+        return await self._work.ctx.memo(node, make, origins=origins | more | _MODEL)
+
+    def _list_left(self) -> tuple[JsonObject, Origins]:
+        """Return what the callback has left in variables, as JSON data, with where it comes from."""
+        names = self._callback.produces if self._callback is not None else ()
+        left = {name: self._variables[name] for name in names if name in self._variables}
+        return {name: one.to_stored() for name, one in left.items()}, join_origins(left.values()) | AUTHOR

@@ -2,17 +2,22 @@
 
 import keyword
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from pydantic_monty import AsyncMontySession, CollectString, MontyError, MontyTypingError
+from pydantic_monty import CollectString, Monty, MontyCrashedError, MontyError, MontyTypingError, ResourceLimits
 
 from orchestrator.domain.finding import Finding, sort_findings
 from orchestrator.domain.suggestions import suggest_name
-from orchestrator.expressions.scripts.failures import build_finding, explain_error
+from orchestrator.expressions.scripts.failures import ScriptFailed, build_finding, explain_error
 
+MOST_SIGNS: Final = 20_000
+"""How many characters a script may have."""
+_LIMITS: Final[ResourceLimits] = {"max_feed_duration_secs": 1.0, "max_memory": 32_000_000, "max_recursion_depth": 200}
+_GRACE: Final = 0.1
 _GUARD: Final = "this_script_is_only_checked"
 """A name that nothing defines stands before the script, so that the check always fails and the script never runs."""
 _MOST: Final = 200
@@ -60,16 +65,57 @@ def build_stubs(names: Iterable[str], functions: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-async def check_in_session(session: AsyncMontySession, source: str, known: Iterable[str]) -> tuple[Finding, ...]:
-    """Return the mistakes that the checker of this session sees, in the order of the script."""
-    try:
-        await session.feed_run(f"{_GUARD}\n{source}", print_callback=CollectString())
-    except MontyTypingError as error:
-        return _explain_diagnostics(error.display(), known)
-    except MontyError as error:
-        finding = explain_error(error, known, 1)
-        return () if _GUARD in finding.args.values() else (replace(finding, line=max(finding.line - 1, 0)),)
-    return ()
+class ScriptChecker:
+    """Finds the mistakes of scripts without running them, in a process of its own. It blocks the thread that asks it."""
+
+    def __init__(self) -> None:
+        """Start no process before the first script."""
+        self._pool: Monty | None = None
+
+    def __enter__(self) -> Self:
+        """Return the checker."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """End the process."""
+        if self._pool is not None:
+            self._pool.__exit__(kind, error, trace)
+
+    def check(self, source: str, names: Sequence[str] = (), functions: Sequence[str] = ()) -> tuple[Finding, ...]:
+        """Return the mistakes of a script that can be seen without running it; `names` and `functions` are what it will be given.
+
+        Names that are not known and what scripts cannot do are errors; what only will probably fail is a warning.
+        Raises ScriptFailed if there is no process to check it.
+        """
+        if findings := check_text(source, MOST_SIGNS):
+            return findings
+        known = [*names, *functions]
+        stubs = build_stubs(names, functions)
+        try:
+            with self._start().checkout(
+                script_name="script", limits=_LIMITS, type_check=True, type_check_stubs=stubs, type_check_format="json"
+            ) as session:
+                session.feed_run(f"{_GUARD}\n{source}", print_callback=CollectString())
+        except MontyTypingError as error:
+            return _explain_diagnostics(error.display(), known)
+        except (MontyError, OSError, RuntimeError) as error:
+            return _explain_refusal(error, known)
+        return ()
+
+    def _start(self) -> Monty:
+        if self._pool is None:
+            pool = Monty(min_processes=1, max_processes=1, feed_duration_limit_grace=_GRACE)
+            pool.__enter__()
+            self._pool = pool
+        return self._pool
+
+
+def _explain_refusal(error: Exception, known: Iterable[str]) -> tuple[Finding, ...]:
+    """Return the finding for a script that cannot be read, none if it came as far as the guard. Raises ScriptFailed for other errors."""
+    if not isinstance(error, MontyError) or isinstance(error, MontyCrashedError):
+        raise ScriptFailed(build_finding("finding-script-crashed", problem=str(error))) from error
+    finding = explain_error(error, known, 1)
+    return () if _GUARD in finding.args.values() else (replace(finding, line=max(finding.line - 1, 0)),)
 
 
 def _explain_diagnostics(text: str, known: Iterable[str]) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ import asyncio
 import inspect
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,9 +19,8 @@ from typing import Any, Final, Self
 
 from pydantic_monty import AsyncMonty, CollectString, Monty, MontyError, OSPolicy, ResourceLimits
 
-from orchestrator.domain.finding import Finding
 from orchestrator.domain.taint import UNDECLARED, Origins, Value, join_origins, split_values
-from orchestrator.expressions.scripts.checking import build_stubs, check_in_session, check_text, is_variable_name
+from orchestrator.expressions.scripts.checking import MOST_SIGNS, check_text, is_variable_name
 from orchestrator.expressions.scripts.failures import ScriptCallFailed, ScriptFailed, build_finding, explain_error
 from orchestrator.expressions.scripts.values import NotData, list_texts, take_data
 from state.canonical import to_storable_text
@@ -53,7 +52,7 @@ class ScriptLimits:
     print_bytes: int = 20_000
     result_values: int = 10_000
     result_signs: int = 200_000
-    source_signs: int = 20_000
+    source_signs: int = MOST_SIGNS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +80,8 @@ class _Run:
     known: set[str] = field(default_factory=set)
     """Texts that look like the sandbox's own and were found in what the script was given."""
     calls: int = 0
+    open_calls: set[asyncio.Task[Any]] = field(default_factory=set)
+    """The calls of functions that have not ended."""
     ended_by: BaseException | None = None
     turn: Lock = field(default_factory=Lock)
     """Held while `worker` or `abandoned` changes: a thread feeds a script without functions."""
@@ -117,6 +118,14 @@ class _Run:
                 self.deadline.reschedule(asyncio.get_running_loop().time())
         return error
 
+    async def close_calls(self) -> bool:
+        """End the calls that the script did not await, and return whether there were any."""
+        left = list(self.open_calls)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        return bool(left)
+
     def raise_end(self) -> None:
         """Raise the error that ended the run, if one did; a script cannot go on after it."""
         if self.ended_by is not None:
@@ -131,11 +140,18 @@ class _Run:
 
         async def call(*args: Any, **kwargs: Any) -> Any:
             taken, named = self._begin_call(args, kwargs)
+            task = asyncio.current_task()
             try:
                 answer = function(*taken, **named)
-                return self._take_answer(name, await answer if inspect.isawaitable(answer) else answer)
+                if not inspect.isawaitable(answer):
+                    return self._take_answer(name, answer)
+                if task is not None:
+                    self.open_calls.add(task)
+                return self._take_answer(name, await answer)
             except Exception as error:  # noqa: BLE001 - whatever the function raises ends the run
                 raise self._refuse(error) from None
+            finally:
+                self.open_calls.discard(task)
 
         return call
 
@@ -260,31 +276,6 @@ class ScriptRunner:
         value = Value(result, origins.union(join_origins(given), *run.origins))
         return ScriptResult(value=value, printed=to_storable_text(run.prints.output), calls=run.calls)
 
-    async def check(self, source: str, names: Sequence[str] = (), functions: Sequence[str] = ()) -> tuple[Finding, ...]:
-        """Return the mistakes of a script that can be seen without running it; `names` and `functions` are what it will be given.
-
-        Names that are not known and what scripts cannot do are errors; what only will probably fail is a warning.
-        Raises ScriptFailed if there is no process to check it.
-        """
-        limits = ScriptLimits()
-        if findings := check_text(source, limits.source_signs):
-            return findings
-        known = [*names, *functions]
-        try:
-            async with asyncio.timeout(limits.total_seconds):
-                pool = await self._start()
-                session = pool.checkout(
-                    script_name="script",
-                    limits=_build_limits(limits),
-                    type_check=True,
-                    type_check_stubs=build_stubs(names, functions),
-                    type_check_format="json",
-                )
-                async with session:
-                    return await check_in_session(session, source, known)
-        except TimeoutError:
-            raise ScriptFailed(build_finding("finding-script-busy")) from None
-
     async def _play(self, run: "_Run", policy: OSPolicy) -> Any:
         """Return what the sandbox gives for the script's last line."""
         limits = run.limits
@@ -292,6 +283,8 @@ class ScriptRunner:
             async with asyncio.timeout(limits.total_seconds) as run.deadline:  # waiting for a process counts, too
                 output = await (self._feed(run, policy) if run.functions else self._feed_from_thread(run, policy))
             run.raise_end()
+            if await run.close_calls():
+                raise ScriptFailed(build_finding("finding-script-result", problem="a call without await had not ended"))
         except MontyError as error:
             run.raise_end()
             finding = explain_error(error, [*run.data, *run.functions], limits.seconds, limits.print_bytes)
@@ -299,6 +292,8 @@ class ScriptRunner:
         except TimeoutError:
             run.raise_end()
             raise ScriptFailed(build_finding("finding-script-time", most=f"{limits.total_seconds:g}")) from None
+        finally:
+            await run.close_calls()
         return output
 
     async def _feed(self, run: "_Run", policy: OSPolicy) -> Any:

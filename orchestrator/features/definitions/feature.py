@@ -22,9 +22,10 @@ async def tell_leads(row: InboxRow, session: Session, _tools: Tools, *, staff: S
     news, by = DefinitionNews.model_validate(row.body), Actor.model_validate(row.actor)
     args = {
         "kind": news.definition_kind,
-        "definition": news.key,
+        "definition": " ".join(news.title.split()) or news.key,
         "version": news.version,
         "who": by.name,
+        "door": by.key.partition(":")[0],
         "given": "yes" if news.note else "no",
         "note": news.note,
     }

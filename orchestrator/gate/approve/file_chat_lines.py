@@ -12,12 +12,14 @@ from orchestrator.gate.approve.format_values import Reader
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.kinds import file_methods
+from orchestrator.gate.call.kinds.telegram import find_file_place
+from orchestrator.gate.call.kinds.telegram_methods import FILE
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale
 from state.stored import JsonObject
 
 _NAMES: Final = (
-    *("to", "text", "caption", "file", "size", "bytes", "kilobytes", "button", "message", "unnamed", "line_count", "line", "lines"),
+    *("to", "text", "caption", "file", "from", "size", "bytes", "kilobytes", "button", "message", "unnamed", "line_count", "line", "lines"),
     *("added", "added_first", "appended", "whole", "removed", "nothing", "ending", "yes", "no", "now", "unreadable"),
 )
 _LEXICON: Final = load_lexicon("card_files")
@@ -28,13 +30,13 @@ _MOST_COMPARED: Final = 400
 
 
 def name_file(call: Call, _facts: Facts, _reader: Reader) -> str:
-    """Return what the heading names: the path of the file."""
-    return str(call.params.get("path", ""))
+    """Return what the heading names: the path of the file, or the name of one that the run keeps."""
+    return str(call.params.get("path") or (call.params.get(FILE) or {}).get("name") or "")
 
 
 def build_message_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
     """Return the lines of the card of a message: to whom it goes, and all of it."""
-    return list(_build_message_lines(call, facts, _Words(reader.locale)))
+    return list(_build_message_lines(call, facts, reader))
 
 
 def build_file_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
@@ -44,15 +46,18 @@ def build_file_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLi
     return list(_build_file_lines(call, facts.images.get(str(call.params["path"])), _Words(reader.locale)))
 
 
-def _build_message_lines(call: Call, facts: Facts, words: "_Words") -> Iterator[PreviewLine]:
-    given = call.params
+def _build_message_lines(call: Call, facts: Facts, reader: Reader) -> Iterator[PreviewLine]:
+    given, words = call.params, _Words(reader.locale)
     chat = facts.images.get(f"chat:{given['chat_id']}") or {}
     yield words.build_line("to", words.show(str(chat.get("name") or "")) or words.format_words("unnamed", number=given["chat_id"]))
     if "message_id" in given:
         yield words.build_line("message", str(given["message_id"]))
-    if "path" in given:
-        yield words.build_line("file", words.show(str(given["path"])))
-        yield words.build_line("size", words.format_size(facts.images.get(str(given["path"])) or {}))
+    if (place := find_file_place(call)) is not None:
+        yield words.build_line("file", words.show(name_file(call, facts, reader)))
+        if host := (given.get(FILE) or {}).get("host"):
+            yield words.build_line("from", words.show(str(host)))
+        if image := facts.images.get(place):
+            yield words.build_line("size", words.format_size(image))
     for name in ("text", "caption"):
         if given.get(name):
             yield words.build_line(name, words.show(str(given[name])))

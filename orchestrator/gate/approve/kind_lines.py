@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator.domain.card_view import PreviewLine
+from orchestrator.domain.http_address import parse_address
 from orchestrator.gate.approve.file_chat_lines import build_file_lines, build_message_lines, name_file
 from orchestrator.gate.approve.format_values import Reader
 from orchestrator.gate.approve.mongo_lines import build_mongo_lines, find_mongo_title
@@ -17,7 +18,6 @@ from orchestrator.gate.approve.schedule_lines import build_schedule_lines, name_
 from orchestrator.gate.call import run_schedules
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.kinds.http_address import parse_address
 from orchestrator.gate.call.reminders import MARK, PERSON
 from orchestrator.language.lexicon import load_lexicon
 from state.canonical import dumps

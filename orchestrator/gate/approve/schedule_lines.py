@@ -10,6 +10,7 @@ from orchestrator.domain.card_view import PreviewLine
 from orchestrator.gate.approve.format_values import Reader
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.run_schedules import DEFINITION, TITLE
 from orchestrator.language.date_format import When, format_when
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.schedule_terms import Terms, parse_terms
@@ -20,9 +21,9 @@ _WORDS: Final = load_lexicon("card_kinds")
 _TITLES: Final = {name: _WORDS.read_titles(f"schedule_{name}") for name in ("at", "cron", "next", "note", "value")}
 
 
-def name_definition(call: Call, _facts: Facts, _reader: Reader) -> str:
-    """Return what the heading names: the definition whose runs are started."""
-    return str(call.params.get("definition", ""))
+def name_definition(call: Call, facts: Facts, _reader: Reader) -> str:
+    """Return what the heading names: the definition whose runs are started, by its title if it has one."""
+    return str((facts.images.get(DEFINITION) or {}).get(TITLE) or call.params.get(DEFINITION, ""))
 
 
 def build_schedule_lines(call: Call, _facts: Facts, reader: Reader) -> list[PreviewLine]:

@@ -128,7 +128,7 @@ def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode:
 
 def _load_output(said: NodeDone, store: Store) -> object:
     """Return what a node gave, from its event or its blob; None if the blob is gone."""
-    text = store.load_blob(said.output_blob) if said.output_blob else None
+    text = store.load_blob(said.output_blob) if said.output_blob and said.output is None else None
     return parse_blob(text) if text is not None else said.output
 
 

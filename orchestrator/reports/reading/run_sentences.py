@@ -36,7 +36,8 @@ _PAUSES: Final = {
 def _describe_start(voice: Narrator, said: runs.RunStarted, event: StoredEvent) -> str:
     version = f" version {said.version}" if said.version else ""
     parent = f", started by {said.parent}" if said.parent else ""
-    what = f"{to_one_line(said.definition)}{version} ({to_one_line(said.engine)}, mode {said.mode})"
+    called = f" “{to_one_line(said.title)}”" if said.title else ""
+    what = f"{to_one_line(said.definition)}{called}{version} ({to_one_line(said.engine)}, mode {said.mode})"
     return f"the run of {what} began for {voice.format_person(event.actor)}, shown in {to_one_line(said.home)}{parent}"
 
 
@@ -44,7 +45,7 @@ def _describe_done(_voice: Narrator, said: runs.NodeDone, event: StoredEvent) ->
     tokens = said.prompt_tokens + said.completion_tokens
     who = to_one_line(said.model) + describe_fallback(said.provider, said.failed_before)
     asked = f", {who} answered with {tokens} tokens in {said.seconds:.1f} s" if said.model else ""
-    gave = "a large value" if said.output_blob else format_words(event, said.output, limit=_WORDS)
+    gave = "a large value" if said.output_blob and said.output is None else format_words(event, said.output, limit=_WORDS)
     again = f" (attempt {said.attempt})" if said.attempt > 1 else ""
     return f"node {to_one_line(said.node)} is done{again}{asked}" + (f": {gave}" if gave else "")
 

@@ -155,7 +155,8 @@ def _describe_run(trail: CallTrail, store: Store) -> str:
         return ""
     said = RunStarted.from_data(begun.data)
     node = to_one_line(trail.slot.removeprefix(f"{trail.stream}/"), limit=80)
-    return f"{to_one_line(said.definition, limit=80)} version {said.version} ({to_one_line(said.engine, limit=40)}), node {node}"
+    called = f" “{to_one_line(said.title, limit=80)}”" if said.title else ""
+    return f"{to_one_line(said.definition, limit=80)}{called} version {said.version} ({to_one_line(said.engine, limit=40)}), node {node}"
 
 
 def _find_step(trail: CallTrail) -> PlanStep:

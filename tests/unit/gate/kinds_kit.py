@@ -13,9 +13,9 @@ from bot.i18n.translate import Locale, Translator
 from bot.rendering.cards import render_card
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.effect import Effect
+from orchestrator.domain.http_address import IpAddress
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
-from orchestrator.gate.call.kinds.http_address import IpAddress
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.performers.files.folder import Folder

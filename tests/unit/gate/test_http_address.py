@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.gate.call.kinds.http_address import (
+from orchestrator.domain.http_address import (
     OddAddress,
     OddSite,
     Site,

@@ -10,9 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from bitrix.catalogue.catalogue import Method
+from orchestrator.domain.http_address import IpAddress, Site
 from orchestrator.domain.http_credential import HttpCredential
 from orchestrator.gate.call.effect import Call
-from orchestrator.gate.call.kinds.http_address import IpAddress, Site
 from orchestrator.gate.call.ports import Rejected, Succeeded, Unknown
 from orchestrator.performers.http import MAX_ANSWER, HttpPerformer
 from tests.http_kit import Answer, a_server, reply

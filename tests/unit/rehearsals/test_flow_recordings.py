@@ -18,10 +18,12 @@ from orchestrator.rehearsals.flow_recording import RecordedFlow, complete_flow_r
 from orchestrator.rehearsals.recording import NotRecordable
 from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
+from tests.unit.engines.flows.test_operations import CLERK, LEAD, MAKER, NOTE, RAISE, RESULT, cards, propose
 from tests.unit.engines.scenarios.scenario_kit import click
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.runs.test_runs_wait import order
-from tests.unit.spine_kit import World, message
+from tests.unit.spine_kit import World, message, press
+from tests.unit.spine_portal import says
 
 RUN_ID = RUN.removeprefix("run:")
 SILENT = ModelClientError("no answer in 60 s")
@@ -138,3 +140,50 @@ async def test_a_run_that_waits_or_is_not_there_is_not_recorded(tmp_path: Path) 
         await world.work(start_in_chat())
         with pytest.raises(NotRecordable, match="has not ended yet"):
             await read_flow_recording(RUN_ID, world.store)
+
+
+async def decide(world: World, *operations: Any) -> tuple[RecordedFlow, Any]:
+    """The recording of a run whose agent proposes these operations, after a person approved their card."""
+    world.model.will(propose(*operations))
+    await world.work(start())
+    for shown in cards(world):
+        await world.work(press(shown.body, key=RUN))
+    return await record(world)
+
+
+async def test_a_run_that_made_a_record_is_played_again(tmp_path: Path) -> None:
+    """Its number stands in the result, and in the test among what the operations give."""
+    async with a_flow_world(tmp_path, flow(step("work"), outputs=RESULT), {"writer": MAKER}) as (world, _):
+        _, case = await decide(world, LEAD)
+    (made,) = case.expect.payload["done"]
+    assert made["status"] == "succeeded"
+    assert made["created"].startswith("lead:")
+    assert case.operations["work"]["created"] == made["created"]
+    read = read_document(write_cases([case])).document
+    assert read is not None
+    assert list(check_flow_cases(read, ["work"])) == []
+
+
+async def test_a_run_of_which_some_operations_failed_is_played_again(tmp_path: Path) -> None:
+    """The batch stopped at its first error: what failed and what was not run stands in the test."""
+    answer = {"result": {"op01": 5}, "result_error": {"op02": {"error": "ACCESS", "error_description": "Нет прав"}}}
+    plan = flow(step("work", fail=False), outputs=RESULT)
+    async with a_flow_world(tmp_path, plan, CLERK) as (world, _):
+        world.portal.will("batch", says(200, {"result": {**answer, "result_total": [], "result_next": [], "result_time": []}}))
+        recorded, case = await decide(world, NOTE, RAISE, NOTE)
+    told = [(one["status"], "Нет прав" in one.get("error", "")) for one in case.expect.payload["done"]]
+    assert told == [("succeeded", False), ("failed", True), ("not_run", False)]
+    wrong = case.model_copy(update={"operations": {"work": {"commands": {"op01": "perhaps"}}}})
+    played = await play_flow("plan", recorded.document, recorded.agents, wrong)
+    assert played.problem.startswith("operations.work of plan: commands.op01")
+
+
+async def test_a_run_that_found_all_so_already_is_played_again(tmp_path: Path) -> None:
+    """Nothing was sent, and the step counts as done."""
+    async with a_flow_world(tmp_path, flow(step("work"), outputs=RESULT), CLERK) as (world, _):
+        deal = world.portal.perform("crm.deal.get", {"id": 481})
+        same = {"method": "crm.deal.update", "params": {"id": 481, "fields": {"TITLE": deal["TITLE"]}}}
+        _, case = await decide(world, same)
+        assert world.portal.written() == []
+    assert [one["status"] for one in case.expect.payload["done"]] == ["already"]
+    assert set(case.operations["work"]) == {"already"}

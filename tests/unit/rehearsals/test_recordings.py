@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.errors import FileUnavailable
+from orchestrator.engines.scenarios.step_types import Downloaded
 from orchestrator.rehearsals.dialogue import Given
 from orchestrator.rehearsals.playing import compare, play_dialogue
 from orchestrator.rehearsals.recording import NotRecordable, complete_recording, read_recording
@@ -147,3 +149,37 @@ async def test_a_step_back_is_recorded_as_one(tmp_path: Path) -> None:
     assert dialogue.inputs == ["Иван", Given(press="scenario-back"), "Пётр", "5"]
     assert dialogue.expect.messages is not None
     assert dialogue.expect.messages[-1] == said == "Пётр 5"
+
+
+async def test_files_of_hosts_are_recorded_as_they_came_and_failed(tmp_path: Path) -> None:
+    """The same step fails, then comes: its mocks say so, the content is no part of them, and the recording plays to the same end."""
+    answers = [FileUnavailable("the host answered 404", why="status", status="404"), None]
+
+    async def download(_url: str, _limit: int, /, *, fetches: bool) -> Downloaded | None:
+        assert fetches
+        if (error := answers.pop(0)) is not None:
+            raise error
+        return Downloaded(content=b"%PDF 1")
+
+    send = {"id": "send", "type": "telegram_send_document", "params": {"url": "https://h.example/a.pdf", "on_refused": "no"}}
+    loop = {"type": "branch", "condition": "true", "branches": {"if": "send"}}
+    async with a_scenario_world(tmp_path, send, {"type": "end"}, say("нет", id="no"), loop, download=download) as world:
+        await world.work(start())
+        recorded, dialogue = await record(world)
+    assert dialogue.mocks == {"plan/send": {"each": [{"failed": "the host answered 404"}, None]}}
+    assert dialogue.expect.messages == ["нет", "📎 a.pdf"]
+    played = await play_dialogue("plan", recorded.documents, TYPES, dialogue, Script(dialogue))
+    assert compare(dialogue.expect, played) == []
+
+
+async def test_a_run_that_a_missing_file_ended_is_a_test_of_that(tmp_path: Path) -> None:
+    """The code is the same, whatever the reason was."""
+
+    async def download(_url: str, _limit: int, /, *, fetches: bool) -> Downloaded | None:
+        raise FileUnavailable(f"closed {fetches}", why="closed")
+
+    send = {"id": "send", "type": "telegram_send_document", "params": {"url": "https://h.example/a.pdf"}}
+    async with a_scenario_world(tmp_path, send, download=download) as world:
+        await world.work(start())
+        _, dialogue = await record(world)
+    assert (dialogue.expect.outcome, dialogue.expect.code) == ("failed", "scenario-download")

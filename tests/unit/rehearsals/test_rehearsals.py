@@ -94,6 +94,42 @@ async def test_an_effect_is_planned_with_its_parameters_and_never_performed() ->
     assert list_messages(played.happenings) == ["Что?", "Номер "]
 
 
+async def test_a_file_of_a_host_is_not_fetched_and_its_mock_may_fail_or_be_refused() -> None:
+    """In the own chat its name is shown, to another one the effect is planned with it; a host that fails and a refusal have their way."""
+    url = "https://files.example.com/price.pdf"
+    own = {"id": "send", "type": "telegram_send_document", "params": {"url": url, "on_refused": "no"}}
+    other = {**own, "params": {**own["params"], "chat_id": -100, "output_var": "sent"}}
+    ending = (say("ушло {sent}"), {"type": "end"}, say("нет", id="no"))
+    played = await play(own, *ending)
+    assert list_messages(played.happenings) == ["📎 price.pdf", "ушло {sent}"]
+    played = await play(other, *ending, mocks={"send": {"message_id": 5}})
+    (effect,) = [one for one in played.happenings if one.kind == "effect"]
+    assert effect.data["params"]["file"] == {"digest": "", "host": "files.example.com", "name": "price.pdf"}
+    assert list_messages(played.happenings) == ["ушло 5"]
+    for step, mock in ((own, {"failed": "404"}), (other, {"failed": "404"}), (other, {"refused": "нет"})):
+        assert list_messages((await play(step, *ending, mocks={"send": mock})).happenings) == ["нет"]
+    failed = await play({**own, "params": {"url": url}}, mocks={"send": {"failed": "404"}})
+    assert (failed.result.status, failed.result.code) == ("failed", "scenario-download")
+
+
+async def test_each_time_a_file_is_sent_takes_one_mock() -> None:
+    """Fetching it and the effect that sends it are one time of the step."""
+    send = {
+        "id": "send",
+        "type": "telegram_send_document",
+        "params": {"url": "https://h.example/a.pdf", "chat_id": -100, "on_refused": "no"},
+    }
+    steps = (
+        send,
+        say("ушло {message_id}"),
+        {"type": "end"},
+        say("нет", id="no"),
+        {"type": "branch", "condition": "true", "branches": {"if": "send"}},
+    )
+    played = await play(*steps, mocks={"send": {"each": [{"failed": "404"}, {"refused": "?"}, {"message_id": 7}]}})
+    assert (played.problem, list_messages(played.happenings)) == ("", ["нет", "нет", "ушло 7"])
+
+
 async def test_a_flow_is_what_its_mock_gives() -> None:
     """No agent is asked; without a mock the rehearsal says what it lacks, and a flow that fails ends the scenario."""
     steps = ({"id": "draft", "type": "run_flow", "params": {"flow_id": "offer", "output_mapping": ["text"]}}, say("Вот: {text}"))

@@ -1,19 +1,33 @@
 """People read titles, and two runs of one scenario are told apart."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from bot.features import SHIPPED_ENGINES
-from orchestrator.runs.registry import StaticDefinitions
-from orchestrator.runs.titles import NONE, RunName, name_runs
+from bot.i18n.translate import Translator
+from bot.rendering.kinds import render_message
+from bot.rendering.spans import to_plain_text
+from examples.engines.steps import StepsEngine
+from orchestrator.domain.inputs import FeatureClick
+from orchestrator.domain.outputs import Notice
+from orchestrator.language.text import Locale
+from orchestrator.runs.ending import build_restored_row
+from orchestrator.runs.registry import RegisteredEngine, StaticDefinitions
+from orchestrator.runs.titles import NONE, RunName, find_title, name_runs
 from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter
+from state.journal.store import InboxRow
+from tests.unit.engines.flows.test_flow_chart import FLOW
 from tests.unit.engines.scenarios.scenario_kit import ask, scenario
-from tests.unit.runs.runs_kit import start
-from tests.unit.spine_kit import a_world, command, message
+from tests.unit.runs.runs_kit import events, start
+from tests.unit.runs.test_runs_wait import order
+from tests.unit.spine_kit import ANNA, World, a_world, command, message
 
 FIRST, SECOND = "run:00000000-0000-8000-a000-000000111111", "run:00000000-0000-8000-a000-000000222222"
 DOCUMENTS: dict[tuple[str, str], Any] = {
@@ -49,19 +63,147 @@ async def test_the_list_and_the_words_of_two_runs_of_one_scenario_name_title_and
         await world.work(start("bare", engine="scenario", key="run:00000000-0000-8000-a000-000000333333"))
         world.outbox()
         rows = world.sql.list_runs(RunFilter(statuses=("waiting",)))
-        assert await name_runs(rows, ENGINES) == {
+        assert await name_runs(rows, ENGINES, world.store) == {
             (FIRST[:-1] + "4").removeprefix("run:"): RunName("Квалификация лида", NONE),
             "00000000-0000-8000-a000-000000333333": RunName("bare", NONE),
         }
 
 
-async def test_what_is_gone_is_called_by_its_key(tmp_path: Path) -> None:
-    """A title that nobody can look up any more keeps no list from being shown."""
+async def test_a_run_keeps_the_title_with_which_it_began(tmp_path: Path) -> None:
+    """A definition that is renamed or gone changes nothing about it, and keeps no list from being shown."""
     documents = dict(DOCUMENTS)
     engines = replace(SHIPPED_ENGINES, definitions=StaticDefinitions(documents))
     async with a_world(tmp_path, engines=engines) as world:
         await world.work(start("lead", engine="scenario", key=FIRST))
-        documents.clear()
         rows = world.sql.list_runs(RunFilter())
-        assert [one.written for one in (await name_runs(rows, engines)).values()] == ["lead"]
-        assert await name_runs([rows[0]._replace(engine="gone")], engines) == {rows[0].run_id: RunName("lead")}
+        documents["scenario", "lead"] = scenario(ask(), name="Другое")
+        assert [one.written for one in (await name_runs(rows, engines, world.store)).values()] == ["Квалификация лида"]
+        documents.clear()
+        assert [one.written for one in (await name_runs(rows, engines, world.store)).values()] == ["Квалификация лида"]
+
+
+async def test_a_run_of_an_earlier_program_is_called_by_the_title_of_now_or_its_key(tmp_path: Path) -> None:
+    """Its beginning says no title: the list looks it up, and what cannot be looked up has its key, as its messages have."""
+    documents = dict(DOCUMENTS)
+    engines = replace(SHIPPED_ENGINES, definitions=StaticDefinitions(documents))
+    async with a_world(tmp_path, engines=engines) as world:
+        with patch("orchestrator.runs.runner.find_title", lambda _document, _registered: ""):
+            await world.work(start("lead", engine="scenario", key=FIRST))
+        assert "title" not in find_start(world)
+        rows = world.sql.list_runs(RunFilter())
+        assert [one.written for one in (await name_runs(rows, engines, world.store)).values()] == ["Квалификация лида"]
+        documents.clear()
+        assert [one.written for one in (await name_runs(rows, engines, world.store)).values()] == ["lead"]
+        assert await name_runs([rows[0]._replace(engine="gone")], engines, world.store) == {rows[0].run_id: RunName("lead")}
+        await world.work(order("cancel", key=FIRST))
+        assert "«lead»" in said(world, "ru")[-1]
+
+
+def find_start(world: World, key: str = FIRST) -> dict[str, Any]:
+    """The beginning of the run as it is stored."""
+    (event,) = events(world, "RunStarted", key=key)
+    return dict(event.data)
+
+
+def said(world: World, language: Locale) -> list[str]:
+    """What the chats were told, in words."""
+    tr = Translator(language)
+    return [to_plain_text(render_message(row.kind, row.body, tr)) for row in world.outbox() if row.kind == "reply"]
+
+
+@pytest.mark.parametrize("language", ["ru", "en"])
+async def test_every_message_about_a_run_calls_it_by_its_title(tmp_path: Path, language: Locale) -> None:
+    """Reminded of, paused, restored, cancelled and failed: nobody reads a key."""
+    failing = scenario({"type": "branch", "condition": "missing > 5", "branches": {}}, name="Сломанный")
+    engines = replace(SHIPPED_ENGINES, definitions=StaticDefinitions({**DOCUMENTS, ("scenario", "broken"): failing}))
+    async with a_world(tmp_path, engines=engines) as world:
+        await world.work(command("run", args="lead"))
+        (row,) = world.sql.list_runs(RunFilter())
+        key = f"run:{row.run_id}"
+        world.clock.advance(timedelta(hours=25))
+        await world.work()
+        await world.work(order("pause", key=key))
+        await world.work(build_restored_row(key, "2026-11-01T00:00:00Z", world.clock.now()))
+        await world.work(order("cancel", key=key))
+        await world.work(start("broken", engine="scenario", key=FIRST))
+        rows = [one for one in world.outbox() if one.kind == "reply"]
+        codes = [notice["code"] for row in rows for notice in row.body["notices"]]
+        assert {"run-reminder", "run-is-paused", "run-restored"} <= set(codes)
+        assert codes.count("run-ended") == 2
+        tr = Translator(language)
+        told = [to_plain_text(render_message(row.kind, row.body, tr)) for row in rows]
+        labels = [tr.translate_notice(Notice.model_validate(one["label"])) for row in rows for one in row.body["actions"]]
+        assert not [one for one in (*told, *labels) if "lead" in one or "broken" in one]
+        assert sum("Квалификация лида" in one for one in told) == 4
+        assert sum("Сломанный" in one for one in told) == 1
+
+
+async def test_the_receipt_of_a_run_that_is_read_over_http_names_its_title(tmp_path: Path) -> None:
+    """Both by the typed key and by the button of the list; what cannot be found is called as it was typed."""
+    async with a_world(tmp_path, engines=ENGINES) as world:
+        await world.work(command("run", args="lead", key="http:site"))
+        await world.work(command("run", args="nothing", key="http:site"))
+        await world.work(command("run", key="http:site"))
+        (words,) = [
+            one["words"]
+            for body in read_pulled(world)
+            for one in body["actions"]
+            if one["label"]["args"].get("title") == "Квалификация лида"
+        ]
+        await world.work(build_click(words, "http:site"))
+        begun = [one["args"]["definition"] for body in read_pulled(world) for one in body["notices"] if one["code"] == "run-started"]
+        assert begun == ["Квалификация лида", "nothing", "Квалификация лида"]
+
+
+async def test_customers_learn_no_title_of_what_does_not_exist_for_them(tmp_path: Path) -> None:
+    """Neither the receipt nor the refusal knows more than the key that they gave."""
+    customer = ANNA.model_copy(update={"for_customers": True})
+    async with a_world(tmp_path, engines=ENGINES) as world:
+        await world.work(command("run", args="lead", key="http:site", actor=customer))
+        told = str(read_pulled(world))
+        assert "lead" in told
+        assert "Квалификация" not in told
+
+
+def read_pulled(world: World) -> list[dict[str, Any]]:
+    """The messages of the HTTP session, which its client fetches."""
+    stored = world.sql.read_events("session:http:site")
+    return [dict(one.data["body"]) for one in stored if one.type == "AnswerGiven"]
+
+
+def build_click(words: Sequence[str], key: str) -> InboxRow:
+    """A press on a button with these words."""
+    row = command("x", key=key)
+    return replace(row, lane="express", kind=FeatureClick.KIND, body=FeatureClick(words=tuple(words), callback_id="").to_json())
+
+
+@pytest.mark.parametrize(("engine", "title"), [("scenario", "Квалификация лида"), ("flow", "Проба"), ("steps", "")])
+async def test_each_engine_says_the_title_of_its_definitions(tmp_path: Path, engine: str, title: str) -> None:
+    """A flow has it in its metadata; an engine that knows no titles leaves the key."""
+    documents = {**DOCUMENTS, ("flow", "lead"): FLOW, ("steps", "lead"): {"steps": [{"name": "a", "ask": "?"}]}}
+    runs = {**SHIPPED_ENGINES.runs, "steps": RegisteredEngine(engine=StepsEngine())}
+    async with a_world(tmp_path, engines=replace(SHIPPED_ENGINES, runs=runs, definitions=StaticDefinitions(documents))) as world:
+        await world.work(start("lead", engine=engine, key=FIRST))
+        assert find_start(world).get("title", "") == title
+
+
+async def test_a_child_has_a_title_of_its_own(tmp_path: Path) -> None:
+    """The scenario inside is called by its own title where it stands alone, as in a list."""
+    sub = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "lead", "output_mapping": []}}
+    documents = {**DOCUMENTS, ("scenario", "whole"): scenario(sub, name="Весь путь")}
+    async with a_world(tmp_path, engines=replace(SHIPPED_ENGINES, definitions=StaticDefinitions(documents))) as world:
+        await world.work(start("whole", engine="scenario", key=FIRST))
+        names = await name_runs(world.sql.list_runs(RunFilter()), ENGINES, world.store)
+        assert sorted(one.written for one in names.values()) == ["Весь путь", "Квалификация лида"]
+
+
+def test_a_title_that_cannot_be_read_or_is_long_keeps_no_run_from_beginning() -> None:
+    """It is one line without invisible signs, of a length that a button takes."""
+
+    def fail(_document: object) -> tuple[str, str]:
+        raise ValueError("no title")
+
+    assert find_title({}, RegisteredEngine(engine=StepsEngine(), describe=fail)) == ""
+    title = find_title({}, RegisteredEngine(engine=StepsEngine(), describe=lambda _document: ("Очень\n\u202eдлинное " * 30, "")))
+    assert title.startswith("Очень длинное")
+    assert len(title) <= 60

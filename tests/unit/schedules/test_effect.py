@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,12 @@ from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.run_schedules import ADD
 from orchestrator.performers import schedule as performers
 from orchestrator.runs.registry import Engines, RegisteredEngine
+from orchestrator.runs.titles import find_published_title
 from orchestrator.schedules.checks import StartChecker
-from state.journal.store import StoreUnwritable
+from state.journal.store import StoreError, StoreUnwritable
 from tests.unit.runs.runs_kit import RUN, start
 from tests.unit.schedules.schedules_kit import QUIET, Bench, a_bench, add
-from tests.unit.spine_kit import ANNA, CHAT, VERA, press
+from tests.unit.spine_kit import ANNA, CHAT, VERA, command, press
 
 PLAN: dict[str, Any] = {"engine": "steps", "definition": "plan"}
 AT = {**PLAN, "at": "2026-11-22T09:00:00+03:00"}
@@ -99,6 +101,52 @@ async def test_what_repeats_asks_first_and_the_card_says_when(tmp_path: Path) ->
         assert [(one.cron, one.zone) for one in bench.state().values()] == [("0 9 * * 1-5", ANNA.time_zone)]
         await bench.world.work(press(card))
         assert len(bench.timers()) == 1
+
+
+async def test_people_read_the_title_of_what_is_started(tmp_path: Path) -> None:
+    """On the card, in the message that it was made, in the list and when it starts late; a schedule without one has the key."""
+    async with a_bench(tmp_path, QUIET) as bench:
+        engines = bench.world.tools.features.timers["schedule"].__self__._engines  # type: ignore[attr-defined]
+        engines.runs["steps"] = replace(engines.runs["steps"], describe=lambda _document: ("План недели", ""))
+        made = performers.SchedulePerformer(
+            bench.world.store,
+            bench.world.clock,
+            StartChecker(engines, bench.people.refresh),
+            partial(find_published_title, engines=engines),
+        )
+        bench.world.gate._performers["schedule"] = made  # type: ignore[index]
+        session = await bench.world.session()
+        card = await bench.world.asked(session, wish(DAILY))
+        await session.close()
+        text = to_plain_text(
+            render_message("card", card.without("params", "before", "provenance").to_stored() | {"stage": 1}, Translator("ru"))
+        )
+        assert "План недели" in text
+        await bench.world.work(press(card))
+        await bench.world.work(command("schedules"))
+        (entry,) = bench.state().values()
+        told = bench.told()
+        assert (entry.title, entry.definition) == ("План недели", "plan")
+        assert [one for one in told if "🗓 Сценарий «План недели»" in one]
+        assert [one for one in told if "• «План недели»" in one]
+        assert not [one for one in told if "«plan»" in one]
+
+
+async def test_a_title_that_cannot_be_read_keeps_no_schedule_from_being_asked_about(tmp_path: Path) -> None:
+    """The card names the key then."""
+
+    async def fail(_engine: str, _definition: str) -> str:
+        raise StoreError("gone")
+
+    async with a_bench(tmp_path, QUIET) as bench:
+        engines = bench.world.tools.features.timers["schedule"].__self__._engines  # type: ignore[attr-defined]
+        checker = StartChecker(engines, bench.people.refresh)
+        made = performers.SchedulePerformer(bench.world.store, bench.world.clock, checker, fail)
+        bench.world.gate._performers["schedule"] = made  # type: ignore[index]
+        session = await bench.world.session()
+        card = await bench.world.asked(session, wish(DAILY))
+        await session.close()
+        assert card.preview["title"] == "plan"
 
 
 @pytest.mark.parametrize(

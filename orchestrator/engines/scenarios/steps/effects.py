@@ -11,7 +11,7 @@ from pydantic import Field
 
 from orchestrator.definitions.kinds import Write
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.taint import Origin, Origins, Value
+from orchestrator.domain.taint import NOWHERE, Origin, Origins, Value
 from orchestrator.engines.runs import RunEffect
 from orchestrator.engines.scenarios.step_types import (
     AUTHOR,
@@ -115,21 +115,22 @@ _MONGO_EXAMPLES: Final[JsonObject] = {
 _MONGO_PARTS: Final = (*_MONGO_EXAMPLES, "sort", "fields", "limit")
 
 
-async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome], JsonObject]) -> StepResult:
+async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome], JsonObject], *, origins: Origins = NOWHERE) -> StepResult:
     """Submit the effect and return the variables that `read` makes of its outcome.
 
-    A refusal leads to `on_refused`, a way that text of strangers among the values has chosen. Raises RunFailed without it. What was there
-    already counts as done.
+    A refusal leads to `on_refused`, a way that text of strangers among the values, or in what comes from `origins`, has chosen. Raises
+    RunFailed without it. What was there already counts as done.
     """
     outcome = await call.ctx.submit(call.node, effect)
     if outcome.status == "refused" and not outcome.already:
         if call.params.on_refused:
-            call.variables.note_decision(Value(None, call.find_origins()))  # other values might not have been refused
+            await call.ctx.accept_refusal(call.node)
+            call.variables.note_decision(Value(None, call.find_origins() | origins))  # other values might not have been refused
             return StepResult(next_step=call.params.on_refused)
         raise call.fail("scenario-step-refused", outcome.detail)
     is_read = outcome.call_class == "R" or outcome.foreign_text
-    origins: Origins = frozenset({_READ.get(effect.kind, "prose")}) if is_read else frozenset({"label"})
-    return StepResult(changes={name: Value(one, origins) for name, one in read(outcome).items()})
+    whence: Origins = frozenset({_READ.get(effect.kind, "prose")}) if is_read else frozenset({"label"})
+    return StepResult(changes={name: Value(one, whence) for name, one in read(outcome).items()})
 
 
 async def _call_bitrix(call: StepCall[BitrixCallParams]) -> StepResult:

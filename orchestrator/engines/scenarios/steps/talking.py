@@ -99,13 +99,19 @@ async def _say(call: StepCall[MessageParams]) -> StepResult:
 
 
 async def _ask(call: StepCall[InputParams]) -> StepResult:
-    """Ask until an answer fits. Raises RunFailed after the last try if the author names no step for that."""
+    """Ask until an answer fits. Raises RunFailed after the last try if the author names no step for that.
+
+    A person who has such a run retried is asked anew, with all tries.
+    """
     params, expected = call.params, call.params.build_expected()
     keyboard = call.surroundings.keyboard
     steering = call.surroundings.steering
     question = replace(_build_question(call, expected, keyboard.options), controls=steering.controls, heading=steering.heading)
     keyboard.options = ()
-    for number in range(1, params.tries + 1):
+    whence = call.find_origins(*_BOUNDS)
+    number = tried = 0
+    while tried < params.tries:
+        number += 1
         heard = await call.ctx.wait_input(f"{call.node}/{number}", question)
         if heard.kind == "timeout":
             call.variables.note_decision(Value(None, call.find_origins("timeout")))
@@ -118,9 +124,11 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
             if params.next_step_map:
                 call.variables.note_decision(value)
             return _go_on(call, value, _find_next(params, value))
+        whence |= heard.value.origins  # other words might have fitted
         await _refuse_answer(call, read, number)
+        tried += bool(params.on_invalid) or not call.ctx.is_before_retry(f"{call.node}/{number}")
     if params.on_invalid:
-        call.variables.note_decision(Value(None, call.find_origins(*_BOUNDS)))
+        call.variables.note_decision(Value(None, whence))
         return _go_on(call, Value(None, AUTHOR), params.on_invalid)
     raise call.fail("scenario-input-failed", f"no answer fitted in {params.tries} tries", tries=params.tries)
 

@@ -51,10 +51,10 @@ async def choose_record(ctx: RunContext, kind: str) -> Chosen:
         number = read_number(kind, given.data.get(kind) if isinstance(given.data, Mapping) else None)
         if number is None:
             raise RunFailed("workflow-record-unfit", f"{kind} must be the number of a record", kind=kind)
-        return await _keep(ctx, kind, number, given.origins, "block/record")
+        return await _keep(ctx, kind, number, given.origins, "_block/record")
     typed = ctx.run.args.get(TEXT)
     if typed is not None and str(typed.data).strip():
-        found = await _read_answer(ctx, kind, typed.map(str), "block/which/0")
+        found = await _read_answer(ctx, kind, typed.map(str), "_block/which/0")
         if found is not None:
             return found
     return await _ask(ctx, kind)
@@ -85,8 +85,8 @@ async def _keep(ctx: RunContext, kind: str, number: str, origins: Origins, node:
 async def _ask(ctx: RunContext, kind: str) -> Chosen:
     question = Ask(notice=Notice(code="workflow-record-which", args={"kind": kind}), takes=frozenset({"text"}))
     for number in range(1, MOST_TRIES + 1):
-        heard = await ctx.wait_input(f"block/which/{number}", question)
-        found = await _read_answer(ctx, kind, heard.value.map(str), f"block/which/{number}")
+        heard = await ctx.wait_input(f"_block/which/{number}", question)
+        found = await _read_answer(ctx, kind, heard.value.map(str), f"_block/which/{number}")
         if found is not None:
             return found
     raise RunFailed("workflow-record-unfit", f"no answer named a {kind}", kind=kind)

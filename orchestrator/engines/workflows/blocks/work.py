@@ -79,7 +79,7 @@ class RecordWork:
         if not self.block:
             await self._check_permission(number)
             return execution.operations
-        self.now = await read_record(self.ctx, self.chosen, f"block/temp/{number}")
+        self.now = await read_record(self.ctx, self.chosen, f"_block/temp/{number}")
         conflicts = find_conflicts(self.record, self.input, self.now, execution.operations)
         if not conflicts or self.is_planned:
             return execution.operations
@@ -89,7 +89,7 @@ class RecordWork:
     async def _find_round(self) -> int:
         """Return which reading of the record counts: after a retry a new one, unless changes of this run were made before it."""
         attempt = 1
-        while self.ctx.is_before_retry(f"block/round/{attempt}"):
+        while self.ctx.is_before_retry(f"_block/round/{attempt}"):
             attempt += 1
         first = attempt
 
@@ -98,13 +98,13 @@ class RecordWork:
                 return int((await self._recall_round(attempt - 1)).data)
             return first
 
-        return int((await self.ctx.memo(f"block/round/{attempt}", decide, origins=_AUTHOR)).data)
+        return int((await self.ctx.memo(f"_block/round/{attempt}", decide, origins=_AUTHOR)).data)
 
     async def _recall_round(self, attempt: int) -> Value:
         async def refuse() -> int:
             raise LookupError(attempt)
 
-        return await self.ctx.memo(f"block/round/{attempt}", refuse, origins=_AUTHOR)
+        return await self.ctx.memo(f"_block/round/{attempt}", refuse, origins=_AUTHOR)
 
     async def _check_permission(self, number: int) -> None:
         """Raise RunFailed if the status of the record's block forbids changes by others (S003-X10)."""
@@ -112,7 +112,7 @@ class RecordWork:
         async def look() -> str:
             return find_permission(await self.host.blocks.read(self.record))
 
-        found = await self.ctx.memo(f"block/permission/{number}", look, origins=_AUTHOR)
+        found = await self.ctx.memo(f"_block/permission/{number}", look, origins=_AUTHOR)
         if found.data == "refuse":
             raise RunFailed("workflow-record-locked", f"the block of {self.record.key} is in conflict, or failed", title=self.title)
 
@@ -125,18 +125,18 @@ class RecordWork:
         async def enter() -> bool:
             return await blocks.enter_conflict(self.record, self.block, [one.to_stored() for one in conflicts], owner, ctx.now)
 
-        if not (await ctx.memo(f"block/conflict/{number}", enter, origins=_AUTHOR)).data:
+        if not (await ctx.memo(f"_block/conflict/{number}", enter, origins=_AUTHOR)).data:
             raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
         choices: dict[str, str] = {}
         by = owner
         for place, one in enumerate(conflicts, 1):
-            heard = await ctx.wait_input(f"block/choice/{number}/{place}", await self._build_question(one, f"{number}/{place}"))
+            heard = await ctx.wait_input(f"_block/choice/{number}/{place}", await self._build_question(one, f"{number}/{place}"))
             choices[one.key], by = str(heard.value.data), heard.by or by
 
         async def resolve() -> bool:
             return await blocks.resolve(self.record, self.block, choices, by, ctx.now)
 
-        if not (await ctx.memo(f"block/resolved/{number}", resolve, origins=_AUTHOR)).data:
+        if not (await ctx.memo(f"_block/resolved/{number}", resolve, origins=_AUTHOR)).data:
             raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
         return choices
 
@@ -149,7 +149,7 @@ class RecordWork:
             told = await self.host.words.describe_field(self.ctx.actor, self.record.kind, name, states)
             return {"title": told.title, "values": list(told.values)}
 
-        told = (await self.ctx.memo(f"block/words/{place}", describe, origins=_READ)).data
+        told = (await self.ctx.memo(f"_block/words/{place}", describe, origins=_READ)).data
         before, person, process = told["values"]
         args = {"title": self.title, "field": told["title"], "before": before, "person": person, "process": process}
         options = [Option(label=self._label(side, value), value=side) for side, value in ((PERSON, person), (PROCESS, process))]
@@ -175,7 +175,7 @@ class RecordWork:
         async def write() -> bool:
             return self.is_planned or await self.host.blocks.finish(self.record, self.block, given, self.ctx.run.owner, self.ctx.now)
 
-        await self.ctx.memo("block/finish", write, origins=_AUTHOR)
+        await self.ctx.memo("_block/finish", write, origins=_AUTHOR)
         return {"block": {"id": self.block, "status": "Planned" if self.is_planned else "Idle"}}
 
     async def _read_after(self, made: Sequence[Emitted]) -> JsonObject:
@@ -184,7 +184,7 @@ class RecordWork:
         if not made:
             return now
         try:
-            return await read_record(self.ctx, self.chosen, "block/after")
+            return await read_record(self.ctx, self.chosen, "_block/after")
         except RunFailed:  # the changes are made: that they cannot be looked at must not make the run a failed one
             return {**now, **compute_changes(self.record, now, made)}
 
@@ -196,7 +196,7 @@ class RecordWork:
         async def write() -> bool:
             return self.is_planned or await self.host.blocks.fail(self.record, self.block, code, self.ctx.run.owner, self.ctx.now)
 
-        await self.ctx.memo(name_attempt(self.ctx, "block/fail"), write, origins=_AUTHOR)
+        await self.ctx.memo(name_attempt(self.ctx, "_block/fail"), write, origins=_AUTHOR)
 
 
 async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: RecordHost) -> RecordWork:
@@ -204,7 +204,7 @@ async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: 
 
     Raises RunFailed if the person may not see the record, or if another run works on it.
     """
-    fields = await read_record(ctx, chosen, "block/input")
+    fields = await read_record(ctx, chosen, "_block/input")
     told = await _describe_record(ctx, chosen, fields, host)
     work = RecordWork(ctx=ctx, host=host, chosen=chosen, block="", input=fields, title=told)
     if workflow.kind == "main":
@@ -237,7 +237,7 @@ async def _open_block(work: RecordWork, workflow: Workflow) -> bool:
         other = opened.other
         return {"refusal": opened.refusal, "workflow": other.definition if other is not None else "", "run": other.run if other else ""}
 
-    told = (await ctx.memo(name_attempt(ctx, "block/open"), open_it, origins=_AUTHOR)).data
+    told = (await ctx.memo(name_attempt(ctx, "_block/open"), open_it, origins=_AUTHOR)).data
     if refusal := told.get("refusal"):
         detail = f"{work.record.key}: {refusal} by run {told['run']}"
         raise RunFailed(f"workflow-block-{refusal}", detail, title=work.title, workflow=told["workflow"])

@@ -23,7 +23,7 @@ from orchestrator.engines.workflows.rune_types import (
 from orchestrator.expressions.paths import follow_path, parse_path
 from orchestrator.expressions.placeholders import format_value
 from orchestrator.expressions.scripts.checking import is_variable_name
-from state.canonical import loads
+from state.canonical import check, loads
 
 _FENCE: Final = re.compile(r"```[A-Za-z0-9]{0,20}[ \t]*\n(.*?)```", re.DOTALL)
 _MOST_STARTS: Final = 50
@@ -118,7 +118,7 @@ def _read_json(text: str) -> Any:
     fenced = _FENCE.search(text)
     for written in (text, fenced[1] if fenced else ""):
         try:
-            return loads(written.strip())
+            return _load(written.strip())
         except ValueError:
             continue
     decoder = json.JSONDecoder()
@@ -127,10 +127,17 @@ def _read_json(text: str) -> Any:
             break
         try:
             found, _ = decoder.raw_decode(text, start.start())
-            return loads(json.dumps(found))  # what the house cannot store, such as NaN, is no JSON
+            return _load(json.dumps(found))
         except (ValueError, RecursionError):
             continue
     return None
+
+
+def _load(text: str) -> Any:
+    """Return the JSON of a text. Raises ValueError also for what could not be stored, such as NaN, or a NUL in a text."""
+    found = loads(text)
+    check(found)
+    return found
 
 
 async def _find_pattern(call: RuneCall[RegexParams]) -> Changes:

@@ -44,6 +44,8 @@ async def _add_prompt(call: RuneCall[PromptParams]) -> Changes:
     filled = call.fill(call.params.template)
     text = filled if isinstance(filled, Value) else Value(filled)
     before = call.variables.get(PROMPTS, Value([]))
+    if not isinstance(before.data, list):
+        raise call.fail(f"{PROMPTS} is no list of messages")
     if not str(text.data).strip():
         return {PROMPTS: Value(before.data, before.origins | text.origins | AUTHOR)}
     role = call.params.role

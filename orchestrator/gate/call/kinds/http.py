@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from orchestrator.domain.http_address import Address, is_listed, parse_address
 from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.kinds.base import EffectKind, KindRequest, validate_params
-from orchestrator.gate.call.kinds.http_address import is_listed, parse_address
 from orchestrator.gate.call.kinds.http_methods import KIND, METHODS
 from orchestrator.gate.call.kinds.http_params import MARK
 from orchestrator.gate.call.policy import Policy
@@ -28,6 +28,13 @@ def _drop_marks(_method: str, params: JsonObject) -> JsonObject:
 def _check_host(call: Call, policy: Policy) -> Refuse | None:
     site = parse_address(call.params["url"]).site
     return None if is_listed(site, policy.http_hosts) else refuse("gate-http-host", host=str(site))
+
+
+def may_be_fetched(address: Address, policy: Policy) -> bool:
+    """Return whether files may be fetched from an address: of a host for http.get; without encryption only inside of a private network."""
+    site = address.site
+    is_open = KIND in policy.open_kinds and is_listed(site, policy.http_hosts)
+    return is_open and (site.scheme == "https" or is_listed(site, policy.http_private_hosts))
 
 
 def list_titles(call: Call, policy: Policy) -> Mapping[str, str]:

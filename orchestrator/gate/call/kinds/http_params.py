@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
-from orchestrator.gate.call.kinds.http_address import OddAddress, parse_address
+from orchestrator.domain.http_address import OddAddress, parse_address
 from state.canonical import NotCanonical, dumps
 
 MAX_BODY: Final = 100_000

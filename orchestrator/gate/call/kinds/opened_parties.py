@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from orchestrator.domain.frozen import Frozen
-from orchestrator.gate.call.kinds.http_address import parse_listed_site
+from orchestrator.domain.http_address import parse_listed_site
 
 
 class OpenedParty(Frozen):

@@ -2,10 +2,10 @@
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr
+from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr, model_validator
 
 from orchestrator.domain.address import Address, is_chat
 from orchestrator.domain.card_view import count_units
@@ -19,6 +19,7 @@ MAX_TEXT: Final = 4096
 MAX_CAPTION: Final = 1024
 """The longest text under a photo or document, in UTF-16 units."""
 MAX_LABEL: Final = 64
+MAX_NAME: Final = 255
 MAX_URL: Final = 2048
 _FARTHEST: Final = 2**52
 """Numbers of chats have at most 52 bits."""
@@ -117,12 +118,32 @@ class SendText(ToChat):
     inline_keyboard: Keyboard = ()
 
 
-class SendFile(ToChat):
-    """A file of the folder of files to send, with a text under it."""
+class RunFile(KindParams):
+    """A file that a run keeps. Its content cannot change, since `digest` is the checksum of the blob that holds it."""
 
-    path: FilePath
+    digest: Annotated[StrictStr, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
+    """Empty in a plan, for which nothing is fetched; such a file is never sent."""
+    run: Annotated[StrictStr, Field(max_length=MAX_NAME)] = ""
+    """The run whose blob it is. The run itself says so, whatever its engine gives."""
+    name: Annotated[StrictStr, Field(min_length=1, max_length=MAX_NAME), AfterValidator(_check_words)]
+    host: Annotated[StrictStr, Field(max_length=MAX_NAME)] = ""
+    """The host from which it was fetched; empty for a file that a person sent."""
+
+
+class SendFile(ToChat):
+    """A file to send, one of the folder of files or one that the run keeps, with a text under it."""
+
+    path: FilePath = ""
+    file: RunFile | None = None
     caption: Caption = ""
     inline_keyboard: Keyboard = ()
+
+    @model_validator(mode="after")
+    def _check_one_file(self) -> Self:
+        if bool(self.path) == (self.file is not None):
+            msg = "exactly one of path and file is needed"
+            raise ValueError(msg)
+        return self
 
 
 class EditText(SendText):
@@ -137,6 +158,8 @@ class RemoveMessage(ToChat):
     message_id: MessageId
 
 
+FILE: Final = "file"
+"""The parameter with the file that a run keeps."""
 SEND_PHOTO, SEND_DOCUMENT = "telegram.send_photo", "telegram.send_document"
 EDIT, REMOVE = "telegram.edit_message", "telegram.delete_message"
 METHODS: Final[Mapping[str, KindMethod]] = {

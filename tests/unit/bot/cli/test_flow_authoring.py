@@ -92,6 +92,7 @@ def test_a_flow_is_published_with_its_agents_and_again_without_new_versions_of_t
     assert code == 0
     assert "steps[0].agentVersionId" in told
     assert "версия 2" in told
+    assert ('"writer@1 (Автор)"' in told, '"writer@2 (Автор)"' in told) == (True, True), "names of versions, not their ids"
     assert call("diff", "offer", "1", "1") == (0, "Ничего не изменилось.\n")
     _, (change,) = call_json("diff", "offer", "1", "2")
     assert (change["kind"], change["path"]) == ("changed", "steps[0].agentVersionId")

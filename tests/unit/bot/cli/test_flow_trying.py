@@ -112,7 +112,7 @@ def test_a_flow_that_fails_is_not_finished_or_has_mistakes_exits_with_1(folder: 
     (folder / "answers.yaml").write_text("draft: {each: [{failed: x}]}\n", encoding="utf-8")
     code, told = call(*words)
     assert code == 1
-    assert "Не доиграно: step draft asks a further time" in told
+    assert "Не доиграно: step draft of offer is done a further time" in told
     (folder / "writer.yaml").write_text("systemPrompt: 7\n", encoding="utf-8")
     code, told = call(*words)
     assert code == 1

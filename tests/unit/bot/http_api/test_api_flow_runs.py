@@ -237,7 +237,10 @@ async def test_who_sees_what_was_said(tmp_path: Path) -> None:
             assert error_of(await api.get(path, "other")) == (404, "run_not_found")
         assert error_of(await order(api, session, "cancel", "other")) == (404, "run_not_found")
         assert error_of(await api.get(f"/api/flows/{session}/events", "other")) == (404, "run_not_found")
-        assert error_of(await api.get(f"/api/flows/{session}", "site", sinceEventId=10**12)) == (400, "invalid_cursor")
+        for name in ("sinceEventId", "stateVersion"):
+            answer = await api.get(f"/api/flows/{session}", "site", **{name: 10**12})
+            assert error_of(answer) == (400, "invalid_cursor")
+            assert answer.json()["error"]["message"].startswith(f"{name}: "), "what the caller called it"
         assert error_of(await api.get(f"/api/flows/{session}", "site", timeout=31)) == (400, "invalid_request")
 
 
@@ -290,6 +293,18 @@ async def test_a_preview_estimates_the_cost_and_stores_nothing(tmp_path: Path) -
         assert (other["estimate"]["openEnded"], other["estimate"]["hasLoops"]) == (["one"], True)
         assert (await api.get("/runs")).json()["runs"] == []
         assert world.model.prompts == []
+
+
+async def test_a_preview_counts_memory_as_long_as_its_writer_may_make_it(tmp_path: Path) -> None:
+    """Not as long as the reader's own answer may be; and no more entries than the channel keeps."""
+    async with a_running_flow_api(tmp_path) as (api, _):
+        await api.hire(defaultOptions={"maxTokens": 8000})
+        write = step("write", success="read", memoryWrites=[{"channel": "log"}])
+        read = step("read", memoryReads=[{"channel": "log", "limit": 50}], overrides={"maxTokens": 100})
+        made = await api.create(flow(write, read, memory={"sharedChannels": [{"id": "log", "retentionVersions": 3}]}))
+        planned = (await api.post(f"{FLOWS}/{made['id']}/launch-preview")).json()["steps"][1]
+        assert planned["completionTokens"] == 100
+        assert 3 * 8000 <= planned["promptTokens"] < 3 * 8000 + 100
 
 
 async def test_values_that_no_journal_holds_are_previewed_as_they_would_be_kept(tmp_path: Path) -> None:

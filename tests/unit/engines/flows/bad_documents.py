@@ -44,6 +44,7 @@ _JUNK: dict[str, Sequence[Any]] = {
     "object": (5, "x", True, []),
     "list": (5, "x", True, {}),
     "choice": (5, True, [], {}, "", "other"),
+    "variable": (5, True, [], {}, "", "a b", "1a", "a-b", "a" * 101),
 }
 
 

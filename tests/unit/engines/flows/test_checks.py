@@ -196,6 +196,33 @@ def test_steps_that_lead_round_for_ever_are_an_error_and_loops_with_an_exit_are_
     assert find(exits) == []
 
 
+def test_what_no_chat_could_ask_is_refused() -> None:
+    """A parameter without a visible name, and more choices than a chat has buttons, of which one may leave the parameter out."""
+    parameters = [{"name": " "}, {"name": "many", "type": "number", "choices": list(range(100))}, {"name": "few", "choices": ["a"] * 99}]
+    found = find(mend(launchParameters=parameters))
+    assert [(severity, path) for severity, _, path in found] == [
+        ("error", "launchParameters[0].name"),
+        ("error", "launchParameters[1].choices"),
+    ]
+
+
+def test_a_flow_that_can_only_fail_is_warned_of() -> None:
+    """A step that success leads back to itself, or a handler after which the flow fails, pays for a failure; a way out is enough."""
+
+    def check(*transitions: dict[str, Any]) -> list[tuple[str, str, str]]:
+        ids = "abc"
+        return find(
+            mend(steps=[{"id": ids[n], "agentVersionId": "x", "transitions": one} for n, one in enumerate(transitions)], outputs={})
+        )
+
+    warned = [("warning", "finding-flow-only-fails", "steps[0]")]
+    assert check({"onSuccess": {"next": "a"}}) == warned
+    assert check({"onSuccess": {"next": "a"}, "onFailure": {"next": "b", "fail": True}}, {}) == warned
+    assert check({"onSuccess": {"next": "b"}}, {"onSuccess": {"next": "a"}}) == warned
+    assert check({"onSuccess": {"next": "a"}, "onFailure": {"fail": False}}) == []
+    assert check({"onSuccess": {"next": "a"}, "onFailure": {"next": "b"}}, {}) == []
+
+
 def test_what_has_no_effect_is_warned_of() -> None:
     """Steps that are never reached, a payload that nothing writes, numbers that count as others, a field that looks misspelt."""
     flow = mend()

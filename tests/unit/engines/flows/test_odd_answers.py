@@ -70,13 +70,19 @@ async def test_an_answer_that_cannot_be_used_costs_an_attempt_and_the_last_one_h
         ('{"content": "чужое", "draft": "да"}', "да"),
         ("{" * 100_000, None),
         ('{"a":' * 50_000 + "1" + "}" * 50_000, None),
+        ('{"draft":' * 101 + "1" + "}" * 101, None),
+        ('{"draft": 1152921504606846976}', "1152921504606846976"),
+        ('{"draft": "да\\u0000"}', "да\ufffd"),
     ],
-    ids=range(11),
+    ids=range(14),
 )
 async def test_an_answer_that_is_no_json_object_has_content_and_no_fields(tmp_path: Path, text: str, field: object) -> None:
-    """The content is always the whole answer, whatever shape it has and however deep it is."""
-    async with a_flow_world(tmp_path, flow(step("work"), outputs=RESULT)) as (world, _):
-        await play(world, text)
+    """The content is always the whole answer, whatever shape it has and however deep it is; what no journal holds in fields is text."""
+    document = flow(
+        step("work", success="end", memoryWrites=[{"channel": "log"}]), step("end", memoryReads=[{"channel": "log"}]), outputs=RESULT
+    )
+    async with a_flow_world(tmp_path, document) as (world, _):
+        await play(world, text, "конец")
         assert index(world).status == "done"
         assert result(world)["payload"] == {"content": text, "field": field}
 

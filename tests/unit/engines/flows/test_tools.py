@@ -97,6 +97,7 @@ async def test_the_owner_s_rights_hold_for_what_an_agent_reads(tmp_path: Path) -
         (("crm_deal_list", {"params": "{"}), "The parameter params is no JSON object."),
         (("crm_deal_list", {"params": "[1]"}), "The parameter params is no JSON object."),
         (("crm_deal_list", {"params": 5}), "The parameter params is no JSON object."),
+        (("crm_deal_list", {"params": '{"filter":' * 300 + "1" + "}" * 300}), "The parameter params is no JSON object."),
         (("rag_search", {}), "The parameter question is missing."),
         (("rag_search", {"question": "Скидки?"}), '{"error":"there is no service of documents"}'),
         (("calculate", {"expression": "rm -rf"}), "This is no calculation"),

@@ -188,6 +188,20 @@ async def test_a_way_that_text_of_strangers_left_open_asks_a_person(tmp_path: Pa
         assert world.portal.written("crm.timeline.comment.add") == []
 
 
+@pytest.mark.parametrize("is_forwarded", [True, False])
+async def test_a_forwarded_answer_that_did_not_fit_makes_its_way_ask(tmp_path: Path, *, is_forwarded: bool) -> None:
+    """The bounds are the author's, but a stranger's words went past them; what the person typed themselves asks nobody."""
+    note = {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "x"}}
+    write = {"id": "do", "type": "bitrix_call", "params": {"method": "crm.timeline.comment.add", "params": note}}
+    question = ask(type="integer", tries=2, on_invalid="do", next_step="bye")
+    async with a_scenario_world(tmp_path, question, write, {"id": "bye", "type": "end"}) as world:
+        await world.work(start())
+        await world.work(message("", quoted="много") if is_forwarded else message("много"))
+        await world.work(message("мало"))
+        assert len(cards(world)) == (1 if is_forwarded else 0)
+        assert len(world.portal.written("crm.timeline.comment.add")) == (0 if is_forwarded else 1)
+
+
 @pytest.mark.parametrize("announced", [False, True])
 async def test_what_a_button_hides_is_no_wish_of_whoever_presses_it(tmp_path: Path, *, announced: bool) -> None:
     """The number comes from a record and stands nowhere on the button, however short it is: what is done with it asks."""

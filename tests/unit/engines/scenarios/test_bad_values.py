@@ -245,3 +245,24 @@ async def test_no_hostile_condition_takes_a_branch(tmp_path: Path) -> None:
         assert texts(world) == []
         await world.work(start())
         assert texts(world) == ["готово"]
+
+
+@pytest.mark.parametrize("is_foreign", [True, False])
+async def test_one_placeholder_may_stand_for_all_values_that_a_step_sets_or_hands_on(tmp_path: Path, *, is_foreign: bool) -> None:
+    """They are set each, and what strangers wrote stays theirs: a comment with it asks, one with the author's words does not."""
+    fields = {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "{note}"}
+    write = {"type": "bitrix_call", "params": {"method": "crm.timeline.comment.add", "params": {"fields": fields}}}
+    given = Value({"note": "слова", "more": {"a": 1}}, frozenset({"web" if is_foreign else "definition"}))
+    inside = scenario(say("{note} {more.a}"), write)
+    steps = (
+        {"type": "update_context", "params": {"updates": "{o}"}},
+        say("{note}"),
+        {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "inner", "input_parameters": "{o}", "output_mapping": []}},
+    )
+    async with a_scenario_world(tmp_path, *steps, others={"inner": inside}) as world:
+        await world.work(start(o=given))
+        rows = world.outbox()
+        said = [part["text"] for row in rows if row.kind == "reply" for part in row.body["parts"]]
+        assert said[:2] == ["слова", "слова 1"]
+        assert [row.kind for row in rows].count("card") == (1 if is_foreign else 0)
+        assert len(world.portal.written("crm.timeline.comment.add")) == (0 if is_foreign else 1)

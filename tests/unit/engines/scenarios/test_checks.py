@@ -1,17 +1,25 @@
 """A scenario is checked before it runs: every mistake in one pass, each at its place, and what is right is left alone."""
 
+from typing import Any
+
 import pytest
 
+from bot.definition_service import build_host_judge
 from bot.i18n.translate import Translator
 from orchestrator.definitions.kinds import find_mistakes
+from orchestrator.definitions.service import check_document
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST
 from orchestrator.documents.reading import read_document
+from orchestrator.domain.finding import Finding
 from orchestrator.engines.scenarios import checks
 from orchestrator.engines.scenarios.checks import check_scenario
 from orchestrator.engines.scenarios.kind import build_kind
 from orchestrator.engines.scenarios.registry import build_step_types
 from orchestrator.engines.scenarios.sentences import SENTENCES
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.decide.policy_reload import FixedPolicy
+from tests.unit.definitions.service_kit import data
 from tests.unit.engines.scenarios.scenario_kit import ask, say, scenario
 from tests.unit.engines.scenarios.test_scenarios import MINIMAL
 
@@ -178,3 +186,50 @@ def test_what_answers_from_all_that_the_company_knows_is_no_step_for_customers()
     assert errors(scenario(search, asked, customers=True)) == ["finding-step-internal"] * 2
     assert errors(scenario(search, asked)) == []
     assert errors(scenario(say("да"), customers="yes")) != []
+
+
+@pytest.mark.parametrize(
+    ("params", "codes"),
+    [
+        ({"path": "a.pdf"}, []),
+        ({"file": "{scan}"}, []),
+        ({"url": "https://files.example.com/{number}/прайс.pdf?v={version}"}, []),
+        ({}, ["finding-one-of"]),
+        ({"path": "", "url": ""}, ["finding-one-of"]),
+        ({"path": "a.pdf", "url": "https://files.example.com/a.pdf"}, ["finding-one-of"]),
+        ({"url": "{link}"}, ["finding-address-host-open"]),
+        ({"url": "https://{host}/a.pdf"}, ["finding-address-host-open"]),
+        ({"url": "https://files.{zone}"}, ["finding-address-host-open"]),
+        ({"url": "https://files.example.com:{port}/a.pdf"}, ["finding-address-host-open"]),
+        ({"url": "ftp://files.example.com/a.pdf"}, ["finding-address-odd"]),
+        ({"url": "files.example.com/a.pdf"}, ["finding-address-odd"]),
+        ({"url": "https://me@files.example.com/a.pdf"}, ["finding-address-odd"]),
+        ({"url": "https://files.example.com/../a.pdf"}, ["finding-address-odd"]),
+        ({"url": "https://files.example.com/a b.pdf"}, ["finding-address-odd"]),
+    ],
+)
+@pytest.mark.parametrize("as_action", [False, True])
+def test_a_file_has_one_source_and_an_address_whose_host_its_author_wrote(
+    params: dict[str, Any], codes: list[str], *, as_action: bool
+) -> None:
+    """Said before anything runs, at the step or at the address."""
+    kind = "telegram_send_document"
+    step = {"type": "action", "params": {"action_type": kind, **params}} if as_action else {"type": kind, "params": params}
+    assert errors(scenario(step)) == codes
+
+
+def test_a_host_that_the_policy_does_not_open_is_a_warning() -> None:
+    """The file may be checked for another installation; the place is the address, and nothing of its query is repeated."""
+    step = {"type": "telegram_send_photo", "params": {"url": "https://files.example.com/a.png?key={number}"}}
+
+    def find_closed(**policy: Any) -> list[Finding]:
+        judge = build_host_judge(FixedPolicy(Policy.model_validate(policy)))
+        plan = data(scenario(step))
+        checked = check_document(build_kind(TYPES), plan, lambda _kind, _method: None, lambda _write, _place: False, judge)
+        return [one for one in checked.findings if one.code == "finding-host-closed"]
+
+    assert find_closed(open_kinds=["http"], http_hosts=["files.example.com"]) == []
+    for policy in ({}, {"open_kinds": ["http"]}, {"http_hosts": ["files.example.com"]}):
+        (found,) = find_closed(**policy)
+        assert (found.severity, found.path) == ("warning", "steps[0].params.url")
+        assert "key=" not in found.message

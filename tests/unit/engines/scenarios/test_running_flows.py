@@ -21,6 +21,7 @@ from tests.unit.definitions.service_kit import OLEG, VERA, data
 from tests.unit.definitions.test_references import a_service, publish
 from tests.unit.engines.flows.flow_kit import Agents, agent, flow
 from tests.unit.engines.flows.flow_kit import step as flow_step
+from tests.unit.engines.flows.test_flows import find_draft
 from tests.unit.engines.scenarios.scenario_kit import TYPES, build_engines, failure, say, scenario, start, texts
 from tests.unit.engines.scenarios.test_checks import errors
 from tests.unit.runs.runs_kit import events, index
@@ -86,6 +87,15 @@ async def test_without_parameters_the_flow_asks_the_person(tmp_path: Path) -> No
         world.model.will("Письмо")
         await world.work(message("Север"))
         assert texts(world)[-1] == "вот: Письмо"
+
+
+async def test_the_flow_leaves_the_words_to_the_scenario(tmp_path: Path) -> None:
+    """The person reads the scenario's messages and no result of the flow beside them; its progress is shown while it works."""
+    async with a_world_with_flows(tmp_path, run_flow(parameters={"client": "x"}, output_mapping=["text"]), say("вот: {text}")) as world:
+        world.model.will("Письмо")
+        await world.work(start())
+        assert texts(world) == ["вот: Письмо"]
+        assert "Проба\n⏳ WRITE" in [find_draft(one) for one in world.partials]
 
 
 async def test_a_flow_that_fails_ends_the_scenario(tmp_path: Path) -> None:

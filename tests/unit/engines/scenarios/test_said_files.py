@@ -123,8 +123,8 @@ async def test_a_picture_that_telegram_does_not_take_goes_as_a_document(tmp_path
         (sends(path="empty"), "run-file-size"),
         (sends(), "scenario-file-which"),
         (sends(path="price", file={"digest": "1" * 64}), "scenario-file-which"),
+        (sends(path="price", url="https://files.example.com/price.pdf"), "scenario-file-which"),
         (sends(file={"digest": "1" * 64}), "run-file-gone"),
-        (sends(file={"digest": "1" * 64}, chat_id="tg:1008"), "scenario-file-own"),
     ],
 )
 async def test_a_file_that_cannot_be_sent_ends_the_run_with_a_sentence(tmp_path: Path, step: dict[str, Any], code: str) -> None:

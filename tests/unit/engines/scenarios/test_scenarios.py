@@ -174,7 +174,7 @@ async def test_a_condition_that_makes_no_sense_fails_the_run_and_takes_no_branch
 def test_the_settings_bound_steps_and_depth() -> None:
     """Both reach the engine that the program plays scenarios with, and stay when its services are connected (A11)."""
     limited = limit_scenarios(SHIPPED_ENGINES, steps=7, depth=2)
-    connected = connect_services(limited, AsyncMock(), AsyncMock()).runs["scenario"].engine
+    connected = connect_services(limited, AsyncMock(), AsyncMock(), AsyncMock()).runs["scenario"].engine
     assert isinstance(connected, ScenarioEngine)
     assert (connected._most_steps, connected._most_depth) == (7, 2)
 

@@ -232,9 +232,11 @@ def test_what_is_switched_off_is_checked_by_itself() -> None:
 
 
 def test_a_mistake_hides_no_other() -> None:
-    """The runes of a tuum that cannot be read are checked all the same, and so are the other tuums."""
-    found = find(workflow({**tuum("", {"runeType": "dance"}), "isStreaming": 5}, link("b", gives=["x"]), link("c", gives=["x"])))
+    """The runes of a tuum that cannot be read are checked all the same, and what it publishes is known; so are the other tuums checked."""
+    unread = {**tuum("", {"runeType": "dance"}), "isStreaming": 5, "outputMappings": {"y": "y"}}
+    found = find(workflow(unread, link("b", ["y", "z"], gives=["x"]), link("c", gives=["x"])))
     assert {(code, path) for _, code, path in found} == {
+        ("finding-workflow-no-source", "tuums[1].runes[0]"),
         ("finding-workflow-two-producers", "tuums[2].outputMappings.x"),
         ("finding-field-shape", "tuums[0].isStreaming"),
         ("finding-rune-type-unknown", "tuums[0].runes[0].runeType"),

@@ -65,7 +65,7 @@ def find_levels(tuums: list[dict[str, Any]]) -> dict[str, int]:
     return levels
 
 
-@pytest.mark.req("S003-13", "S003-28", "S003-A14")
+@pytest.mark.req("S003-13", "S003-28", "S003-A14", "S003-X2")
 @pytest.mark.parametrize("seed", range(200))
 def test_the_order_of_the_file_changes_nothing(seed: int) -> None:
     """200 random graphs, shuffled, compile to the levels that they must have."""

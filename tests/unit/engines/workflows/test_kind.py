@@ -108,10 +108,9 @@ async def test_a_query_reads() -> None:
         (tuum("a", script("x", source="emit({})")), None),
         (tuum("a", mainScript={"source": "ｅmit({})"}), None),
         (tuum("a", mainScript={"source": "await query('crm.deal.list', {})"}), []),
-        (tuum("a", mainScript={"source": "ask = query\nawait ask('crm.deal.delete')"}), None),
-        (tuum("a", mainScript={"source": "await query('crm.deal.list')\nawait query('crm.deal.' + verb)"}), None),
-        (tuum("a", mainScript={"source": "await ｑuery(method)"}), None),
-        (tuum("a", mainScript={"source": "await eval('qu' + 'ery')('crm.deal.delete')"}), None),
+        (tuum("a", mainScript={"source": "ask = query\nawait ask('crm.deal.' + verb)"}), []),
+        (tuum("a", mainScript={"source": "await eval('em' + 'it')({})"}), None),
+        (tuum("a", aiService="x", isStreaming=True, chunkCallback={"source": "propose = emit"}), None),
         (tuum("a", script("x"), {"runeType": "terminal", "operations": "x"}), None),
         (tuum("a", {"runeType": "dance"}), None),
     ],
@@ -144,3 +143,9 @@ async def test_a_workflow_that_may_write_anything_is_published_by_a_second_perso
 def test_what_a_draft_names_can_be_asked_of_any(document: object) -> None:
     """Nothing, then."""
     assert list(WORKFLOWS.list_references(document)) == []
+
+
+def test_what_a_tuum_says_it_may_propose_is_what_it_may_write() -> None:
+    """Its scripts need no second person then, and neither do its workflows."""
+    emits = tuum("write", mainScript={"source": "await emit({})"}, mayPropose=["ModifyEntity deal", "CreateEntity activity"])
+    assert list(WORKFLOWS.list_writes(workflow(emits)) or ()) == [("bitrix", "crm.deal.update"), ("bitrix", "crm.activity.todo.add")]

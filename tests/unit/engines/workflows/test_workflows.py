@@ -190,3 +190,18 @@ async def test_a_query_never_changes_anything(tmp_path: Path) -> None:
         notices = [one for row in rows if row.kind == "reply" for one in row.body["notices"]]
         assert "crm.deal.update" in next(one["args"]["why"] for one in notices if one["code"] == "workflow-tuum-failed")
         assert world.portal.requests == [] or world.portal.written() == []
+
+
+async def test_a_tuum_proposes_nothing_but_what_it_says(tmp_path: Path) -> None:
+    """An operation that its author did not list ends the tuum, and nothing of the run is proposed."""
+    source = """
+await emit({"operationType": "ModifyEntity", "entityType": "deal", "entityId": "481", "attributeKey": "TITLE", "modifyOperator": "=", "modifyValue": "x"})
+"""
+    document = workflow(tuum("only", mainScript=code(source), mayPropose=["CreateEntity activity"]))
+    async with a_workflow_world(tmp_path, document) as world:
+        await world.work(start())
+        rows = world.outbox()
+        assert not [row for row in rows if row.kind == "card"]
+        notices = [one for row in rows if row.kind == "reply" for one in row.body["notices"]]
+        (failed,) = [one for one in notices if one["code"] == "workflow-tuum-failed"]
+        assert "ModifyEntity deal is not in mayPropose: CreateEntity activity" in failed["args"]["why"]

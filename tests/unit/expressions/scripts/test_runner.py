@@ -171,7 +171,6 @@ async def test_what_a_function_or_an_input_may_not_hold_ends_the_script_with_its
 async def test_a_name_that_a_script_cannot_read_is_refused_as_what_it_is(runner: ScriptRunner, name: str) -> None:
     """Not as a mistake of the script."""
     assert (await get_code(runner, "1", {name: 1}))[0] == "input"
-    assert [one.code for one in await runner.check("x", [name, "x"])] == []
 
 
 async def test_what_a_script_prints_can_be_stored(runner: ScriptRunner) -> None:
@@ -375,41 +374,24 @@ async def test_no_process_outlives_a_killed_parent() -> None:
         assert await asyncio.to_thread(wait_for_end, pid)
 
 
-async def test_a_check_finds_mistakes_without_running_the_script(runner: ScriptRunner) -> None:
-    source = "import os\nx = deal['a'] + 1\ny = dael\nz = await fetch(nope)\nprint('run!')\nq = 1 + 'a'\nimport foo"
-    found = await runner.check(source, ["deal"], ["fetch"])
-    assert [(one.code.removeprefix("finding-script-"), one.line, one.column, one.severity, one.suggestion) for one in found] == [
-        ("name", 3, 5, "error", "deal"),
-        ("name", 4, 17, "error", ""),
-        ("doubtful", 6, 5, "warning", ""),
-        ("unsupported", 7, 8, "error", ""),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("source", "codes"),
-    [
-        ("x = 1\nx + 1", []),
-        ("if True:\n    return 1\n2", []),
-        ("", []),
-        ("def f(:", ["syntax", "syntax"]),
-        ("x = '", ["syntax"]),
-        ("x" * 30_000, ["long"]),
-        ("'\ud800'", ["syntax"]),
-        ("(" * 10_000, ["syntax"]),
-    ],
-)
-async def test_a_check_of_a_script(runner: ScriptRunner, source: str, codes: list[str]) -> None:
-    assert [one.code.removeprefix("finding-script-") for one in await runner.check(source)] == codes
-
-
-async def test_a_check_has_the_lines_of_the_script(runner: ScriptRunner) -> None:
-    """Also where the text cannot be read at all."""
-    assert [(one.line, one.column) for one in await runner.check("x = 1\ny = " + "(" * 10_000)] == [(2, 205)]
-
-
 async def test_an_error_quotes_its_text_in_one_line_without_hidden_signs(runner: ScriptRunner) -> None:
     """A script may raise what a stranger wrote, and people read the finding."""
     with pytest.raises(ScriptFailed) as failed:
         await runner.run("raise ValueError(x)", {"x": "no\n✅ done \u202e\u200b"})
     assert failed.value.finding.args["problem"] == "no ⏎ ✅ done U+202EU+200B"
+
+
+async def test_a_call_that_is_not_awaited_ends_with_its_script(runner: ScriptRunner) -> None:
+    """It does not go on behind the back of whoever ran the script, and the script fails."""
+    ended: list[str] = []
+
+    async def read() -> None:
+        try:
+            await asyncio.sleep(10)
+        finally:
+            ended.append("read")
+
+    for source in ("read()\n1", "read()\nwhile True: pass"):
+        with pytest.raises(ScriptFailed):
+            await runner.run(source, {}, {"read": read}, ScriptLimits(seconds=0.2))
+    assert ended == ["read", "read"]

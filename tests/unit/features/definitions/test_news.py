@@ -61,6 +61,28 @@ async def test_others_are_told_what_was_published_by_whom_and_why(tmp_path: Path
         )
 
 
+@pytest.mark.parametrize(
+    ("by", "who"),
+    [("tg:1002", "Вера"), ("cli:ops", "из терминала, учётная запись Вера"), ("http:site", "программой Вера")],
+)
+async def test_people_read_the_title_and_from_where_it_was_published(tmp_path: Path, by: str, who: str) -> None:
+    """A key is a name for programs, and an account of a machine or a token is no colleague."""
+    async with a_world(tmp_path) as world:
+        with_feature(world, feature.build_feature(Staff()))
+        desk = build_desk(world.store, world.sql, engines=Engines(runs={"flow": build_flows()}))
+        await desk.publish("writer", agent(), kind="agent")
+        await desk.service.create(VERA, "flow", "plan", data({**flow(step("work")), "metadata": {"title": "Черновик\nпредложения"}}))
+        publisher = replace(VERA, actor=VERA.actor.model_copy(update={"key": by}))
+        await desk.service.publish(publisher, "flow", "plan", 1, expected=1)
+        await world.work()
+        rows = world.outbox()
+        assert OLGA.key in {row.session for row in rows}
+        for row in rows:
+            [notice] = row.body["notices"]
+            told = Translator("ru").translate_notice(feature.Notice.model_validate(notice))
+            assert told.startswith(f"📄 Опубликована версия 1 потока «Черновик предложения» ({who}). ")
+
+
 async def test_without_an_access_list_nobody_is_told_and_the_input_is_done(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
         desk = build_desk(world.store, world.sql)

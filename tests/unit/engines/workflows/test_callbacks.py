@@ -1,0 +1,151 @@
+"""The callback of a streamed answer: whatever it does, the answer comes as fast as it can and the run goes on (S003-43 … S003-45, S003-52)."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.models import ModelAnswer
+from orchestrator.engines.workflows import tuum_work
+from orchestrator.runtime import worker
+from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start
+from tests.unit.engines.workflows.workflow_kit import prompt, put, tuum, workflow
+from tests.unit.runs.runs_kit import events, index
+from tests.unit.runs.test_runs_wait import order
+from tests.unit.spine_kit import Said, World
+
+BROKEN = {
+    "never ends": "while True:\n    pass",
+    "raises each time": "1 / 0",
+    "uses all memory": "['x' * 1000000 for _ in range(1000)]",
+    "recurses": "def again():\n    return again()\nagain()",
+    "gives no object": "5",
+    "proposes": "await emit({'operationType': 'DeleteEntity', 'entityType': 'deal', 'entityId': '1'})",
+    "reads": "await query('crm.deal.get', {'id': 481})",
+    "stops the run": "await stop('нет')",
+    "shows what is no text": "await show(5)",
+    "shows without end": "while True:\n    await show('x')",
+    "cannot be read": "def (",
+    "gives what cannot be kept": "{'count': float('nan')}",
+}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+def streamed(source: str, main: str = '{"all": f"{len(ai_final_output)} {ai_error} {count}"}') -> dict[str, Any]:
+    """A workflow with one streamed tuum of this callback, which has and gives `count`, and of this main script."""
+    writing = tuum(
+        "write",
+        promptRunes=[prompt("Напиши"), put("count", 0)],
+        aiService="tool",
+        isStreaming=True,
+        chunkCallback=code(source, consumes="count ai_stream_output_added ai_stream_output_total tuum_execution_time", produces="count"),
+        mainScript=code(main, consumes="ai_final_output ai_error count", produces="all"),
+        outputMappings={"letter": "all"},
+    )
+    return workflow(writing, terminal={"rawText": "letter"})
+
+
+class Stream:
+    """A service of models that sends these pieces, and notes how long it took to hand them out."""
+
+    def __init__(self, world: World, pieces: Sequence[str], *, fails: bool = False) -> None:
+        """Answer in the place of the world's model; with `fails` the stream breaks off behind its last piece."""
+        self._pieces, self._fails = pieces, fails
+        self.seconds, self.asked = 0.0, 0
+        world.model.stream_chat = self.answer  # type: ignore[method-assign]  # the wire of these tests
+
+    async def answer(self, payload: Mapping[str, Any], on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelAnswer:
+        """Hand out the pieces as fast as they are taken."""
+        del payload
+        self.asked += 1
+        begun = time.monotonic()
+        for piece in self._pieces if on_delta is not None else ():
+            await on_delta(piece)
+        self.seconds = time.monotonic() - begun
+        if self._fails:
+            raise ModelClientError("the stream broke off")
+        return Said("".join(self._pieces))
+
+
+@pytest.mark.req("S003-43", "S003-52")
+@pytest.mark.parametrize("name", BROKEN)
+async def test_a_broken_callback_breaks_nothing(tmp_path: Path, name: str) -> None:
+    """It is skipped and left alone after some failures; the answer is not slowed, and the main script finds the variable as it was."""
+    async with a_workflow_world(tmp_path, streamed(BROKEN[name])) as world:
+        stream = Stream(world, ["кусок "] * 50)
+        await world.work(start())
+        assert result(world)["rawText"] == "300 None 0"
+        assert stream.seconds < 0.2
+        assert world.portal.requests == []
+
+
+@pytest.mark.req("S003-43", "S003-44", "S003-48")
+async def test_many_pieces_are_all_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The callback runs for each piece of one character, in order, with all that came before it; the service does not wait for it."""
+    monkeypatch.setattr(tuum_work, "MOST_CALLBACK_SECONDS", 120.0)
+    count = 1_000
+    source = "ok = count + 1 == len(ai_stream_output_total) and len(ai_stream_output_added) == 1\n{'count': count + 1 if ok else -1}"
+    async with a_workflow_world(tmp_path, streamed(source)) as world:
+        stream = Stream(world, ["x"] * count)
+        await world.work(start())
+        assert result(world)["rawText"] == f"{count} None {count}"
+        assert stream.seconds < 0.5
+
+
+@pytest.mark.req("S003-43")
+async def test_a_slow_callback_is_left_alone_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that only just keeps its own limit does not hold the run for long: after a while no more pieces are given to it."""
+    monkeypatch.setattr(tuum_work, "MOST_CALLBACK_SECONDS", 0.3)
+    source = "n = 0\nwhile n < 20000:\n    n += 1\n{'count': count + 1}"
+    async with a_workflow_world(tmp_path, streamed(source)) as world:
+        stream = Stream(world, ["x"] * 10_000)
+        await world.work(start())
+        size, _, heard = result(world)["rawText"].split(" ")
+        assert (size, 0 < int(heard) < 10_000) == ("10000", True)
+        assert stream.seconds < 0.5
+
+
+@pytest.mark.req("S003-46", "S003-A7")
+async def test_a_model_that_writes_too_much_is_one_that_gave_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three million characters, which no run can keep, the main script finds the beginning and the error; the run goes on."""
+    main = '{"all": f"{len(ai_final_output)} {bool(ai_error)}"}'
+    monkeypatch.setattr(tuum_work, "MOST_CALLBACK_SECONDS", 0.5)
+    async with a_workflow_world(tmp_path, streamed("{'count': count + 1}", main)) as world:
+        Stream(world, ["x" * 1000] * 3000)
+        await world.work(start())
+        assert result(world)["rawText"] == f"{tuum_work.MOST_PARTIAL} True"
+
+
+@pytest.mark.req("S003-46", "S003-A7")
+async def test_after_a_stream_that_broke_off_the_script_finds_what_came(tmp_path: Path) -> None:
+    """It finds the text so far, why there is no more, and what the callback has made of it; a second pass finds the same."""
+    main = 'await query("crm.deal.get", {"id": 481})\n{"all": f"{ai_final_output}: {ai_error}: {count}"}'
+    async with a_workflow_world(tmp_path, streamed("{'count': count + 1}", main)) as world:
+        stream = Stream(world, ["Добрый ", "день"], fails=True)
+        await world.work(start())
+        assert result(world)["rawText"] == "Добрый день: the stream broke off: 2"
+        assert stream.asked == 1
+
+
+@pytest.mark.req("S003-46", "S003-A7")
+async def test_a_failure_of_the_model_is_remembered_with_what_the_callback_made(tmp_path: Path) -> None:
+    """If the run fails behind it and is retried, the model is asked anew; within one attempt it is asked once."""
+    main = 'if ai_error:\n    await stop(f"{count} {ai_error}")\n{"all": f"{ai_final_output} {count}"}'
+    async with a_workflow_world(tmp_path, streamed("{'count': count + 1}", main)) as world:
+        Stream(world, ["раз ", "два"], fails=True)
+        await world.work(start())
+        assert index(world).status == "failed"
+        kept = [one.data["output"] for one in events(world, "NodeDone") if one.data["node"] == "write/ai/failed1"]
+        assert [(one["text"], one["variables"]["count"]["data"]) for one in kept] == [("раз два", 2)]
+        stream = Stream(world, ["три"])
+        await world.work(order("retry"))
+        assert result(world)["rawText"] == "три 1"
+        assert stream.asked == 1
