@@ -1,6 +1,7 @@
 """Plays workflows as runs: finds their tuums, asks for what the start needs, runs them, hands what they propose to the gate (S003)."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
@@ -8,20 +9,21 @@ from typing import Final, Protocol
 from pydantic import ValidationError
 
 from orchestrator.domain.finding import DefinitionRefused
-from orchestrator.domain.outputs import Reply
+from orchestrator.domain.outputs import Reply, Row
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.flows.budget import build_limits
 from orchestrator.engines.flows.launch import check_trigger, find_parameters
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult
 from orchestrator.engines.workflows.applying import Applied, apply_operations
-from orchestrator.engines.workflows.blocks.choosing import choose_record
+from orchestrator.engines.workflows.blocks.choosing import Chosen, choose_record
+from orchestrator.engines.workflows.blocks.conflicts import Record
 from orchestrator.engines.workflows.blocks.host import ALONE, RecordHost
-from orchestrator.engines.workflows.blocks.work import RecordWork, begin_work
+from orchestrator.engines.workflows.blocks.work import RecordWork, begin_work, read_record
 from orchestrator.engines.workflows.compile import CompiledWorkflow, compile_workflow
 from orchestrator.engines.workflows.definition import Tuum, TuumReference, Workflow
 from orchestrator.engines.workflows.display import build_show
 from orchestrator.engines.workflows.execution import Execution, execute_workflow
-from orchestrator.engines.workflows.rendering import build_result_reply
+from orchestrator.engines.workflows.rendering import build_result_reply, list_record_keys
 from orchestrator.engines.workflows.rune_types import AUTHOR, RuneParams, RuneTypes
 from orchestrator.engines.workflows.surroundings import Bounds, Surroundings
 from orchestrator.expressions.scripts.runner import ScriptRunner
@@ -119,8 +121,19 @@ class WorkflowEngine:
         operations = await work.settle(execution) if work is not None else execution.operations
         applied = await apply_operations(ctx, operations)
         told = await work.finish(execution, operations, applied) if work is not None else {}
-        reply = None if ctx.run.parent else _build_reply(execution, applied)
+        reply = None if ctx.run.parent else _build_reply(ctx, execution, applied, await self._find_rows(ctx, execution))
         return RunResult(value=_build_value(execution, applied, told), reply=reply)
+
+    async def _find_rows(self, ctx: RunContext, execution: Execution) -> dict[str, Row]:
+        """Return the lines of the records that the text names, by key: of those that the person may see."""
+        found: dict[str, Row] = {}
+        for key in list_record_keys(execution.raw_text.data):
+            kind, _, number = key.partition(":")
+            record = Chosen(record=Record(kind=kind, number=number), origins=execution.raw_text.origins)
+            with suppress(RunFailed):
+                told = await self._host.words.describe_record(ctx.actor, record.record, await read_record(ctx, record, f"_shown/{key}"))
+                found[key] = Row(label=told.title, url=told.url, target=key)
+        return found
 
     async def _prepare(self, ctx: RunContext) -> "_Ready":
         """Return the workflow in its order, with its tuums as they were when the run began. Raises RunFailed if it cannot be played."""
@@ -225,9 +238,9 @@ def _build_failure(execution: Execution) -> RunFailed:
     )
 
 
-def _build_reply(execution: Execution, applied: Applied) -> Reply | None:
-    """Return the last message: the text, and why operations were refused."""
-    reply = build_result_reply(execution.raw_text)
+def _build_reply(ctx: RunContext, execution: Execution, applied: Applied, rows: Mapping[str, Row]) -> Reply | None:
+    """Return the last message: the text with its options and records, and why operations were refused."""
+    reply = build_result_reply(execution.raw_text, ctx.run.run_id, rows)
     if not applied.notices:
         return reply
     return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
