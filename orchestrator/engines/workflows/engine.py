@@ -111,6 +111,7 @@ class WorkflowEngine:
             params=ready.params,
             scripts=self._scripts,
             show=build_show(ctx),
+            blocks=work.build_queries() if work is not None else None,
             bounds=self._bounds,
             player=_describe_player(ctx),
             clock=await _find_clock(ctx, compiled),

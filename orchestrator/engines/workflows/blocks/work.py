@@ -26,6 +26,7 @@ from orchestrator.engines.workflows.blocks.conflicts import (
 )
 from orchestrator.engines.workflows.blocks.host import RecordHost
 from orchestrator.engines.workflows.blocks.manager import Finish, Opening, find_permission
+from orchestrator.engines.workflows.blocks.queries import RecordQueries
 from orchestrator.engines.workflows.definition import Workflow
 from orchestrator.engines.workflows.entities import ENTITIES
 from orchestrator.engines.workflows.execution import Execution
@@ -65,6 +66,10 @@ class RecordWork:
     def record(self) -> Record:
         """The record."""
         return self.chosen.record
+
+    def build_queries(self) -> RecordQueries:
+        """Return what the scripts of the run may ask about records and blocks."""
+        return RecordQueries(ctx=self.ctx, blocks=self.host.blocks, record=self.record, block=self.block)
 
     async def settle(self, execution: Execution) -> Sequence[Emitted]:
         """Return those of the run's operations that shall be applied, after a person has chosen where others changed the same.
