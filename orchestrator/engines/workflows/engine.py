@@ -21,7 +21,7 @@ from orchestrator.engines.workflows.blocks.host import ALONE, RecordHost
 from orchestrator.engines.workflows.blocks.work import RecordWork, begin_work, read_record
 from orchestrator.engines.workflows.compile import CompiledWorkflow, compile_workflow
 from orchestrator.engines.workflows.definition import Tuum, TuumReference, Workflow
-from orchestrator.engines.workflows.display import build_show
+from orchestrator.engines.workflows.display import Notifier
 from orchestrator.engines.workflows.execution import Execution, execute_workflow
 from orchestrator.engines.workflows.rendering import build_result_reply, list_record_keys
 from orchestrator.engines.workflows.rune_types import AUTHOR, RuneParams, RuneTypes
@@ -94,23 +94,28 @@ class WorkflowEngine:
         chosen = await choose_record(ctx, workflow.record) if workflow.record is not None else None
         given = await find_parameters(ctx, workflow.trigger_parameters, first=workflow.record)
         parameters = {str(name): Value(one, given.origins) for name, one in given.data.items()}
-        if chosen is None:
-            return await self._play(ctx, ready, parameters, None)
-        work = await begin_work(ctx, workflow, chosen, self._host)
+        work = await begin_work(ctx, workflow, chosen, self._host) if chosen is not None else None
+        if chosen is not None:
+            parameters[chosen.record.kind] = chosen.number
+        notifier = work.notifier if work is not None else Notifier(ctx)
         try:
-            return await self._play(ctx, ready, {**parameters, chosen.record.kind: chosen.number}, work)
+            return await self._play(ctx, ready, parameters, notifier, work)
         except RunFailed as error:
-            await work.fail(error.code)
+            await notifier.tell_end("Error")
+            if work is not None:
+                await work.fail(error.code)
             raise
 
-    async def _play(self, ctx: RunContext, ready: "_Ready", parameters: Mapping[str, Value], work: RecordWork | None) -> RunResult:
+    async def _play(
+        self, ctx: RunContext, ready: "_Ready", parameters: Mapping[str, Value], notifier: Notifier, work: RecordWork | None
+    ) -> RunResult:
         """Run the tuums, hand what they propose to the gate, and return the result. Raises RunFailed and RunSuspended."""
         compiled = ready.compiled
         surroundings = Surroundings(
             types=self._types,
             params=ready.params,
             scripts=self._scripts,
-            show=build_show(ctx),
+            show=notifier.show,
             blocks=work.build_queries() if work is not None else None,
             bounds=self._bounds,
             player=_describe_player(ctx),
@@ -122,6 +127,7 @@ class WorkflowEngine:
         operations = await work.settle(execution) if work is not None else execution.operations
         applied = await apply_operations(ctx, operations)
         told = await work.finish(execution, operations, applied) if work is not None else {}
+        await notifier.tell_end("Complete", execution.raw_text.data)
         reply = None if ctx.run.parent else _build_reply(ctx, execution, applied, await self._find_rows(ctx, execution))
         return RunResult(value=_build_value(execution, applied, told), reply=reply)
 

@@ -28,6 +28,7 @@ from orchestrator.engines.workflows.blocks.host import RecordHost
 from orchestrator.engines.workflows.blocks.manager import Finish, Opening, find_permission
 from orchestrator.engines.workflows.blocks.queries import RecordQueries
 from orchestrator.engines.workflows.definition import Workflow
+from orchestrator.engines.workflows.display import Notifier
 from orchestrator.engines.workflows.entities import ENTITIES
 from orchestrator.engines.workflows.execution import Execution
 from orchestrator.engines.workflows.operations import Emitted
@@ -57,6 +58,7 @@ class RecordWork:
     """The id of its block; "" for a micro workflow, which has none."""
     input: JsonObject
     title: str
+    notifier: Notifier
     is_planned: bool = False
     """Whether nothing is stored, because the run began in shadow mode."""
     now: JsonObject = field(default_factory=dict)
@@ -132,6 +134,7 @@ class RecordWork:
 
         if not (await ctx.memo(f"_block/conflict/{number}", enter, origins=_AUTHOR)).data:
             raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
+        await self.notifier.tell_conflict([one.to_stored() for one in conflicts])
         choices: dict[str, str] = {}
         by = owner
         for place, one in enumerate(conflicts, 1):
@@ -143,6 +146,7 @@ class RecordWork:
 
         if not (await ctx.memo(f"_block/resolved/{number}", resolve, origins=_AUTHOR)).data:
             raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
+        await self.notifier.tell_conflict([])
         return choices
 
     async def _build_question(self, one: FieldConflict, place: str) -> Ask:
@@ -181,6 +185,8 @@ class RecordWork:
             return self.is_planned or await self.host.blocks.finish(self.record, self.block, given, self.ctx.run.owner, self.ctx.now)
 
         await self.ctx.memo("_block/finish", write, origins=_AUTHOR)
+        await self.notifier.tell_status("Idle")
+        await self.notifier.tell_change(sorted(given.post_user))
         return {"block": {"id": self.block, "status": "Planned" if self.is_planned else "Idle"}}
 
     async def _read_after(self, made: Sequence[Emitted]) -> JsonObject:
@@ -202,6 +208,7 @@ class RecordWork:
             return self.is_planned or await self.host.blocks.fail(self.record, self.block, code, self.ctx.run.owner, self.ctx.now)
 
         await self.ctx.memo(name_attempt(self.ctx, "_block/fail"), write, origins=_AUTHOR)
+        await self.notifier.tell_status("Error")
 
 
 async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: RecordHost) -> RecordWork:
@@ -211,10 +218,11 @@ async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: 
     """
     fields = await read_record(ctx, chosen, "_block/input")
     told = await _describe_record(ctx, chosen, fields, host)
-    work = RecordWork(ctx=ctx, host=host, chosen=chosen, block="", input=fields, title=told)
+    work = RecordWork(ctx=ctx, host=host, chosen=chosen, block="", input=fields, title=told, notifier=Notifier(ctx))
     if workflow.kind == "main":
-        work.block = f"{chosen.record.key}:{ctx.run.run_id}"
+        work.block = work.notifier.block = f"{chosen.record.key}:{ctx.run.run_id}"
         work.is_planned = await _open_block(work, workflow)
+        await work.notifier.tell_status("Loading")
     return work
 
 

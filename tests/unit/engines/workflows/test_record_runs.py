@@ -267,3 +267,59 @@ async def test_a_stranger_cannot_answer_for_the_person(tmp_path: Path) -> None:
         await world.work(click(*asked["actions"][1]["words"], actor=BORIS))
         assert blocks(world)[0].status == "Conflict"
         assert not events(world, "RunFinished")
+
+
+def pictures(world: World) -> list[Any]:
+    """What a client that watches the run sees, one picture after another, from now on."""
+    found: list[Any] = []
+    progress = world.tools.progress
+
+    def look() -> None:
+        shown = progress.find(RUN)
+        if shown is not None:
+            found.append(shown.snapshot)
+
+    progress.listeners.append(look)
+    return found
+
+
+@pytest.mark.req("S003-55", "S003-70", "S003-X10")
+async def test_who_watches_the_run_sees_its_block_and_its_conflict(tmp_path: Path) -> None:
+    """Statuses, the fields in conflict, what changed, and the end; each display update names the run, the block and its place."""
+    shown = {"runeType": "display", "content": "готовлю", "updateMode": "Incremental", "incrementalType": "json-patch"}
+    async with a_workflow_world(tmp_path, on_deal(shown, change("OPPORTUNITY", 120000))) as world:
+        seen = pictures(world)
+        world.model.will(meanwhile(world, OPPORTUNITY="150000.00"))
+        await world.work(start(deal="481"))
+        block = blocks(world)[0].id
+        assert seen[0]["blockStatus"]["StatusCode"] == "Loading"
+        update = next(one["displayUpdate"] for one in seen if "displayUpdate" in one)
+        assert update == {
+            "Content": "готовлю",
+            "UpdateMode": "Incremental",
+            "IncrementalType": "json-patch",
+            "RequestId": RUN.removeprefix("run:"),
+            "StreamingStatus": "Streaming",
+            "ContextBlockId": block,
+            "TargetElementId": "ask",
+        }
+        assert seen[-1]["blockStatus"] == {"BlockId": block, "StatusCode": "Conflict"}
+        assert seen[-1]["conflict"]["Fields"] == [{"key": "OPPORTUNITY", "before": "1000000.00", "person": "150000.00", "process": 120000}]
+        assert world.partials == [], "a chat shows whole texts alone"
+        (asked,) = [one for one in answers(world) if one["actions"]]
+        await world.work(click(*asked["actions"][0]["words"]))
+        last = seen[-1]
+        assert (last["blockStatus"]["StatusCode"], "conflict" in last) == ("Idle", False)
+        assert last["stateSignal"] == {"BlockId": block, "Fields": ["OPPORTUNITY"]}
+        assert (last["displayUpdate"]["StreamingStatus"], last["displayUpdate"]["Content"]) == ("Complete", "итог")
+        assert "IncrementalType" not in last["displayUpdate"]
+
+
+@pytest.mark.req("S003-55", "S003-X10")
+async def test_who_watches_a_failing_run_sees_that_it_failed(tmp_path: Path) -> None:
+    """The stream ends with an error, and so does the block."""
+    async with a_workflow_world(tmp_path, on_deal()) as world:
+        seen = pictures(world)
+        world.model.will(ModelClientError("no answer"))
+        await world.work(start(deal="481"))
+        assert (seen[-1]["displayUpdate"]["StreamingStatus"], seen[-1]["blockStatus"]["StatusCode"]) == ("Error", "Error")
