@@ -1,9 +1,9 @@
 """What workflows cost: the engine alone, the engine over the journal beside the bare platform, uneven lanes, and compiling.
 
 "A tuum" is the processor time of a tuum that ends at once, so that the critical path is nothing: all of the engine without a journal, on a
-chain, a fan and a ladder of 1,000. Journalled, it is that of the whole process from the order of a run to the last byte of
-journal and audit log, beside an engine that keeps one value for each tuum and does nothing else. Lanes are ten chains of ten, each with one
-slow tuum at a level of its own. The peers run the same graphs in the same process, as far as they are installed.
+chain, a fan and a ladder of 1,000. Journalled, it is that of the whole process from the order of a run to the last byte of journal and
+audit log, beside an engine that keeps one value for each tuum of the same document and does nothing else. Lanes are ten chains of ten, each
+with one slow tuum at a level of its own. The peers run the same graphs in the same process, as far as they are installed.
 """
 
 import asyncio
@@ -210,24 +210,21 @@ class MemoEngine(RunEngine):
         async def make() -> Mapping[str, Any]:
             return {"variables": {"v": {"data": 1, "origins": []}}, "operations": []}
 
-        document, origins = ctx.run.definition.document, AUTHOR
-        if document["what"] == "fan":
-            await run_all(*(ctx.memo(f"t{number}", make, origins=origins) for number in range(document["count"])))
+        definition = ctx.run.definition
+        names = [one["tuumId"] for one in definition.document["tuums"]]
+        if definition.key == "fan":
+            await run_all(*(ctx.memo(name, make, origins=AUTHOR) for name in names))
         else:
-            for number in range(document["count"]):
-                await ctx.memo(f"t{number}", make, origins=origins)
+            for name in names:
+                await ctx.memo(name, make, origins=AUTHOR)
         return RunResult()
 
 
 async def _measure_journalled(types: RuneTypes) -> list[dict[str, Any]]:
     """Return the rows of runs over the journal."""
-    documents = {
-        ("plain", "chain"): {"what": "chain", "count": COUNT},
-        ("plain", "fan"): {"what": "fan", "count": COUNT},
-        (WORKFLOW, "chain"): build_workflow(build_chain(COUNT)),
-        (WORKFLOW, "fan"): build_workflow(build_fan(COUNT)),
-        (WORKFLOW, "long"): build_workflow(build_chain(LONG)),
-    }
+    shapes = {"chain": build_workflow(build_chain(COUNT)), "fan": build_workflow(build_fan(COUNT))}
+    documents = {(engine, shape): document for engine in ("plain", WORKFLOW) for shape, document in shapes.items()}
+    documents[WORKFLOW, "long"] = build_workflow(build_chain(LONG))
     made: dict[str, RunEngine] = {"plain": MemoEngine(), WORKFLOW: WorkflowEngine(types, ScriptRunner())}
     engines = Engines(runs={name: RegisteredEngine(engine=one) for name, one in made.items()}, definitions=StaticDefinitions(documents))
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

@@ -108,7 +108,7 @@ class Document:
         return self.lines.locate_inside(spot.value, max(line, 1), max(column, 1))
 
     def find_step(self, path: Iterable[str | int]) -> str:
-        """Return the `id` of the innermost object on `path` that has one as a text, "" if none has."""
+        """Return the id of the innermost object on `path` that has one as a text, "" if none has; of tuums of workflows `tuumId`."""
         found, part = "", self.data
         for key in path:
             if isinstance(part, dict) and isinstance(key, str):
@@ -117,6 +117,6 @@ class Document:
                 part = part[key]
             else:
                 break
-            if isinstance(part, dict) and isinstance(name := part.get("id"), str) and name:
+            if isinstance(part, dict) and isinstance(name := part.get("id", part.get("tuumId")), str) and name:
                 found = name
         return found

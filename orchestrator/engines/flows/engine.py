@@ -10,7 +10,7 @@ from orchestrator.domain.outputs import Reply
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.flows.agents import Agent, FindAgents, find_no_agents
-from orchestrator.engines.flows.attempts import Attempts, Why
+from orchestrator.engines.flows.attempts import Attempted, Attempts, Why
 from orchestrator.engines.flows.budget import StepCounter
 from orchestrator.engines.flows.definition import Flow, FlowStep
 from orchestrator.engines.flows.launch import find_start
@@ -29,6 +29,8 @@ MOST_STEPS: Final = 100
 """How many steps a run makes at most (S002-A6)."""
 LEFT: Final = "left"
 """The node of a visit that failed and from which the flow went on with another step."""
+REOPENED: Final = "reopened"
+"""The node of a visit that succeeded after a person had the run retried: it notes the visits that had followed its failure."""
 TOO_OLD: Final = "outdated"
 """The node that notes which entries of channels had become too old when a visit read them; without it none had."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
@@ -186,6 +188,7 @@ class _Playing:
         if why or output is None:
             self._outputs.note_failure(step.id)
             return why
+        await self._leave_other_way(base, made)
         last = f"{base}/{OPERATIONS}" if made.operations else made.node
         await self._channels.write(step, output, self._ctx.find_time(last), place=base)
         return ""
@@ -203,6 +206,36 @@ class _Playing:
 
             too_old = (await self._ctx.memo(node, note, origins=_AUTHOR)).data
         return self._channels.read(reads, too_old)
+
+    async def _leave_other_way(self, base: str, made: Attempted) -> None:
+        """Take no visit for one of this way that followed the failure of this one, if a person's retry has made it succeed.
+
+        Such a visit has answered for another failure, so its step is asked anew. One that has changed something stays what it is: whether
+        the change is also for this way nobody can tell, and it must not be made twice.
+        """
+        ctx, node = self._ctx, f"{base}/{REOPENED}"
+        is_reopened = ctx.is_before_retry(f"{base}/1") and (
+            not ctx.is_before_retry(made.node) or (bool(made.operations) and ctx.count_failures(f"{base}/{OPERATIONS}") > 0)
+        )
+        if not is_reopened and ctx.find_state(node) != "finished":
+            return
+
+        async def count_visits() -> Mapping[str, int]:
+            return {name: count for name in self._steps if (count := self._count_before_retry(name)) > self._visits[name]}
+
+        found = await ctx.memo(node, count_visits, origins=_AUTHOR)
+        for name, count in found.data.items():
+            self._visits[name] = max(self._visits[name], count)
+
+    def _count_before_retry(self, step: str) -> int:
+        """Return the number of the last visit of a step that began before the retry, up to one that has changed something."""
+        count = self._visits[step]
+        while self._has_only_answered(f"{step}/{count + 1}"):
+            count += 1
+        return count
+
+    def _has_only_answered(self, base: str) -> bool:
+        return self._ctx.is_before_retry(f"{base}/1") and self._ctx.find_state(f"{base}/{OPERATIONS}") == "new"
 
     async def _leave(self, step: FlowStep, why: Why) -> None:
         """Note that the flow has recovered from this failure: a person's retry does not open it again, for another step did its part."""

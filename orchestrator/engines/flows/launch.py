@@ -94,13 +94,13 @@ async def _ask(ctx: RunContext, one: LaunchParameter) -> Value:
         takes=frozenset() if one.choices else frozenset({"text"}),
     )
     for number in range(1, MOST_TRIES + 1):
-        heard = await ctx.wait_input(f"launch/{one.name}/{number}", question)
+        heard = await ctx.wait_input(f"_launch/{one.name}/{number}", question)
         if heard.kind == "option":
             return heard.value.map(lambda chosen: one.default if chosen is None else chosen)
         read = read_answer(one, str(heard.value.data))
         if read is not None:
             return Value(read, heard.value.origins)
-        await ctx.say(build_reply(_explain_mistake(one, str(heard.value.data))), key=f"launch/{one.name}/{number}/unfit")
+        await ctx.say(build_reply(_explain_mistake(one, str(heard.value.data))), key=f"_launch/{one.name}/{number}/unfit")
     raise RunFailed("flow-parameter-unfit", f"{one.name}: no answer fitted", name=one.name, problem="type", expected=one.type)
 
 

@@ -63,6 +63,8 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     ),
     "finding-tuum-streaming-idle": Mistake("Warning", "InFrontOf", "isStreaming has no effect without aiService"),
     "finding-tuum-callback-idle": Mistake("Warning", "InFrontOf", "chunkCallback never runs: it needs aiService and isStreaming"),
+    "finding-tuum-variable-replaced": Mistake("Error", "DataFlow", 'the program itself sets "{name}" here: give it another name'),
+    "finding-tuum-not-proposed": Mistake("Error", "Form", '"{name}" is not in mayPropose of this tuum'),
     "finding-tuum-empty": Mistake("Warning", "Form", "this tuum does nothing"),
     "finding-tuum-terminal-twice": Mistake("Error", "SingleInTuum", "a tuum has one terminal"),
     "finding-tuum-ai-twice": Mistake("Warning", "SingleInTuum", "this tuum asks a model by aiService already"),

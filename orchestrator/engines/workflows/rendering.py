@@ -5,6 +5,7 @@ An id that nothing here draws is shown as plain text; HTML is text, too.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Final
 
 from orchestrator.domain.outputs import Action, Notice, Passage, Reply, Row, Table, Text
@@ -13,6 +14,8 @@ from orchestrator.engines.workflows.definition import RECORDS
 from orchestrator.engines.workflows.raw_text import Block, Words, parse_raw_text
 from state.canonical import loads
 
+_WIDEST: Final = 36
+"""How many letters of a typewriter stand in a line on a phone."""
 LONGEST_TEXT: Final = 15_000
 LONGEST_LABEL: Final = 60
 MOST_OPTIONS: Final = 20
@@ -53,9 +56,22 @@ def _draw_table(block: Block) -> Part:
     """Draw rows of cells that stand between `|`, in columns of one width, in the letters of a typewriter."""
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.data.strip().splitlines() if line.strip()]
     rows = [row for row in rows if not all(set(cell) <= set("-:") for cell in row)]
+    if rows and sum(max(map(len, column)) + 2 for column in zip_longest(*rows, fillvalue="")) > _WIDEST:
+        return Text(text=_write_records(rows))
     widths = [max(len(row[place]) for row in rows if place < len(row)) for place in range(max(map(len, rows), default=0))]
     lines = ["  ".join(cell.ljust(widths[place]) for place, cell in enumerate(row)).rstrip() for row in rows]
     return Text(text="```\n" + "\n".join(lines).replace("```", "'''") + "\n```") if lines else Text(text="")
+
+
+def _write_records(rows: list[list[str]]) -> str:
+    """Return rows that are too wide for a phone as a list: the first cell, then the others below it."""
+    first, *others = rows
+    if not others:
+        return " · ".join(first)
+    return "\n".join(
+        f"• {row[0]}\n   " + " · ".join(f"{title}: {cell}" for title, cell in zip_longest(first[1:], row[1:], fillvalue="") if cell)
+        for row in others
+    )
 
 
 RENDERERS: Final[Mapping[str, Callable[[Block], Part]]] = {"quote": _draw_quote, OPTIONS: _draw_options, "table": _draw_table}

@@ -19,12 +19,10 @@ from orchestrator.engines.workflows.published import Published
 from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, AnyRuneType, RuneCall, RuneParams, TuumFailed
 from orchestrator.engines.workflows.surroundings import Surroundings
 from orchestrator.engines.workflows.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
+from orchestrator.engines.workflows.variables import AI_ERROR, EXECUTION_TIME, FINAL_OUTPUT
 from state.canonical import dumps, loads
 from state.stored import JsonObject
 
-FINAL_OUTPUT: Final = "ai_final_output"
-AI_ERROR: Final = "ai_error"
-EXECUTION_TIME: Final = "tuum_execution_time"
 log = logging.getLogger(__name__)
 _NULL: Final = Value(None, AUTHOR)
 

@@ -19,15 +19,13 @@ from orchestrator.engines.workflows.results import AtomicOperation, DisplayUpdat
 from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, TuumFailed
 from orchestrator.engines.workflows.script_functions import ScriptCalls
 from orchestrator.engines.workflows.surroundings import Surroundings
+from orchestrator.engines.workflows.variables import ADDED_OUTPUT, EXECUTION_TIME, TOTAL_OUTPUT
 from orchestrator.expressions.scripts.failures import ScriptFailed
 from orchestrator.expressions.scripts.runner import ScriptLimits
 from state.stored import JsonObject
 
 NO_ANSWER: Final = "degraded"
 """The code of the failure after which a main script still runs: no provider answered. Others, such as a used-up budget, end the run."""
-STREAM_ADDED: Final = "ai_stream_output_added"
-STREAM_TOTAL: Final = "ai_stream_output_total"
-CALLBACK_TIME: Final = "tuum_execution_time"
 UNFIT: Final = frozenset({"run-large-value", "run-bad-value"})
 """The codes of failures of a run that say that a value cannot be kept: that is a matter of the tuum which made it."""
 SCRIPT_LIMITS: Final = ScriptLimits(total_seconds=60.0, calls=MOST_OPERATIONS + 100)
@@ -240,10 +238,10 @@ class Chunks:
             self._waiting.clear()
 
     async def _call(self, callback: Script, chunk: _Chunk) -> None:
-        told = {STREAM_ADDED: Value(chunk.added, self._origins), CALLBACK_TIME: Value(chunk.seconds, AUTHOR)}
-        if STREAM_TOTAL in callback.consumes:  # of a long answer it is long, and many callbacks only add up
+        told = {ADDED_OUTPUT: Value(chunk.added, self._origins), EXECUTION_TIME: Value(chunk.seconds, AUTHOR)}
+        if TOTAL_OUTPUT in callback.consumes:  # of a long answer it is long, and many callbacks only add up
             self._heard += chunk.added
-            told[STREAM_TOTAL] = Value(self._heard, self._origins)
+            told[TOTAL_OUTPUT] = Value(self._heard, self._origins)
         self._variables.update(await self._work.run_callback(f"{self._work.node}/callback", callback, self._variables | told))
 
     async def wait(self) -> None:

@@ -12,7 +12,8 @@ from orchestrator.domain.finding import WHOLE, Path
 from orchestrator.engines.workflows.definition import Rune, Script, Tuum
 from orchestrator.engines.workflows.mistakes import Report
 from orchestrator.engines.workflows.rune_checks import read_params
-from orchestrator.engines.workflows.rune_types import PROMPTS, AnyRuneType, RuneTypes
+from orchestrator.engines.workflows.rune_types import PROMPTS, AnyRuneType, RuneParams, RuneTypes
+from orchestrator.engines.workflows.runes.outside import OperationParams
 
 AI_ERROR: Final = "ai_error"
 """The local variable that says why a model gave no answer; null after an answer (S003-A7)."""
@@ -84,6 +85,7 @@ class _Reader:
             self._ask_model(("aiService",))
             if tuum.chunk_callback is not None and tuum.is_streaming:
                 self._read_script("chunkCallback", tuum.chunk_callback, IN_CALLBACK)
+        self._report_replaced()
         self._add_there(AFTER_ANSWER)
         self._read_runes("runes", tuum.runes, prepares=False)
         if tuum.main_script is not None:
@@ -110,6 +112,7 @@ class _Reader:
             self.found.is_whole = False
             return
         self._note_kind(path, kind)
+        self._check_proposal(path, params)
         for one in kind.list_consumes(params):
             (self._take if not kind.is_terminal else self._look_at)(one, path)
         for one in kind.list_reads(params):
@@ -123,6 +126,15 @@ class _Reader:
             self.found.terminals.append(path)
         if kind.name == "ai" and self._tuum.ai_service is not None:
             self._add("finding-tuum-ai-twice", path)
+
+    def _check_proposal(self, path: Path, params: RuneParams) -> None:
+        """Report an operation that the tuum does not say it may propose: it would fail there."""
+        allowed = self._tuum.may_propose
+        if allowed is None or not isinstance(params, OperationParams):
+            return
+        kind = f"{params.operation_type} {params.entity_type}"
+        if kind not in allowed:
+            self._add("finding-tuum-not-proposed", path, suggestion=self._report.suggest(kind, allowed), name=kind)
 
     def _read_script(self, name: str, script: Script, given: frozenset[str]) -> None:
         for index, one in enumerate(script.consumes):
@@ -178,6 +190,14 @@ class _Reader:
     def _use(self, name: str) -> None:
         self._used.add(name)
         self._used_folded.add(name.casefold())
+
+    def _report_replaced(self) -> None:
+        """Report what the program replaces before the runes behind the model run."""
+        for name in AFTER_ANSWER:
+            if name in (self._mapped or ()):
+                self._add("finding-tuum-variable-replaced", ("inputMappings", name), name=name)
+            elif name in self.found.gives:
+                self._add("finding-tuum-variable-replaced", self.found.gives[name], name=name)
 
     def _report_unmapped(self) -> None:
         """Report what is neither mapped nor made before."""

@@ -7,6 +7,7 @@ import pytest
 
 from orchestrator.documents.reading import MAX_BYTES, read_document
 from orchestrator.documents.reports import MAX_DEPTH, MAX_VALUES
+from orchestrator.expressions.scripts.checking import ScriptChecker
 from orchestrator.expressions.scripts.runner import ScriptLimits, ScriptRunner
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
@@ -76,9 +77,10 @@ def test_the_limits_on_the_pages_are_those_of_the_program() -> None:
 
 async def test_the_scripts_on_the_page_give_what_it_says() -> None:
     first, second, _ = list_examples(SCRIPTS, "python")
+    with ScriptChecker() as checker:
+        assert checker.check(first, ["deals"]) == ()
     async with ScriptRunner(workers=1) as runner:
         deals = [{"stage": "won", "sum": 150000}, {"stage": "lost", "sum": 1}]
-        assert await runner.check(first, ["deals"]) == ()
         result = await runner.run(first, {"deals": deals})
         assert (result.value.data, result.printed) == ({"total": 150000, "is_large": True}, "won: 150000\n")
         assert (await runner.run(second, {}, {"find": lambda key: key})).value.data == ["a", "b"]

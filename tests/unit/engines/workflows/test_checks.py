@@ -101,6 +101,9 @@ terminal: {rawText: txt, operations: 5}
         ([script("x")], {"isStreaming": True}, ("warning", "finding-tuum-streaming-idle", "isStreaming")),
         ([script("x")], {"chunkCallback": {"source": "{}"}}, ("warning", "finding-tuum-callback-idle", "chunkCallback")),
         ([], {}, ("warning", "finding-tuum-empty", "")),
+        ([script("ai_final_output")], {"inputMappings": {"ai_final_output": "x"}},
+         ("error", "finding-tuum-variable-replaced", "inputMappings.ai_final_output")),
+        ([script("ai_error")], {"promptRunes": [put("ai_error")]}, ("error", "finding-tuum-variable-replaced", "promptRunes[0]")),
         ([{"runeType": "ai", "aiService": "f"}, script("AiOutput")], {"promptRunes": [prompt()], "aiService": "f"},
          ("warning", "finding-tuum-ai-twice", "runes[0]")),
         ([script("x", colour="red")], {}, ("warning", "finding-rune-field-unknown", "runes[0].colour")),
@@ -158,6 +161,14 @@ def test_an_operation_says_all_that_it_needs(fields: dict[str, Any], wanted: lis
     assert find_in(rune, outputMappings={}) == [(severity, code, f"runes[0].{path}") for severity, code, path in wanted]
 
 
+def test_an_operation_that_a_tuum_does_not_say_it_may_propose_is_a_mistake() -> None:
+    """It would fail when it is proposed."""
+    rune = {"runeType": "operation", "operationType": "CreateEntity", "entityType": "deal", "entityId": "x", "initialAttributes": {"A": 1}}
+    assert find_in(rune, mayPropose=["CreateEntity deal"]) == []
+    assert find_in(rune, mayPropose=["CreateEntity task"]) == [("error", "finding-tuum-not-proposed", "runes[0]")]
+    assert find_in({**rune, "enabled": False}, script("x"), mayPropose=[]) == []
+
+
 @pytest.mark.req("S003-62", "S003-A9", "S003-A11")
 @pytest.mark.parametrize(
     ("fields", "wanted"),
@@ -196,11 +207,11 @@ def test_an_input_that_the_start_may_leave_out_is_a_warning() -> None:
 
 
 def test_suggestions_name_what_is_near() -> None:
-    """Of globals, types and fields."""
+    """Of globals and types; beside the tuum in which it is."""
     found = check(workflow(link("a", gives=["deals"]), link("b", ["deels"]), tuum("c", {"runeType": "promt"})))
-    assert {(one.code, one.suggestion) for one in found} >= {
-        ("finding-workflow-no-source", "deals"),
-        ("finding-rune-type-unknown", "prompt"),
+    assert {(one.code, one.suggestion, one.step) for one in found} >= {
+        ("finding-workflow-no-source", "deals", "b"),
+        ("finding-rune-type-unknown", "prompt", "c"),
     }
 
 

@@ -33,7 +33,6 @@ triggerParameters: [{name: deals, type: array}]
 """
 
 
-@pytest.mark.req("S003-A13")
 def test_a_name_that_a_script_is_not_given_is_found_at_its_place() -> None:
     """In its line of the document, with what was probably meant, when the document is handed in."""
     kind, _ = build_kinds(TYPES)

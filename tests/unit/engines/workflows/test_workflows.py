@@ -205,3 +205,16 @@ await emit({"operationType": "ModifyEntity", "entityType": "deal", "entityId": "
         notices = [one for row in rows if row.kind == "reply" for one in row.body["notices"]]
         (failed,) = [one for one in notices if one["code"] == "workflow-tuum-failed"]
         assert "ModifyEntity deal is not in mayPropose: CreateEntity activity" in failed["args"]["why"]
+
+
+@pytest.mark.parametrize("name", ["clock", "tuums", "apply", "say", "block", "launch"])
+async def test_a_tuum_may_have_any_name(tmp_path: Path, name: str) -> None:
+    """Also one by which the run calls nodes of its own."""
+    one = tuum(name, mainScript=code('{"x": 5}', produces="x"), outputMappings={"x": "x"})
+    other = {**ASK, "promptRunes": [prompt("{{x}}")]}
+    async with a_workflow_world(
+        tmp_path, workflow(one, {"tuum": "stored"}, terminal={"rawText": "summary"}), tuums={"stored": other}
+    ) as world:
+        world.model.will("да")
+        await world.work(start())
+        assert (result(world)["rawText"], result(world)["globals"]["x"]) == ("да", 5)
