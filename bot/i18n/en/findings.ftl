@@ -144,6 +144,7 @@ finding-workflow-output-unused = No part reads “{ $name }”, and it does not 
 finding-workflow-template-empty = Nothing gives “{ $name }”: nothing will stand in its place.
 finding-workflow-parameter-optional = This fails if the start does not give the parameter “{ $name }”: make it required or give it a default.
 finding-workflow-parameter-unused = No part reads the parameter “{ $name }”.
+finding-workflow-parameter-record = “{ $name }” is the number of the record on which the workflow works; no parameter may be called so.
 finding-workflow-name-form = “{ $name }” is no name of a variable: letters, digits and _ are allowed.
 finding-workflow-title-missing = There is no title: people will see the name instead.
 finding-workflow-all-off = All parts are switched off.

@@ -144,6 +144,7 @@ finding-workflow-output-unused = «{ $name }» не читает ни одна �
 finding-workflow-template-empty = «{ $name }» взять неоткуда: на этом месте будет пусто.
 finding-workflow-parameter-optional = Если при запуске не дать параметр «{ $name }», здесь будет ошибка: сделайте его обязательным или задайте значение по умолчанию.
 finding-workflow-parameter-unused = Параметр «{ $name }» не читает ни одна часть.
+finding-workflow-parameter-record = «{ $name }» — это номер записи, с которой работает процесс; параметр нельзя назвать так же.
 finding-workflow-name-form = «{ $name }» не годится как имя переменной: можно буквы, цифры и _.
 finding-workflow-title-missing = У процесса нет названия: вместо него люди увидят его имя.
 finding-workflow-all-off = Все части выключены.

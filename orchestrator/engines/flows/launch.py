@@ -37,15 +37,16 @@ async def find_start(ctx: RunContext, flow: Flow) -> Value:
     return combine(lambda mine, theirs, read: {"context": {**mine, **theirs}, "parameters": read}, own, context, parameters)
 
 
-async def find_parameters(ctx: RunContext, declared: Sequence[LaunchParameter]) -> Value:
+async def find_parameters(ctx: RunContext, declared: Sequence[LaunchParameter], *, first: str | None = None) -> Value:
     """Return the launch parameters as an object: those that were given, otherwise the answers of the run's person.
 
+    `first` is the name of a parameter before these that the engine reads itself; what was typed behind the command belongs to it then.
     Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
     """
     if PARAMETERS not in ctx.run.args:
-        return await _ask_all(ctx, declared)
+        return await _ask_all(ctx, declared, takes_text=first is None)
     given = _read_object(ctx, PARAMETERS)
-    return Value(_check(declared, given.data), given.origins)
+    return Value(_check(declared, {name: one for name, one in given.data.items() if name != first}), given.origins)
 
 
 def check_trigger(ctx: RunContext, triggers: Triggers) -> None:
@@ -71,9 +72,12 @@ def _check(declared: Sequence[LaunchParameter], given: Mapping[str, Any]) -> Map
     return read
 
 
-async def _ask_all(ctx: RunContext, declared: Sequence[LaunchParameter]) -> Value:
-    """Return the answers of the run's person by parameter. What was typed behind the command answers the first question, if it fits."""
-    typed = ctx.run.args.get(TEXT, Value("", _AUTHOR))
+async def _ask_all(ctx: RunContext, declared: Sequence[LaunchParameter], *, takes_text: bool) -> Value:
+    """Return the answers of the run's person by parameter.
+
+    With `takes_text`, what was typed behind the command answers the first question, if it fits.
+    """
+    typed = ctx.run.args.get(TEXT, Value("", _AUTHOR)) if takes_text else Value("", _AUTHOR)
     answers: dict[str, Value] = {}
     for index, one in enumerate(declared):
         read = read_answer(one, str(typed.data)) if index == 0 and str(typed.data).strip() else None

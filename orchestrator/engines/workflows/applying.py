@@ -166,7 +166,7 @@ class _Commands:
         value, origins = operation.modify_value, one.origins
         if operation.modify_operator != "=":
             known = await self._read(record, one)
-            value = _compute(operation, known.get(key))
+            value = compute_value(operation, known.get(key))
             origins |= self._origins[record]
         self._note_fields(record, {key: value}, origins)
         entity = self._entity(one)
@@ -237,7 +237,7 @@ def _refuse_references(operation: AtomicOperation) -> None:
         raise RunFailed("workflow-operations-unwritable", f"{operation.entity_type} {operation.entity_id}: a value holds {_REFERENCE}")
 
 
-def _compute(operation: AtomicOperation, before: Any) -> Any:
+def compute_value(operation: AtomicOperation, before: Any) -> Any:
     """Return the value after an operation such as `+=` on the value before it; texts can only be added to. Raises RunFailed."""
     operator, change = operation.modify_operator, operation.modify_value
     left, right = _to_number(before), _to_number(change)
