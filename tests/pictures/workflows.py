@@ -23,7 +23,7 @@ async def workflows(studio: Studio) -> None:
     await studio.shoot("dossier", boris, last=2, is_small=True)
     await studio.shoot("dossier-open", boris, last=1, is_small=True, is_open=True)
     assert "Сделок найдено" in told.text
-    await boris.sees_words(await boris.say("/workflow meeting_notes"), "Номер или название сделки?")
+    await boris.sees_words(await boris.say("/workflow meeting_notes"), "О какой сделке речь")
     await boris.sees_words(await boris.say("Ромашка"), "Заметки о встрече")
     card = await boris.sees_words(await boris.say("Обсудили насосы, просят счёт до вторника"), "Ответить клиенту")
     await studio.world.settled()

@@ -87,12 +87,12 @@ async def test_a_script_reaches_nothing_but_its_functions(tmp_path: Path, source
 
 @pytest.mark.req("S003-67", "S003-23", "S003-24", "S003-25", "S003-81")
 def test_a_text_is_drawn_for_people_and_nothing_in_it_runs() -> None:
-    """Words, a quote, options and a table in turn; of an id that nobody draws, and of HTML, the text is shown as it is."""
+    """Words, a quote and a table in turn, options as buttons, too; of an id that nobody draws, and of HTML, the text is shown as it is."""
     text = (
         "Вот письмо:[YAE-BLOCK:quote]Деловое\nДобрый день[/YAE-BLOCK]Что дальше?[YAE-BLOCK:options]Отправить|Позже[/YAE-BLOCK]"
         "[YAE-BLOCK:table]Сделка | Сумма\nРомашка | 5[/YAE-BLOCK][YAE-BLOCK:my.script]<script>alert(1)</script>[/YAE-BLOCK]"
     )
-    reply = build_result_reply(Value(text, AUTHOR))
+    reply = build_result_reply(Value(text, AUTHOR), "r")
     assert reply is not None
     assert [(one.kind, getattr(one, "title", ""), one.text) for one in reply.parts] == [
         ("text", "", "Вот письмо:"),
@@ -102,6 +102,7 @@ def test_a_text_is_drawn_for_people_and_nothing_in_it_runs() -> None:
         ("text", "", "```\nСделка   Сумма\nРомашка  5\n```"),
         ("text", "", "<script>alert(1)</script>"),
     ]
+    assert [one.label.args["label"] for one in reply.actions] == ["Отправить", "Позже"]
     assert render_plain(text).splitlines()[:3] == ["Вот письмо:", "Деловое", "Добрый день"]
 
 
