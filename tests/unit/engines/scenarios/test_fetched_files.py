@@ -35,7 +35,7 @@ from state.sql.dialect import build_sqlite_url
 from state.sql.store import SqlStore, open_store
 from tests.http_kit import Answer, Server, a_server, reply
 from tests.unit.bot.telegram.door_kit import opened_door
-from tests.unit.engines.scenarios.scenario_kit import ask, build_engines, failure, say, scenario, start
+from tests.unit.engines.scenarios.scenario_kit import ask, build_engines, click, failure, say, scenario, start
 from tests.unit.gate.test_files_and_chats import GROUP, Messenger
 from tests.unit.performers.test_http import a_performer
 from tests.unit.runs import runs_kit
@@ -289,6 +289,25 @@ async def test_what_the_person_typed_may_stand_in_an_address_and_what_they_forwa
                 await world.work(start())
                 await world.work(message(given.pop("text"), **given))
                 assert len(server.received) == received
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+@pytest.mark.parametrize("origin", ["model", "label"])
+async def test_a_button_makes_nobodys_words_those_of_the_person_unless_they_read_them(
+    tmp_path: Path, origin: Any, *, is_shown: bool
+) -> None:
+    """Whoever presses «Да» has not written what stands behind it; whoever presses the words themselves has chosen them."""
+    announced = [[{"text": "{secret}" if is_shown else "Да", "callback_data": "{secret}"}]]
+    above = {"type": "telegram_send_message", "params": {"text": "Прайс?", "inline_keyboard": announced}}
+    buttons = [{"text": "{secret}" if is_shown else "Да", "value": "{secret}"}]
+    for number, asked in enumerate([(ask(buttons=buttons),), (above, ask())]):
+        async with a_server(reply(PDF)) as server:
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            async with a_product(folder, server, *asked, fetch(server.port, path="/a.pdf?q={answer}")) as (world, _):
+                await world.work(start(secret=Value("sum-1500000", frozenset({origin}))))
+                await world.work(click(world, 0))
+                assert (index(world).status, len(server.received)) == (("done", 1) if is_shown else ("failed", 0))
 
 
 async def test_customers_fill_no_address(tmp_path: Path) -> None:
