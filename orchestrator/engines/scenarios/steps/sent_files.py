@@ -97,7 +97,7 @@ async def _load_file(call: StepCall[SendFileParams]) -> bytes:
             return await read(params.path)
         except FileUnavailable as error:
             why = error
-    raise call.fail("scenario-file-unread", f"{params.path}: {why}", name=params.path)
+    raise call.fail("scenario-file-unread", str(why), name=params.path)
 
 
 async def _load_kept(call: StepCall[SendFileParams], kept: Value) -> bytes:
@@ -116,7 +116,7 @@ async def _send_fetched(call: StepCall[SendFileParams], kind: Kind) -> StepResul
             call.variables.note_decision(Value(None, call.find_origins() | _WEB))
             return StepResult(next_step=params.on_refused)
         told = {"why": kept.data["why"] or "failed", "name": name, "host": host, "most": LARGEST_FILES[kind] // MEGABYTE}
-        raise call.fail("scenario-download", f"{params.url}: {kept.data['problem']}", **kept.data["args"], **told)
+        raise call.fail("scenario-download", f"{host}: {kept.data['problem']}", **kept.data["args"], **told)
     if not is_own_chat(call):
         file = Value({"digest": kept.data.get("digest", ""), "name": name, "host": host}, kept.origins | call.find_origins("url"))
         return await submit_to_chat(call, f"telegram.send_{kind}", {**call.take("caption"), "file": file}, origins=_WEB)
