@@ -45,7 +45,12 @@ scenario-calculation-failed = На шаге «{ $step }» не удалось п
 scenario-name-reserved = Шаг «{ $step }» меняет «{ $name }», а это имя занято программой. Скажите тому, кто составил сценарий.
 scenario-values-large = На шаге «{ $step }» получилось слишком много данных. Скажите тому, кто составил сценарий.
 scenario-value-unfit = На шаге «{ $step }» не подходит значение «{ $name }». Скажите тому, кто составил сценарий.
-scenario-child-failed = Не выполнен вложенный сценарий «{ $child }», поэтому дальше ничего не выполняется.
+scenario-child-failed = { $kind ->
+    [flow] Не выполнен поток агентов «{ $child }»
+    [workflow] Не выполнен процесс «{ $child }»
+    [tool_agent] Агент с инструментами (/ask) не ответил
+   *[other] Не выполнен вложенный сценарий «{ $child }»
+}, поэтому дальше ничего не выполняется.
 scenario-input-failed = За { $tries } { $tries ->
     [one] попытку
     [few] попытки
