@@ -20,6 +20,7 @@ scenario-download = Step “{ $step }” did not get the file “{ $name }” fr
     [closed] this host is not allowed
     [address] its address is written wrongly
     [large] it is larger than { $most } MB
+    [much] the scenario has got { $total } MB of files already, the most for one run
     [status] the host answered { $status }
     [unreached] the host does not answer
     [empty] it is empty

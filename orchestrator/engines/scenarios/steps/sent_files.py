@@ -43,6 +43,8 @@ _WEB: Final[Origins] = frozenset({"web"})
 _FOR_PEOPLE: Final[Origins] = frozenset({"definition", "person"})
 _FOR_CUSTOMERS: Final[Origins] = frozenset({"definition"})
 """Whose values may stand in an address: what is asked of a host tells it something."""
+MOST_FETCHED: Final = 200
+"""How many megabytes of files one run fetches; a file that is begun below that still comes whole. They are kept with the run."""
 _LONGEST_NAME: Final = 120
 _FILE: Final = "file"
 """The last part of the name of the node that fetches; recordings know it."""
@@ -134,13 +136,19 @@ async def _fetch(call: StepCall[SendFileParams], kind: Kind, name: str) -> Value
         raise call.fail("scenario-value-unfit", "url holds a value that must not leave the company", name="url")
     download = call.surroundings.download
 
+    fetched = call.surroundings.fetched
+
     async def load() -> bytes | None:
+        if fetched.size >= MOST_FETCHED * MEGABYTE:
+            raise FileUnavailable(f"the run has fetched {fetched.size} bytes", why="much", total=str(MOST_FETCHED))
         if download is None:
             raise FileUnavailable("nothing is fetched from other hosts here", why="closed")
         found = await download(call.params.url, LARGEST_FILES[kind], fetches=call.ctx.mode != "shadow")
         return _check_content(found, kind, name) if found is not None else None
 
-    return await call.ctx.keep_file(f"{call.node}/{_FILE}", load, origins=_WEB)
+    kept = await call.ctx.keep_file(f"{call.node}/{_FILE}", load, origins=_WEB)
+    fetched.size += kept.data.get("size", 0)
+    return kept
 
 
 def _check_content(found: Downloaded, kind: Kind, name: str) -> bytes:

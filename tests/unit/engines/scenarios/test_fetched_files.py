@@ -21,6 +21,8 @@ from orchestrator.domain.card_view import CardView
 from orchestrator.domain.chat_messages import ChatFile
 from orchestrator.domain.run_inputs import RunFile
 from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import MEGABYTE
+from orchestrator.engines.scenarios.steps import sent_files
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.performers.telegram import TelegramPerformer
@@ -289,6 +291,21 @@ async def test_what_the_person_typed_may_stand_in_an_address_and_what_they_forwa
                 await world.work(start())
                 await world.work(message(given.pop("text"), **given))
                 assert len(server.received) == received
+
+
+async def test_a_run_that_fetches_in_a_circle_ends_at_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was fetched before a play counts, too, so no scenario fills the disk with a thousand files; the person reads why it ends."""
+    monkeypatch.setattr(sent_files, "MOST_FETCHED", 3)
+    async with (
+        a_server(reply(bytes(MEGABYTE))) as server,
+        a_product(tmp_path, server, fetch(server.port), ask(next_step="send")) as (world, _),
+    ):
+        await world.work(start())
+        for _ in range(3):
+            await world.work(message("ещё"))
+        told = [row for row in world.outbox() if row.kind == "reply"][-1]
+        assert (failure(world)["code"], len(server.received)) == ("scenario-download", 3)
+        assert "3 МБ" in to_plain_text(render_message("reply", told.body, Translator("ru")))
 
 
 @pytest.mark.parametrize("is_shown", [True, False])
