@@ -13,6 +13,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS, TEXT
 from orchestrator.engines.runs import RunFailed
+from orchestrator.engines.step_nodes import find_step_id
 from orchestrator.rehearsals.comparing import list_effects, list_messages
 from orchestrator.rehearsals.dialogue import FAILED, Given
 from orchestrator.rehearsals.flow_case import ExpectedFlow, FlowCase, is_operation
@@ -85,8 +86,7 @@ class _Tape:
 
     def find_visit(self, node: str) -> _Visit:
         """Return the visit to which a node belongs."""
-        step, _, rest = node.partition("/")
-        return self.visits.setdefault((step, rest.partition("/")[0]), _Visit())
+        return self.visits.setdefault((find_step_id(node), node.partition("/")[2].partition("/")[0]), _Visit())
 
     def forget_unanswered(self) -> None:
         """Forget the attempts of steps that gave no answer: a run that is retried begins them anew."""

@@ -16,6 +16,7 @@ from orchestrator.engines.flows.definition import Flow
 from orchestrator.engines.flows.operations import OPERATIONS, Operation, OperationsUnfit, read_operations, report_operations
 from orchestrator.engines.flows.prompt import read_output
 from orchestrator.engines.flows.tools import MOST_ROUNDS
+from orchestrator.engines.step_nodes import find_step_id
 from orchestrator.runs.limits import RETRY
 from state.events.conversation import ModelAsked
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWaits, RunWoken
@@ -319,9 +320,10 @@ class FlowHistory:
     def _find_place(self, node: str) -> tuple[Key, str] | None:
         """Return (step, visit, attempt) of a node and what follows them in its name; None for a node of no attempt."""
         parts = node.split("/", _PLACE)
-        if len(parts) < _PLACE or parts[0] not in self._attempts or not (parts[1].isdecimal() and parts[2].isdecimal()):
+        step = find_step_id(node)
+        if len(parts) < _PLACE or step not in self._attempts or not (parts[1].isdecimal() and parts[2].isdecimal()):
             return None
-        return (parts[0], int(parts[1]), int(parts[2])), parts[_PLACE] if len(parts) > _PLACE else ""
+        return (step, int(parts[1]), int(parts[2])), parts[_PLACE] if len(parts) > _PLACE else ""
 
     def _find_waiting(self, node: str) -> Key | None:
         """Return the execution whose call this node is: one of its own, or one of those that its visit ends with."""
@@ -330,7 +332,7 @@ class FlowHistory:
         parts = node.split("/")
         if len(parts) < _PLACE or parts[2] != OPERATIONS:
             return None
-        return next((key for key in reversed(self._executions) if (key[0], str(key[1])) == (parts[0], parts[1])), None)
+        return next((key for key in reversed(self._executions) if (key[0], str(key[1])) == (find_step_id(node), parts[1])), None)
 
     def _add_use(self, key: Key, model: str, read: int, written: int, seconds: float = 0.0) -> None:
         if not model:
