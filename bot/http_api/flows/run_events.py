@@ -7,12 +7,14 @@ while the model thinks; nothing of the journal is guessed. What each event stand
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile
 from typing import Final, Literal
 
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.agents import Agent
 from orchestrator.engines.flows.definition import Flow
+from orchestrator.engines.flows.engine import REOPENED
 from orchestrator.engines.flows.operations import OPERATIONS, Operation, OperationsUnfit, read_operations, report_operations
 from orchestrator.engines.flows.prompt import read_output
 from orchestrator.engines.flows.tools import MOST_ROUNDS
@@ -133,6 +135,8 @@ class FlowHistory:
         self._executions: dict[Key, Execution] = {}
         self._failed: Counter[tuple[str, int]] = Counter()
         """The failed attempts by step and visit, without those that a person's order to retry forgave."""
+        self.left_behind: set[Key] = set()
+        """The executions that followed the failure of a step which has succeeded since: they are no part of the way any more."""
         self._count, self._is_changed = 0, False
 
     @property
@@ -195,11 +199,19 @@ class FlowHistory:
             self._agents = {str(version): Agent.model_validate(document) for version, document in done.output.items()}
             return
         place = self._find_place(done.node)
-        if place is None:
+        if place is None and done.node.endswith(f"/{REOPENED}"):
+            self._leave_behind(done)
+        elif place is None:
             self._note_operations(event, done)
         elif done.kind == "model" and place[0] in self._executions and _is_question(place[1]):
             self._add_use(place[0], done.model, done.prompt_tokens, done.completion_tokens, done.seconds)
             self._note_answer(event, place[0], _find_text(done.output), is_last=place[1] == _LAST_ROUND)
+
+    def _leave_behind(self, reopened: NodeDone) -> None:
+        own, numbers = (find_step_id(reopened.node), int(reopened.node.split("/")[1])), reopened.output or {}
+        followed = dropwhile(lambda key: key[:2] != own, self._executions)
+        self.left_behind.update(key for key in followed if key[:2] != own and key[1] <= numbers.get(key[0], 0))
+        self._is_changed = True
 
     def _note_answer(self, event: StoredEvent, key: Key, text: str | None, *, is_last: bool) -> None:
         """Take the answer to a question, None where it calls tools, as the engine takes it."""
