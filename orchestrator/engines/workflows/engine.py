@@ -1,6 +1,6 @@
 """Plays workflows as runs: finds their tuums, asks for what the start needs, runs them, hands what they propose to the gate (S003)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
@@ -41,6 +41,14 @@ class FindTuums(Protocol):
         """Return the documents of those versions that are published and whose tuum is active; others are left out."""
 
 
+NoteExecution = Callable[[Execution], None]
+"""Hears what the tuums of a run came to, before their operations are handed on."""
+
+
+def note_nothing(_execution: Execution) -> None:
+    """Note nothing: of a program that only wants the result of the run."""
+
+
 async def find_no_tuums(_versions: list[str], /) -> Mapping[str, object]:
     """Return nothing: of a program without a store of tuums."""
     return {}
@@ -53,18 +61,24 @@ class WorkflowEngine:
     replays = frozenset({1})
 
     def __init__(
-        self, types: RuneTypes, scripts: ScriptRunner, find_tuums: FindTuums = find_no_tuums, *, bounds: Bounds | None = None
+        self,
+        types: RuneTypes,
+        scripts: ScriptRunner,
+        find_tuums: FindTuums = find_no_tuums,
+        *,
+        bounds: Bounds | None = None,
+        note_execution: NoteExecution = note_nothing,
     ) -> None:
         """Play workflows with these types of runes; scripts run in `scripts`, and `find_tuums` finds the tuums that they name."""
         self._types, self._scripts, self._find_tuums = types, scripts, find_tuums
-        self._bounds = bounds or Bounds()
+        self._bounds, self._note_execution = bounds or Bounds(), note_execution
         self._recent = _Recent()
 
     def connect(self, find_tuums: FindTuums, scripts: ScriptRunner) -> "WorkflowEngine":
         """Return an engine that is the same with this way to find tuums and this sandbox; itself if it was made with such a way."""
         if self._find_tuums is not find_no_tuums:
             return self
-        return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds)
+        return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds, note_execution=self._note_execution)
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the workflow and return its result. Raises RunFailed and RunSuspended."""
@@ -84,6 +98,7 @@ class WorkflowEngine:
             clock=await _find_clock(ctx, compiled),
         )
         execution = await execute_workflow(ctx, compiled, parameters, surroundings)
+        self._note_execution(execution)
         if not execution.result.is_success:
             raise _build_failure(execution)
         applied = await apply_operations(ctx, execution.operations)
