@@ -113,6 +113,15 @@ class Case(FilePart):
         return datetime.combine(date.fromisoformat(self.day), usual.timetz()) if self.day else usual
 
 
+class LaunchedCase(Case):
+    """What tests of flows and of workflows have in common: how the run is started."""
+
+    parameters: JsonObject | None = Field(
+        None, description="The parameters of the start, as a program gives them; without them it is started in a chat, which asks for them."
+    )
+    text: str = Field("", description="What is typed behind the command that starts it in a chat.")
+
+
 class Dialogue(Case):
     """One dialogue."""
 

@@ -12,7 +12,7 @@ from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.domain.finding import Finding, Path
-from orchestrator.rehearsals.dialogue import Case, ExpectedEffect, FilePart
+from orchestrator.rehearsals.dialogue import ExpectedEffect, FilePart, LaunchedCase
 from orchestrator.rehearsals.rehearsal import Place
 from orchestrator.rehearsals.step_names import KnownSteps
 from state.stored import JsonObject
@@ -39,14 +39,10 @@ class ExpectedFlow(FilePart):
     )
 
 
-class FlowCase(Case):
+class FlowCase(LaunchedCase):
     """One test of a flow."""
 
-    parameters: JsonObject | None = Field(
-        None, description="The launch parameters, as a program gives them; without them it is started in a chat, which asks for them."
-    )
-    context: JsonObject = Field(default_factory=dict, description="What it is told beside them.")
-    text: str = Field("", description="What is typed behind the command that starts it in a chat.")
+    context: JsonObject = Field(default_factory=dict, description="What it is told beside the parameters.")
     answers: dict[str, Any] = Field(default_factory=dict, description="What the agent of each step answers.")
     operations: dict[str, Any] = Field(
         default_factory=dict, description="What the operations of each step give; without it they are planned."

@@ -7,18 +7,17 @@ from typing import Any, Final
 
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.agents import Agent
 from orchestrator.engines.flows.definition import Flow, FlowStep
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS, TEXT
+from orchestrator.engines.flows.launch import CONTEXT
 from orchestrator.engines.flows.routes import Route, find_route_after_failure, find_route_after_success
 from orchestrator.engines.runs import RunEffect, RunResult
 from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
 from orchestrator.rehearsals.flow_case import ExpectedFlow, FlowCase, is_operation
 from orchestrator.rehearsals.operation_mocks import apply_operation_mock
-from orchestrator.rehearsals.playing import BEGINS, PERSONS, build_actor
+from orchestrator.rehearsals.playing import BEGINS, build_actor, build_launch_args
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded, find_shipped_classes
 from state.stored import JsonObject
@@ -132,19 +131,11 @@ async def play_flow(
     )
     problem, result = "", RunResult(status="cancelled")
     try:
-        result = await rehearsal.play(FLOW, key, _build_args(test))
+        result = await rehearsal.play(FLOW, key, build_launch_args(test, {CONTEXT: test.context} if test.context else {}))
     except ScriptEnded as error:
         problem = str(error)
     visits = list(trace.visits.values())
     return FlowPlayed(result=result, visits=visits, happenings=script.happenings, problem=problem, left=script.left)
-
-
-def _build_args(test: FlowCase) -> dict[str, Value]:
-    """Return what the flow is started with: by a program if parameters are given, otherwise in a chat."""
-    given: JsonObject = {PARAMETERS: test.parameters} if test.parameters is not None else {TEXT: test.text}
-    if test.context:
-        given = {**given, CONTEXT: test.context}
-    return {name: Value(one, PERSONS) for name, one in given.items()}
 
 
 def compare_flow(expect: ExpectedFlow, played: FlowPlayed) -> list[str]:

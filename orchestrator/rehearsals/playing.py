@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.flows.launch import PARAMETERS, TEXT
 from orchestrator.engines.runs import RunResult
 from orchestrator.engines.scenarios.checks import SYSTEM_NAMES
 from orchestrator.engines.scenarios.engine import ScenarioEngine
@@ -14,7 +15,7 @@ from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.engines.scenarios.plan import StepTypes, build_plan
 from orchestrator.engines.scenarios.step_types import AnyStepCall, AnyStepType, StepResult
 from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
-from orchestrator.rehearsals.dialogue import Dialogue, Expected, Person
+from orchestrator.rehearsals.dialogue import Dialogue, Expected, LaunchedCase, Person
 from orchestrator.rehearsals.rehearsal import PERSON, Happening, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded
 from orchestrator.rehearsals.step_names import find_known_steps, name_steps
@@ -51,6 +52,12 @@ def build_actor(person: Person) -> Actor:
     """Return the person of a test as the one with whose rights its run works."""
     told = {"key": person.key, "name": person.name, "bitrix_user_id": person.employee, "time_zone": person.time_zone}
     return Actor.model_validate({**PERSON.model_dump(), **told})
+
+
+def build_launch_args(test: LaunchedCase, more: JsonObject | None = None) -> dict[str, Value]:
+    """Return what a run is started with, and `more`: by a program if parameters are given, otherwise in a chat."""
+    given: JsonObject = {PARAMETERS: test.parameters} if test.parameters is not None else {TEXT: test.text}
+    return {name: Value(one, PERSONS) for name, one in {**given, **(more or {})}.items()}
 
 
 def select_own_variables(variables: JsonObject) -> JsonObject:

@@ -49,6 +49,8 @@ NO_ANSWER: Final = "degraded"
 """The code of the failure of a model or an agent that gives no answer."""
 CALLS: Final = "calls"
 _MODEL: Final[Origins] = frozenset({"model"})
+TakeText = Callable[[str], Awaitable[None]]
+"""Takes the next piece of an answer while it comes."""
 Kind = Literal["message", "question", "answer", "effect", "model", "agent", "wait", "child", "failure"]
 
 
@@ -95,8 +97,11 @@ class Outside(Protocol):
     async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
         """Return what the person answers, None if the time for it runs out."""
 
-    async def ask_model(self, place: Place, request: RunModelRequest) -> Any:
-        """Return the answer of the model: its text or, if tools are offered, perhaps {text, calls: [{name, arguments}]}."""
+    async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
+        """Return the answer of the model: its text or, if tools are offered, perhaps {text, calls: [{name, arguments}]}.
+
+        `on_delta` takes the pieces of the text in order, if the engine wants them.
+        """
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
         """Return what becomes of an effect with these plain parameters. Nothing may really be sent."""
@@ -112,6 +117,9 @@ class Outside(Protocol):
 
     async def find_file_problem(self, place: Place) -> str:
         """Return why a file of another host is not to be had at this place, "" if it is; nothing is fetched in either case."""
+
+    def show(self, place: Place, update: RunUpdate) -> None:
+        """Take in what the run shows of its progress; it may be dropped."""
 
     def tell(self, happening: Happening) -> None:
         """Take in what happened."""
@@ -297,14 +305,13 @@ class _Context(RunContext):
         return self._recall(node)
 
     async def show(self, update: RunUpdate, *, node: str) -> None:
-        """Show nothing: a rehearsal has no drafts."""
+        self._outside.show(self._find_place(node), update)
 
     @plays_node("model")
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
-        del on_delta
         if node not in self._memo.done:
             try:
-                answer = await self._outside.ask_model(self._find_place(node), request)
+                answer = await self._outside.ask_model(self._find_place(node), request, on_delta)
             except RunFailed as error:
                 if error.code == NO_ANSWER:
                     self._memo.attempts[node] = self._memo.count_attempt(node)

@@ -11,15 +11,15 @@ from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage
 from orchestrator.domain.run_inputs import RunAnswer
-from orchestrator.engines.runs import Ask, RunEffect, RunFailed, RunModelRequest
+from orchestrator.engines.runs import Ask, RunEffect, RunFailed, RunModelRequest, RunUpdate
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import SHIPPED, load_policy
 from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Given
-from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, RehearsalStopped
+from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, RehearsalStopped, TakeText
 from state.canonical import dumps
 
-_NOTHING: Final = object()
+NO_MOCK: Final = object()
 Asked = Literal["model", "effect", "agent", "documents", "memo", "run"]
 """What is asked for in the place of the outside."""
 Ending = Callable[[Place, str], Awaitable[str | None]]
@@ -42,7 +42,7 @@ class ScriptEnded(RehearsalStopped):
 
 
 class Scripted(Protocol):
-    """What a script reads: a test of a scenario or of a flow."""
+    """What a script reads: a test of a scenario, a flow or a workflow."""
 
     @property
     def inputs(self) -> Sequence[str | Given]:
@@ -56,11 +56,14 @@ class AnswerUnfit(ScriptEnded):
     """An input is none of the answers that the question takes."""
 
 
-AskModel = Callable[[RunModelRequest], Awaitable[Any]]
-"""Returns the answer of a model for which there is no mock, or the calls of tools that it asks for as {text, calls}; None for nothing."""
+AskModel = Callable[[RunModelRequest, TakeText | None], Awaitable[Any]]
+"""Returns the answer of a model for which there is no mock, or the calls of tools that it asks for as {text, calls}; None for nothing.
+
+What takes the pieces of the answer is given with the request, None if nobody wants them.
+"""
 
 
-async def ask_no_model(_request: RunModelRequest) -> str | None:
+async def ask_no_model(_request: RunModelRequest, _on_delta: TakeText | None) -> str | None:
     """Return nothing."""
     return None
 
@@ -102,6 +105,9 @@ class Script:
         """How many inputs were not asked for."""
         return len(self._inputs)
 
+    def show(self, place: Place, update: RunUpdate) -> None:
+        """Drop it: a script watches what comes of a run."""
+
     def tell(self, happening: Happening) -> None:
         """Keep what happened."""
         self.happenings.append(happening)
@@ -113,21 +119,24 @@ class Script:
             raise build_end(place, ask)
         return read_answer(given, ask, place)
 
-    async def ask_model(self, place: Place, request: RunModelRequest) -> Any:
+    async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
         """Return the mock of this step, or what stands in its place. Raises RunFailed and ScriptEnded.
 
         Where tools are offered a mock {text, calls} calls some; any other that is no text is an answer in JSON, null an empty one.
         """
-        found = self._take_mock(place, "model")
-        if found is _NOTHING:
-            given = await self._model(request)
-            if given is None:
-                given = await self._further(place, str(request.messages[-1].get("content", "")))
-            if given is None:
-                raise ScriptEnded(
-                    f"step {place.step} of {place.definition} asks a model: give its answer as {self._name_mock(place, 'model')}"
-                )
-            return given
+        found = self.take_mock(place, "model")
+        if found is not NO_MOCK:
+            return await self.give_answer(found, request, on_delta)
+        given = await self._model(request, on_delta)
+        if given is None:
+            given = await self._further(place, str(request.messages[-1].get("content", "")))
+        if given is None:
+            raise ScriptEnded(f"step {place.step} of {place.definition} asks a model: give its answer as {self._name_mock(place, 'model')}")
+        return given
+
+    async def give_answer(self, found: Any, request: RunModelRequest, on_delta: TakeText | None) -> Any:
+        """Return what a model answers by its mock; it has come in one piece, which nobody is told of. Raises RunFailed."""
+        del on_delta
         if (why := _read_problem(found, FAILED)) is not None:
             raise RunFailed(NO_ANSWER, why)
         is_call = bool(request.tools) and isinstance(found, Mapping) and CALLS in found and set(found) <= {CALLS, "text"}
@@ -136,12 +145,14 @@ class Script:
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
         """Return the mock of this step as the result of the effect; without one it is only planned."""
         del params
-        found = self._taken.pop(_find_step(place), _NOTHING)
-        if found is _NOTHING:
-            found = self._take_mock(place, "effect")
+        found = self._taken.pop(_find_step(place), NO_MOCK)
+        return self.build_outcome(place, effect, self.take_mock(place, "effect") if found is NO_MOCK else found)
+
+    def build_outcome(self, place: Place, effect: RunEffect, found: Any) -> Outcome:
+        """Return the outcome of an effect by its mock."""
         classes = "".join(sorted(self._find_classes(effect.kind, effect.method) or ()))
         told = {"effect_id": f"rehearsal:{place.definition}/{place.node}", "method": effect.method, "call_class": classes}
-        if found is _NOTHING:
+        if found is NO_MOCK:
             return Outcome(status="planned", **told)
         if (why := _read_problem(found, REFUSED)) is not None:
             return Outcome(status="refused", detail=why, **told)
@@ -149,8 +160,8 @@ class Script:
 
     async def ask_agent(self, place: Place, engine: str, args: Mapping[str, Any]) -> str:
         """Return the mock of this step, or what stands in its place. Raises RunFailed and ScriptEnded."""
-        found = self._take_mock(place, "agent")
-        given = await self._further(place, f"{engine}: {args.get('text', '')}") if found is _NOTHING else to_written(found)
+        found = self.take_mock(place, "agent")
+        given = await self._further(place, f"{engine}: {args.get('text', '')}") if found is NO_MOCK else to_written(found)
         if (why := _read_problem(found, FAILED)) is not None:
             raise RunFailed(NO_ANSWER, why)
         if given is None:
@@ -169,11 +180,11 @@ class Script:
     async def find_documents(self, question: str, *, person: str, role: str, top_k: int | None) -> DocumentAnswer:
         """Return the mock of the present step as what the company's documents say. Raises ServiceFailed and ScriptEnded."""
         del question, person, role, top_k
-        found = self._take_mock(self.at, "documents")
-        if found is _NOTHING and self._is_strict:
+        found = self.take_mock(self.at, "documents")
+        if found is NO_MOCK and self._is_strict:
             where = self._name_mock(self.at, "documents")
             raise ScriptEnded(f"step {self.at.step} of {self.at.definition} asks the documents: give the answer as {where}")
-        if found is _NOTHING:
+        if found is NO_MOCK:
             raise ServiceFailed("a rehearsal has no documents")
         if (why := _read_problem(found, FAILED)) is not None:
             raise ServiceFailed(why)
@@ -190,7 +201,7 @@ class Script:
 
     async def find_file_problem(self, place: Place) -> str:
         """Return the problem that the mock of this step tells; any other mock is that of the effect which sends the file."""
-        found = self._take_mock(place, "effect")
+        found = self.take_mock(place, "effect")
         if (why := _read_problem(found, FAILED)) is not None:
             return why or "failed"
         self._taken[_find_step(place)] = found
@@ -198,8 +209,8 @@ class Script:
 
     def take_required(self, place: Place, kind: Asked, why: str) -> Any:
         """Return the mock of this step, which is needed because of `why`. Raises ScriptEnded."""
-        found = self._take_mock(place, kind)
-        if found is _NOTHING:
+        found = self.take_mock(place, kind)
+        if found is NO_MOCK:
             raise ScriptEnded(f"step {place.step} of {place.definition} {why} as {self._name_mock(place, kind)}")
         return found
 
@@ -207,12 +218,15 @@ class Script:
         """Return where in the file the mock of this place would stand."""
         return f"{self._dialogue.choose_mocks(place, kind)[0]}.{place.step}"
 
-    def _take_mock(self, place: Place, kind: Asked) -> Any:
-        """Return what the script gives for this step: under KEY/STEP of a sub-scenario, or under STEP. Raises ScriptEnded."""
+    def take_mock(self, place: Place, kind: Asked, names: Sequence[str] = ()) -> Any:
+        """Return what the script gives under the first of these names that it has, `NO_MOCK` for nothing. Raises ScriptEnded.
+
+        Without names it is that of the step: under KEY/STEP of a sub-scenario, or under STEP.
+        """
         field, mocks = self._dialogue.choose_mocks(place, kind)
-        name = next((one for one in (f"{place.definition}/{place.step}", place.step) if one in mocks), "")
+        name = next((one for one in names or (f"{place.definition}/{place.step}", place.step) if one in mocks), "")
         if not name:
-            return _NOTHING
+            return NO_MOCK
         found = mocks[name]
         if not (isinstance(found, Mapping) and set(found) == {EACH} and isinstance(found[EACH], list)):
             return found

@@ -37,6 +37,8 @@ class KnownSteps:
     """The key of the definition that is tested."""
     names: Mapping[str, Names]
     """The names of steps by the key of their definition."""
+    kind: str = "step"
+    """What they are called."""
 
     @property
     def is_open(self) -> bool:
@@ -55,7 +57,7 @@ class KnownSteps:
         """Report the name that stands at `path`, as its key or value, unless there is such a step, with the one that was probably meant."""
         known = [*self.list_names(), *(self.list_keyed_names() if may_be_keyed else ())]
         if name not in known and not self.is_open:
-            args: dict[str, str | int] = {"kind": "step", "name": quote_part(name)}
+            args: dict[str, str | int] = {"kind": self.kind, "name": quote_part(name)}
             message = SENTENCES[_CODE].format(**args)
             findings.add(_CODE, message, path, suggestion=self._suggest(name, known), of_value=of_value, args=args)
 

@@ -25,17 +25,21 @@ class Example:
     file: Path
 
 
+def _list_examples(kind: str, folder: str) -> tuple[Example, ...]:
+    """Return the definitions in a folder of the examples, without their tests."""
+    files = sorted((_EXAMPLES / folder).glob("*.yaml"))
+    return tuple(Example(kind=kind, file=file) for file in files if not file.stem.endswith(".test"))
+
+
 SCENARIOS: Final = tuple(
     Example(kind="scenario", file=_EXAMPLES / "scenarios" / f"{key}.yaml") for key in ("lead_qualification", "discount_approval")
 )
 """What the bot offers with /run."""
-AGENTS: Final = tuple(Example(kind="agent", file=file) for file in sorted((_EXAMPLES / "flows" / "agents").glob("*.yaml")))
-FLOWS: Final = tuple(
-    Example(kind="flow", file=file) for file in sorted((_EXAMPLES / "flows").glob("*.yaml")) if not file.stem.endswith(".test")
-)
+AGENTS: Final = _list_examples("agent", "flows/agents")
+FLOWS: Final = _list_examples("flow", "flows")
 """What the bot offers with /flow; their agents are published before them, for a flow names published ones."""
-TUUMS: Final = tuple(Example(kind="tuum", file=file) for file in sorted((_EXAMPLES / "workflows" / "tuums").glob("*.yaml")))
-WORKFLOWS: Final = tuple(Example(kind="workflow", file=file) for file in sorted((_EXAMPLES / "workflows").glob("*.yaml")))
+TUUMS: Final = _list_examples("tuum", "workflows/tuums")
+WORKFLOWS: Final = _list_examples("workflow", "workflows")
 """What the bot offers with /workflow; the tuums that stand on their own are published before them."""
 _PATIENCE = 120.0
 """Seconds that even a busy machine needs for a start of the bot."""

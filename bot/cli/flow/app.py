@@ -125,10 +125,10 @@ def run(
     Launch parameters that are not given are asked for one by one. Effects are shown as the plans that they are. Exit codes: 0 = it ended
     well, 1 = it failed, did not end, or has mistakes, 2 = wrong use.
     """
-    from bot.cli.flow.asking import collect_parameters, split_parameters  # noqa: PLC0415 - see load_translator
     from bot.cli.flow.loading import load_flow  # noqa: PLC0415 - see load_translator
     from bot.cli.flow.showing import PeopleWatcher, ProgramWatcher  # noqa: PLC0415 - see load_translator
     from bot.cli.flow.trying import load_answers, play_flow  # noqa: PLC0415 - see load_translator
+    from bot.cli.linked.asking import collect_parameters, split_parameters  # noqa: PLC0415 - see load_translator
     from bot.cli.linked.commands import write_checked  # noqa: PLC0415 - see load_translator
     from bot.cli.linked.files import open_part_store  # noqa: PLC0415 - see load_translator
 

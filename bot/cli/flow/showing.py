@@ -1,21 +1,14 @@
 """Shows a flow that is played in the terminal: for people with signs and sentences, for programs one event a line."""
 
 import sys
-from typing import Final
 
-from bitrix.masking import hide_installed
 from bot.cli.flow.trying import Attempt, TriedFlow, Watcher
+from bot.cli.linked.trying import PROGRAM_ERROR, cut_text, render_plain_reply, write_text
 from bot.cli.ops import escape_text, write_json_lines
 from bot.i18n.translate import Translator
-from bot.rendering.kinds import render_message
-from bot.rendering.spans import to_plain_text
-from orchestrator.domain.outputs import Reply, Text
+from orchestrator.domain.outputs import Text
 from orchestrator.rehearsals.rehearsal import Happening
 from state.canonical import dumps
-
-PROGRAM_ERROR: Final = "failed"
-"""The code of a failure that is no author's, of which the sentence for people tells nothing."""
-_LONGEST: Final = 4000
 
 
 class PeopleWatcher(Watcher):
@@ -28,27 +21,27 @@ class PeopleWatcher(Watcher):
     def begin(self, attempt: Attempt) -> None:
         """Write which step is being done."""
         tries = f" ({attempt.number}/{attempt.step.max_attempts})" if attempt.number > 1 else ""
-        _write(f"⏳ {attempt.step.name or attempt.step.id}{tries}")
+        write_text(f"⏳ {attempt.step.name or attempt.step.id}{tries}")
 
     def finish(self, attempt: Attempt, answer: str) -> None:
         """Write that the step is done, and what its agent said."""
-        said = _cut(answer).strip()
+        said = cut_text(answer).strip()
         told = (f"\n{said}" if "\n" in said else f" {said}") if said else f" {self._tr.translate('flow-cli-empty')}"
-        _write(f"{'✅' if said else '❌'} {attempt.step.name or attempt.step.id}:{told}")
+        write_text(f"{'✅' if said else '❌'} {attempt.step.name or attempt.step.id}:{told}")
 
     def fail(self, attempt: Attempt, why: str) -> None:
         """Write that there is no answer."""
-        _write(f"❌ {attempt.step.name or attempt.step.id}: {self._tr.translate('flow-cli-no-answer', why=why)}")
+        write_text(f"❌ {attempt.step.name or attempt.step.id}: {self._tr.translate('flow-cli-no-answer', why=why)}")
 
     def note(self, happening: Happening) -> None:
         """Write an effect as the plan that it is, or why the flow failed."""
         if happening.kind == "effect":
             told = self._tr.translate("flow-cli-planned", method=happening.data["method"])
-            _write(f"[{happening.place.step}] {told} {_cut(dumps(happening.data['params']))}")
+            write_text(f"[{happening.place.step}] {told} {cut_text(dumps(happening.data['params']))}")
         elif happening.reply is not None:
-            _write(self._render(happening.reply))
+            write_text(render_plain_reply(happening.reply, self._tr))
             if happening.data == PROGRAM_ERROR:
-                _write(_cut(happening.text))
+                write_text(cut_text(happening.text))
 
     def end(self, tried: TriedFlow) -> None:
         """Write the result as a chat shows it, and how the flow ended."""
@@ -58,11 +51,8 @@ class PeopleWatcher(Watcher):
         if tried.result.reply is not None:
             quoted = tried.result.reply.parts  # the answers of the steps have been shown already
             result = tried.result.reply.model_copy(update={"parts": tuple(one for one in quoted if isinstance(one, Text))})
-            _write(f"\n{self._render(result)}\n")
-        _write("— " + self._tr.translate("flow-cli-ended", outcome=tried.result.status))
-
-    def _render(self, reply: Reply) -> str:
-        return to_plain_text(render_message("reply", reply.model_dump(mode="json"), self._tr))
+            write_text(f"\n{render_plain_reply(result, self._tr)}\n")
+        write_text("— " + self._tr.translate("flow-cli-ended", outcome=tried.result.status))
 
 
 class ProgramWatcher(Watcher):
@@ -92,12 +82,3 @@ class ProgramWatcher(Watcher):
 
     def _tell(self, event: str, attempt: Attempt, **more: str) -> None:
         write_json_lines([{"event": event, "step": attempt.step.id, "visit": attempt.visit, "attempt": attempt.number, **more}])
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(escape_text(hide_installed(text)) + "\n")
-    sys.stdout.flush()
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

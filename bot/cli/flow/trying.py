@@ -1,18 +1,14 @@
 """`sdelka flow run`: plays a flow in the terminal with its real engine. Models are really asked; nothing else of the outside is touched."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bot.cli.definition_desk import DefinitionDesk, write_findings
-from bot.cli.definition_files import read_file
+from bot.cli.definition_desk import DefinitionDesk
 from bot.cli.flow.loading import LoadedFlow
-from bot.cli.ops import escape_text, open_models
-from orchestrator.domain.errors import ModelClientError, SettingsError
-from orchestrator.domain.suggestions import suggest_name
+from bot.cli.linked.trying import load_mocks, open_model
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.definition import FlowStep
 from orchestrator.engines.flows.engine import FlowEngine
@@ -20,7 +16,7 @@ from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import PARAMETERS
 from orchestrator.engines.runs import RunFailed, RunModelRequest, RunResult
 from orchestrator.rehearsals.flow_case import FlowCase
-from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, Rehearsal, RehearsalStopped
+from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal, RehearsalStopped, TakeText
 from orchestrator.rehearsals.script import AskModel, Script, ask_no_model
 from state.clock import SystemClock
 from state.stored import JsonObject
@@ -69,14 +65,14 @@ class FlowOutside(Script):
         self._steps = {step.id: step for step in flow.flow.steps}
         self._watcher = watcher
 
-    async def ask_model(self, place: Place, request: RunModelRequest) -> Any:
+    async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
         """Return the answer of an agent, or the calls of tools that it asks for. Raises RunFailed and RehearsalStopped."""
         _, visit, number, *further = place.node.split("/")
         attempt = Attempt(self._steps[place.step], int(visit), int(number))
         if not further:
             self._watcher.begin(attempt)
         try:
-            answer = await super().ask_model(place, request)
+            answer = await super().ask_model(place, request, on_delta)
         except RunFailed as error:
             self._watcher.fail(attempt, error.detail)
             raise
@@ -105,33 +101,10 @@ async def try_flow(flow: LoadedFlow, parameters: JsonObject, outside: FlowOutsid
         return TriedFlow(result=RunResult(status="cancelled"), problem=str(error))
 
 
-@contextlib.asynccontextmanager
-async def open_model() -> AsyncIterator[AskModel]:
-    """Yield what asks the models of the settings. Raises SettingsError."""
-    async with open_models() as router:
-
-        async def ask(request: RunModelRequest) -> Any:
-            try:
-                answer = await router.chat(request)
-            except ModelClientError as error:
-                raise RunFailed(NO_ANSWER, error.reason) from None
-            calls = [{"name": one.name, "arguments": dict(one.arguments)} for one in answer.calls]
-            return {"text": answer.text, CALLS: calls} if calls else answer.text
-
-        yield ask
-
-
 def load_answers(path: Path, steps: list[str]) -> Mapping[str, Any]:
     """Return the answers of a file by step. Raises SettingsError, also for a step that there is not."""
-    reading = read_file(path)
-    if reading.document is None or not isinstance(reading.document.data, dict):
-        write_findings(reading.findings)
-        raise SettingsError(escape_text(f"{path}: the answers of agents by step are needed, such as draft: Good morning"))
-    for name in reading.document.data:
-        if name not in steps:
-            meant = suggest_name(name, steps)
-            raise SettingsError(escape_text(f"{path}: there is no step {name}{f', perhaps {meant}' if meant else ''}"))
-    return reading.document.data
+    wanted = "the answers of agents by step are needed, such as draft: Good morning"
+    return load_mocks(path, wanted, "step", steps, is_known=lambda name: name in steps)
 
 
 def play_flow(

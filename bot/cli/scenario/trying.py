@@ -11,12 +11,11 @@ from typing import Any, Final
 from bitrix.masking import hide_installed
 from bot.cli.definition_desk import write_findings
 from bot.cli.definition_files import get_key, load_classes, load_engines, read_file
+from bot.cli.linked.trying import cut_text, render_plain_reply, write_text
 from bot.cli.ops import Language, escape_text, open_models, write_json_lines
 from bot.cli.scenario.files import Documents, Folder, load_scenario, load_types
 from bot.cli.scenario.keyboard import Terminal
 from bot.i18n.translate import Translator
-from bot.rendering.kinds import render_message
-from bot.rendering.spans import to_plain_text
 from orchestrator.documents.document import Document
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.finding import DefinitionRefused
@@ -24,7 +23,7 @@ from orchestrator.engines.runs import RunModelRequest
 from orchestrator.rehearsals.comparing import say_reply
 from orchestrator.rehearsals.dialogue import Dialogue, check_dialogue
 from orchestrator.rehearsals.playing import Played, play_dialogue
-from orchestrator.rehearsals.rehearsal import Happening
+from orchestrator.rehearsals.rehearsal import Happening, TakeText
 from orchestrator.rehearsals.script import AskModel, ask_no_model
 from orchestrator.rehearsals.step_names import find_known_steps
 from state.canonical import dumps, to_storable_text
@@ -32,7 +31,6 @@ from state.clock import SystemClock
 from state.stored import JsonObject
 
 _NAME: Final = "run"
-_LONGEST: Final = 4000
 
 
 def load_dialogue(path: Path, inputs: Path | None, given: list[str], args: Mapping[str, Any]) -> Dialogue:
@@ -85,7 +83,9 @@ def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: b
         sys.stderr.write(escape_text(f"Not finished: {played.problem}.\n"))
     else:
         sys.stdout.write(escape_text(f"— {played.result.status}{f' ({played.result.code})' if played.result.code else ''}\n"))
-        sys.stdout.writelines(escape_text(hide_installed(f"  {name} = {_cut(dumps(one))}\n")) for name, one in played.own_variables.items())
+        sys.stdout.writelines(
+            escape_text(hide_installed(f"  {name} = {cut_text(dumps(one))}\n")) for name, one in played.own_variables.items()
+        )
     return played
 
 
@@ -97,7 +97,7 @@ async def _open_model(asks_model: bool) -> AsyncIterator[AskModel]:  # noqa: FBT
         return
     async with open_models() as router:
 
-        async def ask(request: RunModelRequest) -> str | None:
+        async def ask(request: RunModelRequest, _on_delta: TakeText | None) -> str | None:
             try:
                 answer = await router.chat(request)
             except ModelClientError as error:
@@ -118,7 +118,7 @@ def _write_event(one: Happening) -> None:
 
 def _write_happening(one: Happening, tr: Translator) -> None:
     """Write one thing that happened for a person to read."""
-    spoken = to_plain_text(render_message("reply", one.reply.model_dump(mode="json"), tr)) if one.reply is not None else ""
+    spoken = render_plain_reply(one.reply, tr) if one.reply is not None else ""
     lines: list[str] = []
     match one.kind:
         case "message":
@@ -128,22 +128,17 @@ def _write_happening(one: Happening, tr: Translator) -> None:
             lines = [spoken, *(f"  {number}. {label}" for number, label in enumerate(labels, start=1))]
         case "answer":
             given = tr.translate(one.controls[0]) if one.controls else one.data
-            lines = [f"> {_cut(dumps(given) if not isinstance(given, str) else given)}"]
+            lines = [f"> {cut_text(dumps(given) if not isinstance(given, str) else given)}"]
         case "effect":
             mark = {"planned": "planned, not sent", "succeeded": "mocked", "refused": f"refused: {one.text}"}[one.data["status"]]
             comment = f" — {one.data['comment']}" if one.data["comment"] else ""
-            lines = [f"[{one.place.step}] {mark}: {one.data['method']} {_cut(dumps(one.data['params']))}{comment}"]
+            lines = [f"[{one.place.step}] {mark}: {one.data['method']} {cut_text(dumps(one.data['params']))}{comment}"]
         case "model" | "agent":
-            lines = [f"[{one.place.step}] the {one.kind} answers: {_cut(one.text)}"]
+            lines = [f"[{one.place.step}] the {one.kind} answers: {cut_text(one.text)}"]
         case "wait":
             lines = [f"[{one.place.step}] waits until {one.text}; the clock jumps there"]
         case "child":
             lines = [f"[{one.place.step}] begins {one.text}"]
         case "failure":
-            lines = [spoken, f"[{one.data}] {_cut(one.text)}"]
-    sys.stdout.write(escape_text(hide_installed("\n".join(line for line in lines if line))) + "\n")
-    sys.stdout.flush()
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+            lines = [spoken, f"[{one.data}] {cut_text(one.text)}"]
+    write_text("\n".join(line for line in lines if line))

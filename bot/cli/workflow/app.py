@@ -57,17 +57,18 @@ def compile_file(file: File, *, language: Language = "ru", as_json: Json = False
     The tuums of one level run side by side. Exit codes: 0 = shown, 1 = mistakes, or a tuum is not at hand, 2 = wrong use.
     """
     from bot.cli.linked.commands import write_checked  # noqa: PLC0415 - see load_translator
-    from bot.cli.workflow.compiling import load_compiled, write_order  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.compiling import write_order  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.loading import load_workflow  # noqa: PLC0415 - see load_translator
 
     tr = load_translator(language)
-    checked, compiled = load_compiled(file)
+    checked, loaded = load_workflow(file)
     if checked.findings and not as_json:
         write_checked(checked, tr)
     if as_json:
-        ops.write_json_lines([{"file": str(file), **one.to_json()} for one in checked.findings])
-    if compiled is None:
+        ops.write_json_lines([{"file": str(checked.path), **one.to_json()} for one in checked.findings])
+    if loaded is None:
         raise typer.Exit(NOT_DONE)
-    write_order(compiled, tr, as_json=as_json)
+    write_order(loaded.compiled, tr, as_json=as_json)
 
 
 @app.command()
@@ -127,3 +128,19 @@ def graph(
     from orchestrator.engines.workflows.chart import build_chart  # noqa: PLC0415 - see load_translator
 
     draw_file(file, svg, load_translator(language), lambda document: build_chart(document, load_types(), find_files(file, document)))
+
+
+@app.command(name="test")
+def play_tests(
+    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A workflow with NAME.test.yaml beside it, or a folder of them.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Play the tests of workflows, with answers of models and reads of the portal given, and show which tuums they cover.
+
+    Exit codes: 0 = all came as expected, 1 = something differs, 2 = wrong use, or there are no tests.
+    """
+    from bot.cli.workflow.testing import check_tests_of  # noqa: PLC0415 - see load_translator
+
+    if not check_tests_of(path, as_json=as_json):
+        raise typer.Exit(NOT_DONE)

@@ -1,6 +1,6 @@
 """Plays workflows as runs: finds their tuums, asks for what the start needs, runs them, hands what they propose to the gate (S003)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -47,6 +47,14 @@ class FindTuums(Protocol):
         """Return the documents of those versions that are published and whose tuum is active; others are left out."""
 
 
+NoteExecution = Callable[[Execution], None]
+"""Hears what the tuums of a run came to, before their operations are handed on."""
+
+
+def note_nothing(_execution: Execution) -> None:
+    """Note nothing: of a program that only wants the result of the run."""
+
+
 async def find_no_tuums(_versions: list[str], /) -> Mapping[str, object]:
     """Return nothing: of a program without a store of tuums."""
     return {}
@@ -66,13 +74,14 @@ class WorkflowEngine:
         *,
         bounds: Bounds | None = None,
         host: RecordHost = ALONE,
+        note_execution: NoteExecution = note_nothing,
     ) -> None:
         """Play workflows with these types of runes; scripts run in `scripts`, and `find_tuums` finds the tuums that they name.
 
         `host` keeps the blocks of workflows that work on records.
         """
         self._types, self._scripts, self._find_tuums = types, scripts, find_tuums
-        self._bounds, self._host = bounds or Bounds(), host
+        self._bounds, self._host, self._note_execution = bounds or Bounds(), host, note_execution
         self._recent = _Recent()
 
     def connect(self, find_tuums: FindTuums, scripts: ScriptRunner, host: RecordHost = ALONE) -> "WorkflowEngine":
@@ -83,7 +92,7 @@ class WorkflowEngine:
         host = host if self._host is ALONE else self._host
         if self._find_tuums is not find_no_tuums:
             scripts, find_tuums = self._scripts, self._find_tuums
-        return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds, host=host)
+        return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds, host=host, note_execution=self._note_execution)
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the workflow and return its result. Raises RunFailed and RunSuspended."""
@@ -122,6 +131,7 @@ class WorkflowEngine:
             clock=await _find_clock(ctx, compiled),
         )
         execution = await execute_workflow(ctx, compiled, parameters, surroundings)
+        self._note_execution(execution)
         if not execution.result.is_success:
             raise _build_failure(execution)
         operations = await work.settle(execution) if work is not None else execution.operations

@@ -16,7 +16,7 @@ from orchestrator.engines.flows.launch import PARAMETERS
 from orchestrator.engines.runs import Ask, RunEffect, RunModelRequest, RunResult
 from orchestrator.engines.workflows.engine import WorkflowEngine
 from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.rehearsals.rehearsal import Happening, Outside, Place, Rehearsal
+from orchestrator.rehearsals.rehearsal import Happening, Outside, Place, Rehearsal, TakeText
 from tests.unit.engines.workflows.workflow_kit import TYPES
 
 NOW = datetime(2026, 11, 27, 9, 0, tzinfo=UTC)
@@ -38,8 +38,9 @@ class QuietOutside(Outside):
         for _ in range(self._dice.randint(0, 4)):
             await asyncio.sleep(0)
 
-    async def ask_model(self, place: Place, request: RunModelRequest) -> Any:
-        """The answer to the prompt."""
+    async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
+        """The answer to the prompt, in one piece."""
+        del on_delta
         self.made[place.node] += 1
         await self._pause()
         text = str(request.messages[-1]["content"])

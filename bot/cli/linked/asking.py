@@ -1,4 +1,4 @@
-"""What a flow is started with in the terminal: values of options, and answers to a question for each parameter that they lack."""
+"""What a flow or workflow is started with in the terminal: values of options, and answers to a question for each that they lack."""
 
 import sys
 from collections.abc import Mapping, Sequence
