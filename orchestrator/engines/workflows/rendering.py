@@ -97,16 +97,17 @@ def _draw_message(text: str, records: Mapping[str, Row]) -> Iterator[Part | Tabl
             yield part
 
 
-def build_result_reply(raw_text: Value, run_id: str, records: Mapping[str, Row] = NO_RECORDS) -> Reply | None:
+def build_result_reply(raw_text: Value, run_id: str = "", records: Mapping[str, Row] = NO_RECORDS) -> Reply | None:
     """Return the message that shows the result of a run, with its options as buttons; None if there is no text.
 
-    What is too long for a chat is cut. `records` are the lines of the records that its blocks name, by key.
+    What is too long for a chat is cut. Without a run there are no buttons. `records` are the lines of those records that its blocks name,
+    by key.
     """
     shown = cut_text(str(raw_text.data))
     parts = tuple(_draw_message(shown, records))
     actions = [
         Action(words=(OPTION, run_id, str(number)), label=Notice(code="run-option", args={"label": one[:LONGEST_LABEL]}))
-        for number, one in enumerate(list_result_options(shown))
+        for number, one in enumerate(list_result_options(shown) if run_id else ())
     ]
     return Reply(parts=parts, actions=tuple(actions)) if parts else None
 

@@ -283,7 +283,7 @@ def pictures(world: World) -> list[Any]:
     return found
 
 
-@pytest.mark.req("S003-55", "S003-70", "S003-X10")
+@pytest.mark.req("S003-55", "S003-68", "S003-69", "S003-70", "S003-X10")
 async def test_who_watches_the_run_sees_its_block_and_its_conflict(tmp_path: Path) -> None:
     """Statuses, the fields in conflict, what changed, and the end; each display update names the run, the block and its place."""
     shown = {"runeType": "display", "content": "готовлю", "updateMode": "Incremental", "incrementalType": "json-patch"}
