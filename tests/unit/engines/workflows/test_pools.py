@@ -92,7 +92,7 @@ def test_a_text_is_drawn_for_people_and_nothing_in_it_runs() -> None:
         "Вот письмо:[YAE-BLOCK:quote]Деловое\nДобрый день[/YAE-BLOCK]Что дальше?[YAE-BLOCK:options]Отправить|Позже[/YAE-BLOCK]"
         "[YAE-BLOCK:table]Сделка | Сумма\nРомашка | 5[/YAE-BLOCK][YAE-BLOCK:my.script]<script>alert(1)</script>[/YAE-BLOCK]"
     )
-    reply = build_result_reply(Value(text, AUTHOR))
+    reply = build_result_reply(Value(text, AUTHOR), "run-1")
     assert reply is not None
     assert [(one.kind, getattr(one, "title", ""), one.text) for one in reply.parts] == [
         ("text", "", "Вот письмо:"),
