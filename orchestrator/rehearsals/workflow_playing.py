@@ -50,6 +50,8 @@ class WorkflowPlayed:
 
     result: WorkflowExecutionResult
     """Of a run that failed before its tuums ran, or behind them, its code and words."""
+    proposed: tuple[AtomicOperation, ...] = ()
+    """What the tuums propose, also if it could not be handed on."""
     reached: frozenset[str] = frozenset()
     """The tuums that ran, to their end or not."""
     happenings: Sequence[Happening] = ()
@@ -117,7 +119,7 @@ class WorkflowScript(Script):
         if found is not NO_MOCK:
             return found
         if self._refuses_reads:
-            return {REFUSED: f"the portal is not read here, and nothing says what {method} gives"}
+            return {REFUSED: f"the portal is not read here, and what {method} gives is not among the given queries"}
         raise ScriptEnded(f"{node} reads {method}: give what it returns as queries.{method}")
 
     def _end(self, error: ScriptEnded) -> RunFailed:
@@ -154,6 +156,7 @@ async def rehearse_workflow(
     reached = frozenset((*execution.result.finished, execution.failed_tuum)) - {""} if execution is not None else frozenset[str]()
     return WorkflowPlayed(
         result=_build_result(ended, execution, script.happenings),
+        proposed=execution.result.operations if execution is not None else (),
         reached=reached,
         happenings=script.happenings,
         problem=script.problem or problem,
