@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
-from orchestrator.engines.flows.engine import REOPENED
+from orchestrator.engines.flows.engine import LEFT, REOPENED
 from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS, TEXT
 from orchestrator.engines.runs import RunFailed
@@ -70,6 +70,8 @@ class _Visit:
 
     answers: list[Any] = field(default_factory=list)
     is_answered: bool = False
+    is_left: bool = False
+    """Whether the flow went on from its failure, which no retry opens again."""
 
 
 @dataclass
@@ -95,8 +97,8 @@ class _Tape:
         return self.visits.setdefault(key, _Visit())
 
     def forget_unanswered(self) -> None:
-        """Forget the attempts of steps that gave no answer: a run that is retried begins them anew."""
-        self.visits = {key: one for key, one in self.visits.items() if one.is_answered}
+        """Forget the attempts of steps that gave no answer: a run that is retried begins them anew, unless it has left them."""
+        self.visits = {key: one for key, one in self.visits.items() if one.is_answered or one.is_left}
 
     def forget_other_way(self, reopened: NodeDone) -> None:
         """Forget the visits that had followed the failure of this one: it has succeeded since, and they are no part of the way."""
@@ -186,6 +188,8 @@ async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
     place = Place(tape.key, done.node)
     if done.node.endswith(f"/{REOPENED}"):
         tape.forget_other_way(done)
+    if done.node.endswith(f"/{LEFT}"):
+        tape.find_visit(done.node).is_left = True
     is_wanted = done.kind in {"model", "effect"} or (done.kind == "memo" and (done.node == _AGENTS or is_tool(place)))
     if not is_wanted or "#" in done.node:
         return

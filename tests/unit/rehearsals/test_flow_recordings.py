@@ -152,6 +152,19 @@ async def test_what_followed_a_failure_that_a_retry_has_undone_is_left_out(tmp_p
     assert case.answers["handle"] == "второй не вышел"
 
 
+async def test_a_failure_from_which_the_flow_went_on_stays_after_a_retry(tmp_path: Path) -> None:
+    """The first step gave no answer, another did its part, and only the last was retried: the test plays all three."""
+    plan = flow(step("first", failure="instead"), step("instead", success="last"), step("last"))
+    async with a_flow_world(tmp_path, plan) as (world, _):
+        world.model.will(SILENT, "вместо него", SILENT)
+        await world.work(start())
+        world.model.will("конец")
+        await world.work(order("retry"))
+        await rest(world)
+        _, case = await record(world)
+    assert (case.expect.path, case.expect.failed_steps) == (["first", "instead", "last"], ["first"])
+
+
 async def test_a_run_that_waits_or_is_not_there_is_not_recorded(tmp_path: Path) -> None:
     """The reason is said."""
     async with a_flow_world(tmp_path, PLAN) as (world, _):
