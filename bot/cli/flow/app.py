@@ -138,7 +138,7 @@ def run(
         if loaded.flow is None:
             for one in loaded.checked:
                 if one.findings:
-                    write_checked(one, tr)
+                    write_checked(one, tr, as_json=as_json)
             raise typer.Exit(NOT_DONE)
         script = load_answers(answers, [step.id for step in loaded.flow.flow.steps]) if answers is not None else None
         parameters = collect_parameters(loaded.flow.flow.launch_parameters, split_parameters(param or []), sys.stdin, tr)

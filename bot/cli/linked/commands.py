@@ -37,13 +37,21 @@ def validate_files(family: Family, files: list[Path], tr: Translator, *, as_json
 
 
 def _list_rows(family: Family, checked: CheckedFile, store: PartStore) -> list[dict[str, object]]:
-    rows = [{"file": str(checked.path), **one.to_json()} for one in checked.findings]
-    parts = list(checked.not_looked_up)
-    return [*rows, *([{"file": str(checked.path), f"{family.folder}_not_looked_up": parts, "why": store.why_not}] if parts else [])]
+    rows = _list_findings(checked)
+    if parts := list(checked.not_looked_up):
+        rows.append({"file": str(checked.path), f"{family.folder}_not_looked_up": parts, "why": store.why_not})
+    return rows
 
 
-def write_checked(checked: CheckedFile, tr: Translator) -> None:
-    """Write what is wrong with a file, with the sentence about it as heading."""
+def _list_findings(checked: CheckedFile) -> list[dict[str, object]]:
+    return [{"file": str(checked.path), **one.to_json()} for one in checked.findings]
+
+
+def write_checked(checked: CheckedFile, tr: Translator, *, as_json: bool = False) -> None:
+    """Write what is wrong with a file: for people with the sentence about it as heading, for programs an object a line."""
+    if as_json:
+        write_json_lines(_list_findings(checked))
+        return
     typer.echo(escape_text(f"{checked.path}: {describe_file(checked, tr)}"))
     rows = [
         (
@@ -69,7 +77,7 @@ def _write_not_looked_up(family: Family, checked: CheckedFile, store: PartStore,
 def write_publication(done: Publication, tr: Translator, *, as_json: bool) -> None:
     """Write what came of publishing."""
     if as_json:
-        write_json_lines([{"file": str(one.path), **finding.to_json()} for one in done.checked for finding in one.findings])
+        write_json_lines([row for one in done.checked for row in _list_findings(one)])
         write_json_lines([{"kind": one.kind, "key": one.key, "version": one.version, "became": one.became} for one in done.handled])
         return
     for one in done.checked:

@@ -1,5 +1,6 @@
 """The commands of `sdelka workflow`. Each imports what it needs when it runs, see bot.cli.ops."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,7 +13,9 @@ if TYPE_CHECKING:
     from bot.i18n.translate import Translator
 
 NOT_DONE: Final = 1
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Write workflows: check, order, draw, publish and compare them.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Write workflows: check, order, draw, publish, compare, try and test them."
+)
 Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
 Language = Annotated[ops.Language, typer.Option(help="The language in which people are told.")]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A workflow as YAML or JSON.")]
@@ -20,7 +23,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="A workflow as YAML o
 
 @app.callback()
 def group() -> None:
-    """Write workflows: check, order, draw, publish and compare them."""
+    """Write workflows: check, order, draw, publish, compare, try and test them."""
     hide_log_lines()
 
 
@@ -62,10 +65,8 @@ def compile_file(file: File, *, language: Language = "ru", as_json: Json = False
 
     tr = load_translator(language)
     checked, loaded = load_workflow(file)
-    if checked.findings and not as_json:
-        write_checked(checked, tr)
-    if as_json:
-        ops.write_json_lines([{"file": str(checked.path), **one.to_json()} for one in checked.findings])
+    if checked.findings:
+        write_checked(checked, tr, as_json=as_json)
     if loaded is None:
         raise typer.Exit(NOT_DONE)
     write_order(loaded.compiled, tr, as_json=as_json)
@@ -128,6 +129,45 @@ def graph(
     from orchestrator.engines.workflows.chart import build_chart  # noqa: PLC0415 - see load_translator
 
     draw_file(file, svg, load_translator(language), lambda document: build_chart(document, load_types(), find_files(file, document)))
+
+
+@app.command()
+def run(
+    file: File,
+    *,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", "--parameter", help="A trigger parameter such as client=Romashka; may be given again.")
+    ] = None,
+    answers: Annotated[Path | None, typer.Option(metavar="FILE", help="A YAML file of models' answers by tuum; no model is asked.")] = None,
+    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="A YAML file of what the portal gives, by method.")] = None,
+    language: Language = "ru",
+    as_json: Annotated[bool, typer.Option("--json", help="One event a line as JSON.")] = False,
+) -> None:
+    """Try a workflow in this terminal. The models of the settings are asked, which costs; nothing else is sent, and nothing is stored.
+
+    Trigger parameters that are not given are asked for one by one. The portal is not read: what it gives stands in a file, and another
+    read is refused. What is proposed is shown as the plan that it is. Exit codes: 0 = it ended well, 1 = it failed, did not end, or has
+    mistakes, 2 = wrong use.
+    """
+    from bot.cli.linked.asking import collect_parameters, split_parameters  # noqa: PLC0415 - see load_translator
+    from bot.cli.linked.commands import write_checked  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.loading import load_workflow  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.showing import PeopleWatcher, ProgramWatcher  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.trying import load_given, play_workflow  # noqa: PLC0415 - see load_translator
+
+    tr = load_translator(language)
+    checked, loaded = load_workflow(file)
+    if loaded is None:
+        write_checked(checked, tr, as_json=as_json)
+        raise typer.Exit(NOT_DONE)
+    given = load_given(answers, queries, loaded.playable)
+    declared = loaded.compiled.workflow.trigger_parameters
+    parameters = collect_parameters(declared, split_parameters(param or []), sys.stdin, tr)
+    watcher = ProgramWatcher() if as_json else PeopleWatcher(tr, loaded.titles)
+    played = play_workflow(loaded, parameters, given, watcher)
+    watcher.end(played)
+    if played.problem or not played.result.is_success:
+        raise typer.Exit(NOT_DONE)
 
 
 @app.command(name="test")

@@ -21,6 +21,11 @@ class LoadedWorkflow:
     playable: PlayableWorkflow
     """Whatever its triggers say, its author may try it."""
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """What people call its tuums."""
+        return {one.id: one.tuum.metadata.title or one.id for one in self.compiled.tuums}
+
 
 def load_workflow(path: Path) -> tuple[CheckedFile, LoadedWorkflow | None]:
     """Return what is wrong with a workflow, or with a tuum beside it, and the workflow in its order if nothing is.

@@ -13,3 +13,8 @@ workflow-cli-column = { $column ->
     [takes] takes
    *[other] publishes
 }
+workflow-cli-proposed = { $count ->
+    [one] One change is
+   *[other] { $count } changes are
+} proposed, as a plan; nothing was sent:
+workflow-cli-finished = Finished: { $names }.

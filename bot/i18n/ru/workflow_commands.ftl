@@ -7,3 +7,5 @@ workflow-cli-column = { $column ->
     [takes] берёт
    *[other] публикует
 }
+workflow-cli-proposed = Предложено изменений: { $count }. Это план, ничего не отправлено:
+workflow-cli-finished = Выполнено: { $names }.

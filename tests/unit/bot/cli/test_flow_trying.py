@@ -117,6 +117,7 @@ def test_a_flow_that_fails_is_not_finished_or_has_mistakes_exits_with_1(folder: 
     code, told = call(*words)
     assert code == 1
     assert "writer.yaml: 1 ошибка." in told
+    assert [one["file"] for one in call_json(*words)[1]] == ["writer.yaml"]
     (folder / "writer.yaml").unlink()
     code, told = call(*words)
     assert code == 2
