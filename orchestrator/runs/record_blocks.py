@@ -12,6 +12,7 @@ from orchestrator.engines.workflows.blocks import manager
 from orchestrator.engines.workflows.blocks.conflicts import Record
 from orchestrator.engines.workflows.blocks.host import FieldText, PlainWords, RecordHost, RecordText
 from orchestrator.engines.workflows.blocks.manager import Finish, Opened, Opening
+from orchestrator.engines.workflows.entities import ENTITIES
 from orchestrator.gate.approve.field_words import describe_field
 from orchestrator.gate.call.ports import Names
 from state.clock import read_boottime
@@ -89,7 +90,7 @@ class PortalWords:
 
     async def describe_field(self, actor: Actor, kind: str, key: str, fields: Sequence[JsonObject], /) -> FieldText:
         """Return the title of a field and its values; those of the portal as they are if it does not answer."""
-        found = await describe_field(kind, key, fields, actor=actor, names=self._names, catalogue=self._catalogue)
+        found = await describe_field(ENTITIES[kind].update_method, key, fields, actor=actor, names=self._names, catalogue=self._catalogue)
         if found is None:
             return await self._plain.describe_field(actor, kind, key, fields)
         title, values = found

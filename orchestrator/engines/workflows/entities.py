@@ -12,9 +12,10 @@ from orchestrator.engines.workflows.results import EntityType, OperationType
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A kind of records: the methods of the portal that read, make, change and delete one, and how they name its number and fields."""
+    """A kind of records: the methods of the portal that read, list, make, change and delete them, and their names of number and fields."""
 
     get_method: str
+    list_method: str
     add_method: str
     update_method: str
     delete_method: str
@@ -33,13 +34,15 @@ class Entity:
 
 
 def _name_crm(kind: str) -> Entity:
-    return Entity(f"crm.{kind}.get", f"crm.{kind}.add", f"crm.{kind}.update", f"crm.{kind}.delete")
+    return Entity(f"crm.{kind}.get", f"crm.{kind}.list", f"crm.{kind}.add", f"crm.{kind}.update", f"crm.{kind}.delete")
 
 
 ENTITIES: Final[Mapping[str, Entity]] = {
     **{kind: _name_crm(kind) for kind in ("deal", "lead", "contact", "company")},
-    "activity": Entity("crm.activity.get", "crm.activity.todo.add", "crm.activity.update", "crm.activity.delete", is_made_flat=True),
-    "task": Entity("tasks.task.get", "tasks.task.add", "tasks.task.update", "tasks.task.delete", id_parameter="taskId"),
+    "activity": Entity(
+        "crm.activity.get", "crm.activity.list", "crm.activity.todo.add", "crm.activity.update", "crm.activity.delete", is_made_flat=True
+    ),
+    "task": Entity("tasks.task.get", "tasks.task.list", "tasks.task.add", "tasks.task.update", "tasks.task.delete", id_parameter="taskId"),
 }
 """By the name that authors write; see `EntityType`."""
 

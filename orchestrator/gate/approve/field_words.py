@@ -13,17 +13,17 @@ from state.stored import JsonObject
 
 
 async def describe_field(
-    kind: str, key: str, records: Sequence[JsonObject], *, actor: Actor, names: Names, catalogue: Catalogue
+    method: str, key: str, records: Sequence[JsonObject], *, actor: Actor, names: Names, catalogue: Catalogue
 ) -> tuple[str, list[str]] | None:
     """Return (title of the field, its value in each of the records as a text on one line).
 
-    None if records of this kind cannot be changed, or if the portal does not give the names that it needs.
+    `method` is the one with which a field of such a record is changed. None if the catalogue does not know it, or if the portal does not
+    give the names that are needed.
     """
-    method = f"crm.{kind}.update"
     spec = catalogue.find(method)
     if spec is None:
         return None
-    call = Call(kind="bitrix", method=method, params={}, spec=spec, classes=(), portal="", entity=kind, entities=catalogue.entities)
+    call = Call(kind="bitrix", method=method, params={}, spec=spec, classes=(), portal="", entity=spec.entity, entities=catalogue.entities)
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
     try:
         return await find_title(call, key, reader), [await format_record_value(call, key, one, reader) for one in records]

@@ -14,6 +14,7 @@ from orchestrator.engines.flows.launch import MOST_TRIES, PARAMETERS, TEXT
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed
 from orchestrator.engines.workflows.blocks.conflicts import Record
 from orchestrator.engines.workflows.blocks.host import find_title
+from orchestrator.engines.workflows.entities import ENTITIES
 
 MOST_OFFERED: Final = 8
 """How many records a question offers; of more the person is asked to say more."""
@@ -120,7 +121,7 @@ async def _search(ctx: RunContext, kind: str, words: Value, node: str) -> Sequen
     """Return the records whose name holds the words, of those that the person may see; newest first, at most a page."""
     for field in _SEARCHED.get(kind, ("TITLE",)):
         params = {"filter": {f"%{field}": words}, "select": list(_SELECT.get(kind, _USUAL)), "order": {"ID": "DESC"}}
-        outcome = await ctx.submit(f"{node}/{field.lower()}", RunEffect(method=f"crm.{kind}.list", params=params, must_read=True))
+        outcome = await ctx.submit(f"{node}/{field.lower()}", RunEffect(method=ENTITIES[kind].list_method, params=params, must_read=True))
         rows = outcome.result if outcome.status == "succeeded" and isinstance(outcome.result, list) else []
         if found := [one for one in rows if isinstance(one, Mapping) and str(one.get("ID", "")).isdecimal()]:
             return found

@@ -73,7 +73,9 @@ class RecordQueries:
             return _NOTHING
         wanted = {"OWNER_TYPE_ID": _OWNER_TYPES[record.kind], "OWNER_ID": record.number, "COMPLETED": "N"}
         params = {"filter": Value(wanted, UNDECLARED), "select": _ACTIVITY_FIELDS}
-        outcome = await self.ctx.submit(f"{node}/activities", RunEffect(method="crm.activity.list", params=params, must_read=True))
+        outcome = await self.ctx.submit(
+            f"{node}/activities", RunEffect(method=ENTITIES["activity"].list_method, params=params, must_read=True)
+        )
         activities = outcome.result if outcome.status == "succeeded" and isinstance(outcome.result, list) else []
         state = {"funnel": fields.get("CATEGORY_ID"), "stage": fields.get("STAGE_ID", fields.get("STATUS_ID")), "activities": activities}
         return Value(state, UNDECLARED)
