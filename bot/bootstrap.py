@@ -215,7 +215,9 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     watch = PolicyWatcher()
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     folder = Folder(settings.files_dir) if settings.files_dir is not None else None
-    engines = limit_scenarios(engines, steps=settings.scenario_max_steps, depth=settings.scenario_max_depth)
+    engines = limit_scenarios(
+        engines, steps=settings.scenario_max_steps, depth=settings.scenario_max_depth, seconds=settings.scenario_max_seconds
+    )
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
     engines = connect_tuums(engines, store, scripts or ScriptRunner(), build_record_host(store, catalogue, naming))

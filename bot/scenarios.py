@@ -57,12 +57,15 @@ def connect_services(engines: Engines, find: FindDocuments, read_file: ReadFile,
     return replace(engines, runs={**engines.runs, KIND: replace(found, engine=found.engine.connect(find, read_file, download))})
 
 
-def limit_scenarios(engines: Engines, *, steps: int, depth: int) -> Engines:
-    """Return the engines in which a run of a scenario makes at most so many steps, and so many scenarios stand inside of each other."""
+def limit_scenarios(engines: Engines, *, steps: int, depth: int, seconds: int) -> Engines:
+    """Return the engines in which a run of a scenario makes at most so many steps, and so many scenarios stand inside of each other.
+
+    From one wait to the next it works for so many seconds at most.
+    """
     found = engines.runs.get(KIND)
     if found is None or not isinstance(found.engine, ScenarioEngine):
         return engines
-    limited = replace(found, engine=found.engine.limit(most_steps=steps, most_depth=depth))
+    limited = replace(found, engine=found.engine.limit(most_steps=steps, most_depth=depth, most_seconds=seconds))
     return replace(engines, runs={**engines.runs, KIND: limited})
 
 

@@ -165,6 +165,7 @@ class Settings(BaseSettings):
     run_retention_days: int = Field(90, ge=0, le=36500, description="How many days a finished run is kept in lists; 0 = for ever.")
     scenario_max_steps: int = Field(1000, ge=1, le=5000, description="How many steps one run of a scenario makes at most.")
     scenario_max_depth: int = Field(10, ge=0, le=12, description="How many scenarios run inside of each other at most.")
+    scenario_max_seconds: int = Field(1800, ge=1, le=86400, description="How long a scenario works at most from one wait to the next.")
     bitrix_event_token: SecretStr | None = Field(
         None,
         description="Token of the portal's outgoing webhook, several with commas; without it no events are received, see docs/events.md.",

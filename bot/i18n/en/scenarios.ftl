@@ -39,6 +39,7 @@ run-offer-unknown = { $kind ->
 scenario-broken = This scenario has mistakes and cannot be played. Please tell its author.
 scenario-too-deep = Scenarios start each other more than { $most } times in a row, which looks like a circle. Please tell their author.
 scenario-too-long = The scenario has made more than { $most } steps, which looks like a circle. Please tell its author.
+scenario-too-slow = The scenario worked for more than { $most } minutes without a pause, so it was stopped. “Retry” goes on from here; if it happens again, please tell its author.
 scenario-step-unknown = Nothing here can do the step “{ $step }”: the program does not know “{ $type }”. Please tell the administrator.
 scenario-target-unknown = The step “{ $step }” leads to “{ $target }”, which does not exist. Please tell the scenario's author.
 scenario-condition-failed = The condition of step “{ $step }” could not be checked, so nothing more is done. Please tell the scenario's author.

@@ -20,6 +20,7 @@ from orchestrator.expressions.placeholders import TemplateRefused
 
 MOST_STEPS: Final = 1000
 MOST_DEPTH: Final = 10
+MOST_SECONDS: Final = 1800.0
 _AGENT: Final = "agent_id"
 
 
@@ -38,14 +39,18 @@ class ScenarioEngine:
         download: Download | None = None,
         most_steps: int = MOST_STEPS,
         most_depth: int = MOST_DEPTH,
+        most_seconds: float = MOST_SECONDS,
         agent: str = "sdelka",
     ) -> None:
-        """Play steps of these types; at most so many in a run, and so many scenarios inside of each other (S000-A11)."""
+        """Play steps of these types; at most so many in a run, and so many scenarios inside of each other (S000-A11).
+
+        From one wait to the next a run works for `most_seconds` at most.
+        """
         self._types, self._plans = types, Plans(types)
         self._find_documents, self._read_file, self._download = find_documents, read_file, download
-        self._most_steps, self._most_depth, self._agent = most_steps, most_depth, agent
+        self._most_steps, self._most_depth, self._most_seconds, self._agent = most_steps, most_depth, most_seconds, agent
 
-    def limit(self, *, most_steps: int, most_depth: int) -> "ScenarioEngine":
+    def limit(self, *, most_steps: int, most_depth: int, most_seconds: float = MOST_SECONDS) -> "ScenarioEngine":
         """Return an engine that is the same, with these bounds on its runs."""
         return ScenarioEngine(
             self._types,
@@ -54,6 +59,7 @@ class ScenarioEngine:
             download=self._download,
             most_steps=most_steps,
             most_depth=most_depth,
+            most_seconds=most_seconds,
             agent=self._agent,
         )
 
@@ -68,6 +74,7 @@ class ScenarioEngine:
             download=download,
             most_steps=self._most_steps,
             most_depth=self._most_depth,
+            most_seconds=self._most_seconds,
             agent=self._agent,
         )
 
@@ -76,7 +83,7 @@ class ScenarioEngine:
         if ctx.run.depth > self._most_depth:
             raise RunFailed("scenario-too-deep", f"more than {self._most_depth} scenarios inside of each other", most=self._most_depth)
         plan = self._plans.find(ctx.run.definition.document)
-        playing = _Playing(ctx, plan, self._build_variables(ctx, plan), self._most_steps)
+        playing = _Playing(ctx, plan, self._build_variables(ctx, plan), self._most_steps, self._most_seconds)
         playing.connect(self._find_documents, self._read_file, self._download)
         return await playing.play()
 
@@ -105,7 +112,7 @@ def _describe_person(run: RunInfo) -> dict[str, Value]:
 class _Playing:
     """One pass through a scenario."""
 
-    def __init__(self, ctx: RunContext, plan: Plan, variables: Variables, most_steps: int) -> None:
+    def __init__(self, ctx: RunContext, plan: Plan, variables: Variables, most_steps: int, most_seconds: float) -> None:
         self._log = ExecutorLog(ctx.run.run_id)
         self._ctx = LoggedContext(ctx, self._log)
         self._plan, self._variables, self._most_steps = plan, variables, most_steps
@@ -113,6 +120,7 @@ class _Playing:
         self._surroundings = Surroundings(note=self._log.add_note, steering=self._steering)
         self._visits: Counter[str] = Counter()
         self._count = 0
+        self._most_seconds, self._until = most_seconds, time.monotonic() + most_seconds
 
     def connect(self, find_documents: FindDocuments | None, read_file: ReadFile | None, download: Download | None) -> None:
         """Let the steps reach these services."""
@@ -125,6 +133,8 @@ class _Playing:
             self._count += 1
             if self._count > self._most_steps:
                 raise RunFailed("scenario-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
+            if time.monotonic() > self._until:
+                raise RunFailed("scenario-too-slow", f"at work for {self._most_seconds:g} s", most=round(self._most_seconds / 60))
             planned = self._plan.steps[place]
             point = self._build_point(planned) if self._steering.may_go_back and planned.type.asks else None
             self._steering.begin_step(place)

@@ -173,10 +173,18 @@ async def test_a_condition_that_makes_no_sense_fails_the_run_and_takes_no_branch
 
 def test_the_settings_bound_steps_and_depth() -> None:
     """Both reach the engine that the program plays scenarios with, and stay when its services are connected (A11)."""
-    limited = limit_scenarios(SHIPPED_ENGINES, steps=7, depth=2)
+    limited = limit_scenarios(SHIPPED_ENGINES, steps=7, depth=2, seconds=60)
     connected = connect_services(limited, AsyncMock(), AsyncMock(), AsyncMock()).runs["scenario"].engine
     assert isinstance(connected, ScenarioEngine)
-    assert (connected._most_steps, connected._most_depth) == (7, 2)
+    assert (connected._most_steps, connected._most_depth, connected._most_seconds) == (7, 2, 60)
+
+
+async def test_a_scenario_that_works_too_long_ends_with_a_sentence(tmp_path: Path) -> None:
+    """Half an hour without a pause is the bound; here it is over at once, before the first step."""
+    async with a_scenario_world(tmp_path, say("никогда"), most_seconds=-1.0) as world:
+        await world.work(start())
+        assert failure(world)["code"] == "scenario-too-slow"
+        assert texts(world) == []
 
 
 async def test_a_loop_of_pure_steps_ends_at_the_bound(tmp_path: Path) -> None:
