@@ -50,7 +50,7 @@ def list_closed_hosts(document: Document, uses: Iterable[AddressUse], may_fetch:
 
 def _judge(use: MethodUse, find_classes: FindClasses) -> str:
     classes = find_classes("bitrix", use.method)
-    if classes is None:
+    if classes is None or use.method != use.method.strip():  # the name is told to models as it is written
         return "finding-method-unknown"
     if use.must_read and classes != _READS:
         return "finding-method-writes"

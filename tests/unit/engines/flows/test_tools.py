@@ -177,6 +177,8 @@ async def test_a_question_without_an_answer_in_the_middle_is_a_failed_attempt(tm
         (["crm.deal.lst"], [], [("finding-method-unknown", "tools[0]")]),
         (["crm.deal.get", "crm.deal.update"], [], [("finding-method-writes", "tools[1]")]),
         (["batch"], [], [("finding-method-unknown", "tools[0]")]),
+        (["crm.deal.list\n"], [], [("finding-method-unknown", "tools[0]")]),
+        ([], [" crm.deal.update"], [("finding-method-unknown", "effects[0]")]),
         ([], ["crm.deal.get"], [("finding-method-reads", "effects[0]")]),
         ([], ["no.such"], [("finding-method-unknown", "effects[0]")]),
     ],
