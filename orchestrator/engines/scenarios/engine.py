@@ -30,7 +30,7 @@ class ScenarioEngine:
     replay = 1
     replays = frozenset({1})
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one service or bound, given by its name
         self,
         types: StepTypes,
         *,
