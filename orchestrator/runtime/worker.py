@@ -66,6 +66,8 @@ class Orchestrator:
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
         self._lanes: dict[LaneKey, asyncio.Task[None]] = {}
+        self._begun = 0
+        """How many drains have been started."""
         self._holding: dict[LaneKey, asyncio.Task[None]] = {}
         self._claiming: set[LaneKey] = set()
         """Lanes whose oldest row is being claimed: no drain may start on them."""
@@ -196,7 +198,10 @@ class Orchestrator:
 
     async def is_idle(self) -> bool:
         """Return whether no input waits that this process would handle, and none is being handled."""
-        return not self._lanes and not any(self.serves(key) for key, _ in await self.tools.store.list_ready_sessions())
+        begun = self._begun
+        if self._lanes or any(self.serves(key) for key, _ in await self.tools.store.list_ready_sessions()):
+            return False
+        return begun == self._begun  # what has begun during the look may have taken the last input, and stores others at its end
 
     async def _scan(self) -> None:
         try:
@@ -216,6 +221,7 @@ class Orchestrator:
             elif self._group is not None and not self._ending:
                 task = self._group.create_task(self._drain(key, lane))
                 self._lanes[key, lane] = task
+                self._begun += 1
                 task.add_done_callback(self._build_forget_callback(key, lane))
 
     def _build_forget_callback(self, key: str, lane: Lane) -> Callable[[asyncio.Task[None]], None]:

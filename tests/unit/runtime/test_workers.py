@@ -43,6 +43,25 @@ async def test_the_same_update_is_worked_once(world: World) -> None:
     assert world.types().count("TurnFinished") == 1
 
 
+async def test_what_begins_during_a_look_is_no_rest(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow look for inputs that finds none, because work took the last one meanwhile, does not count as rest."""
+    world.model.will(reply())
+    looking = world.store.list_ready_sessions
+
+    async def look_slowly(*given: Any) -> Any:
+        if given:
+            return await looking(*given)
+        await world.orchestrator.receive([message("привет")])
+        await until(lambda: not world.orchestrator._lanes and "TurnFinished" in world.types())
+        return []
+
+    async with world.working():
+        monkeypatch.setattr(world.store, "list_ready_sessions", look_slowly)
+        assert not await world.orchestrator.is_idle()
+        monkeypatch.setattr(world.store, "list_ready_sessions", looking)
+        assert await world.orchestrator.is_idle()
+
+
 @pytest.mark.req("S004-31", "G2")
 async def test_a_decision_overtakes_a_slow_turn(world: World) -> None:
     """While the model thinks about the next message, the press on a card runs its call and shows it."""
