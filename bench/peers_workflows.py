@@ -6,12 +6,14 @@ Each in the form that its own documentation shows: async functions that add numb
 import asyncio
 import operator
 import os
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from types import ModuleType
 from typing import Annotated, Any, TypedDict
 
 os.environ |= {"LANGSMITH_TRACING": "false", "LANGCHAIN_TRACING_V2": "false", "HAYSTACK_TELEMETRY_ENABLED": "false"}
+os.environ["HAMILTON_TELEMETRY_ENABLED"] = "false"
 Needs = Sequence[Sequence[int]]
 Play = Callable[[], Awaitable[Any]]
 
@@ -43,7 +45,8 @@ async def _work(given: Sequence[int], pause: float) -> int:
 def _build_hamilton(needs: Needs, seconds: Sequence[float]) -> Play:
     from hamilton import async_driver  # noqa: PLC0415 - the peers are optional
 
-    module = ModuleType("bench_graph")
+    module = ModuleType(f"bench_graph_{len(sys.modules)}")
+    sys.modules[module.__name__] = module  # where Hamilton looks whose the functions are
     for number, needed in enumerate(needs):
         names = [f"v{one}" for one in needed]
         given, pause = ", ".join(f"{name}: int" for name in names), seconds[number] if seconds else 0
@@ -53,18 +56,28 @@ def _build_hamilton(needs: Needs, seconds: Sequence[float]) -> Play:
         made[f"v{number}"].__module__ = module.__name__
         setattr(module, f"v{number}", made[f"v{number}"])
     driver = async_driver.AsyncDriver({}, module)
-    last = f"v{len(needs) - 1}" if not seconds else [f"v{number}" for number in range(len(needs))]
+    wanted = [f"v{number}" for number in _list_ends(needs)]
 
     async def play() -> Any:
-        return await driver.execute([last] if isinstance(last, str) else last)
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(50 * len(needs) + before)  # it walks a chain by recursion
+        try:
+            return await driver.raw_execute(wanted)
+        finally:
+            sys.setrecursionlimit(before)
 
     return play
 
 
-def _build_haystack(needs: Needs, seconds: Sequence[float]) -> Play:
-    from haystack import AsyncPipeline, component  # noqa: PLC0415
+def _list_ends(needs: Needs) -> list[int]:
+    """Return the nodes for which none waits."""
+    return sorted(set(range(len(needs))) - {one for needed in needs for one in needed})
 
-    pipeline = AsyncPipeline()
+
+def _build_haystack(needs: Needs, seconds: Sequence[float]) -> Play:
+    from haystack import Pipeline, component  # noqa: PLC0415
+
+    pipeline = Pipeline()
     for number, needed in enumerate(needs):
         pipeline.add_component(f"t{number}", _build_component(component, len(needed), seconds[number] if seconds else 0))
     for number, needed in enumerate(needs):
@@ -113,11 +126,11 @@ def _build_langgraph(needs: Needs, seconds: Sequence[float]) -> Play:
 
         return work
 
-    followed = {one for needed in needs for one in needed}
+    ends = set(_list_ends(needs))
     for number, needed in enumerate(needs):
         graph.add_node(f"t{number}", build(number))
         graph.add_edge([f"t{one}" for one in needed] if len(needed) > 1 else f"t{needed[0]}" if needed else START, f"t{number}")
-        if number not in followed:
+        if number in ends:
             graph.add_edge(f"t{number}", END)
     app = graph.compile()
 

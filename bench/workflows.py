@@ -155,7 +155,7 @@ async def workflow_benches() -> list[dict[str, Any]]:
         compiled = _compile(build(COUNT), types)
         around = Surroundings(types=types, scripts=ScriptRunner(), show=_show_nothing)  # of one workflow, as the engine keeps it
         each = min([(await _play_bare(compiled, around)).processor for _ in range(2 * TRIES)]) / COUNT * 1e6
-        beside = await measure_peers(build(COUNT), TRIES)
+        beside = await measure_peers(build(COUNT), 2)
         rows.append(_row(f"workflow: a tuum of 1,000, {shape}", round(each, 1), "us", "<= 20", holds=each <= 20, versus=beside))
     lanes, seconds = build_lanes()
     path = SLOW + (LANES - 1) * QUICK

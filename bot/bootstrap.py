@@ -73,6 +73,7 @@ from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runs.offers import list_startable
+from orchestrator.runs.record_blocks import build_record_host
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runs.titles import find_published_title
@@ -215,12 +216,12 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
     folder = Folder(settings.files_dir) if settings.files_dir is not None else None
     engines = limit_scenarios(engines, steps=settings.scenario_max_steps, depth=settings.scenario_max_depth)
-    engines = connect_tuums(engines, store, scripts or ScriptRunner())
+    reads = PortalReader(client, catalogue, clock)
+    naming = Naming(reads)
+    engines = connect_tuums(engines, store, scripts or ScriptRunner(), build_record_host(store, catalogue, naming))
     http = _build_http(credentials, live)
     read_file, download = build_file_reader(folder, live), build_downloader(http, live)
     engines = connect_agents(connect_services(engines, documents.ask, read_file, download), store, documents.ask)
-    reads = PortalReader(client, catalogue, clock)
-    naming = Naming(reads)
     switch = LiveSwitch(store)
     watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
     kept = timedelta(days=settings.run_retention_days)

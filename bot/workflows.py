@@ -7,6 +7,7 @@ from typing import Final
 
 from bot.flows import allows_start, describe_flow
 from orchestrator.domain.outputs import Notice
+from orchestrator.engines.workflows.blocks.host import RecordHost
 from orchestrator.engines.workflows.engine import FindTuums, WorkflowEngine
 from orchestrator.engines.workflows.kind import TUUM, WORKFLOW, build_kinds
 from orchestrator.engines.workflows.registry import build_rune_types, load_plugins
@@ -36,12 +37,15 @@ def build_workflows() -> RegisteredEngine:
     )
 
 
-def connect_tuums(engines: Engines, store: AsyncStore, scripts: ScriptRunner) -> Engines:
-    """Return the engines in which workflows find their tuums in `store` and run their scripts in `scripts`, which the caller closes."""
+def connect_tuums(engines: Engines, store: AsyncStore, scripts: ScriptRunner, host: RecordHost) -> Engines:
+    """Return the engines in which workflows find their tuums in `store` and run their scripts in `scripts`, which the caller closes.
+
+    `host` keeps the blocks of workflows that work on records.
+    """
     found = engines.runs.get(WORKFLOW)
     if found is None or not isinstance(found.engine, WorkflowEngine):
         return engines
-    engine = found.engine.connect(build_tuum_finder(store), scripts)
+    engine = found.engine.connect(build_tuum_finder(store), scripts, host)
     return replace(engines, runs={**engines.runs, WORKFLOW: replace(found, engine=engine)})
 
 

@@ -6,13 +6,16 @@ the same steps to the same end, which then is what it expects.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import Any, Final
 
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
+from orchestrator.engines.flows.engine import REOPENED
 from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS, TEXT
 from orchestrator.engines.runs import RunFailed
+from orchestrator.engines.step_nodes import find_step_id
 from orchestrator.rehearsals.comparing import list_effects, list_messages
 from orchestrator.rehearsals.dialogue import FAILED, Given
 from orchestrator.rehearsals.flow_case import ExpectedFlow, FlowCase, is_operation
@@ -82,15 +85,33 @@ class _Tape:
     effects: dict[str, Done] = field(default_factory=dict)
     agents: Mapping[str, object] = field(default_factory=dict)
     buttons: dict[str, Sequence[str]] = field(default_factory=dict)
+    begun: dict[tuple[str, str], None] = field(default_factory=dict)
+    """All visits in the order in which they began, also those that gave no answer."""
 
     def find_visit(self, node: str) -> _Visit:
         """Return the visit to which a node belongs."""
-        step, _, rest = node.partition("/")
-        return self.visits.setdefault((step, rest.partition("/")[0]), _Visit())
+        key = find_visit_key(node)
+        self.begun.setdefault(key)
+        return self.visits.setdefault(key, _Visit())
 
     def forget_unanswered(self) -> None:
         """Forget the attempts of steps that gave no answer: a run that is retried begins them anew."""
         self.visits = {key: one for key, one in self.visits.items() if one.is_answered}
+
+    def forget_other_way(self, reopened: NodeDone) -> None:
+        """Forget the visits that had followed the failure of this one: it has succeeded since, and they are no part of the way."""
+        own, numbers = find_visit_key(reopened.node), reopened.output or {}
+        followed = dropwhile(lambda key: key != own, self.begun)
+        gone = {key for key in followed if key != own and int(key[1]) <= numbers.get(key[0], 0)}
+        self.visits = {key: one for key, one in self.visits.items() if key not in gone}
+        for given in (self.effects, *self.calls.values()):
+            for node in [node for node in given if find_visit_key(node) in gone]:
+                del given[node]
+
+
+def find_visit_key(node: str) -> tuple[str, str]:
+    """Return the step and the number of the visit to which a node belongs."""
+    return find_step_id(node), node.partition("/")[2].partition("/")[0]
 
 
 async def read_flow_recording(run_id: str, store: AsyncStore) -> RecordedFlow:
@@ -163,6 +184,8 @@ async def _read_event(event: StoredEvent, tape: _Tape, store: AsyncStore) -> Non
 async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
     """Take what a model, an effect or a tool gave; what the flow itself noted is made anew."""
     place = Place(tape.key, done.node)
+    if done.node.endswith(f"/{REOPENED}"):
+        tape.forget_other_way(done)
     is_wanted = done.kind in {"model", "effect"} or (done.kind == "memo" and (done.node == _AGENTS or is_tool(place)))
     if not is_wanted or "#" in done.node:
         return

@@ -33,6 +33,7 @@ from orchestrator.engines.runs import (
     RunSuspended,
     RunUpdate,
 )
+from orchestrator.engines.step_nodes import find_step_id
 from orchestrator.rehearsals.step_names import Names
 from orchestrator.runs.children import MAX_DEPTH
 from orchestrator.runs.memo import Memo, copy_data
@@ -70,7 +71,7 @@ class Place:
     @property
     def step(self) -> str:
         """The step to which the node belongs: its name, without one the first part of the node."""
-        return self.name or self.node.partition("/")[0]
+        return self.name or find_step_id(self.node)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +171,7 @@ class Rehearsal:
     def find_place(self, key: str, node: str) -> Place:
         """Return the place of this node of a run of the definition `key`."""
         label = node.partition("/")[0]
-        return Place(key, node, self._names.get(key, {}).get(label, label))
+        return Place(key, node, self._names.get(key, {}).get(label, find_step_id(node)))
 
     async def play_run(self, engine: str, key: str, args: Mapping[str, Value], *, depth: int, parent: str) -> RunResult:
         """Return the result of a run that `parent` started, which `depth` runs wait for."""

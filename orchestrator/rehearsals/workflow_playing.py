@@ -10,13 +10,13 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunEffect, RunFailed, RunModelRequest, RunResult
+from orchestrator.engines.step_nodes import name_step_node
 from orchestrator.engines.workflows.engine import WorkflowEngine
 from orchestrator.engines.workflows.execution import Execution
 from orchestrator.engines.workflows.kind import WORKFLOW
 from orchestrator.engines.workflows.raw_text import Words, parse_raw_text
 from orchestrator.engines.workflows.results import AtomicOperation, WorkflowExecutionResult
 from orchestrator.engines.workflows.rune_types import RuneTypes
-from orchestrator.engines.workflows.tuum_run import name_node
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.comparing import compare_lists, compare_values, list_messages
 from orchestrator.rehearsals.dialogue import FAILED, REFUSED
@@ -144,7 +144,7 @@ async def rehearse_workflow(
         return {one: workflow.tuums[one] for one in versions if one in workflow.tuums}
 
     engine = WorkflowEngine(workflow.types, scripts, find_tuums, note_execution=noted.append)
-    names = {workflow.key: {name_node(one): one for one in workflow.ids}}
+    names = {workflow.key: {name_step_node(one): one for one in workflow.ids}}
     find = lambda kind, key: workflow.document if (kind, key) == (WORKFLOW, workflow.key) else None  # noqa: E731 - reads as the argument that it is
     rehearsal = Rehearsal({WORKFLOW: engine}, find, script, now=now, person=person, names=names)
     problem, ended = "", RunResult(status="cancelled")

@@ -9,6 +9,7 @@ from orchestrator.domain.inputs import Command
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunOrder
 from orchestrator.domain.taint import Value
+from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.runs.inputs import MAY_CONTROL
 from orchestrator.runs.listening import build_input, build_receipt, build_start
 from orchestrator.runs.offers import list_offers
@@ -154,15 +155,18 @@ async def _start_run(
     text = Command.model_validate(row.body).args.strip()
     definition = command.definition
     if not definition:
-        definition, _, text = text.partition(" ")
+        definition, text, *_ = (*text.split(maxsplit=1), "", "")  # a line break divides as a space does
     if not definition:
         offers = await list_offers(engine, name, actor, engines)
         listed = outbox.build_reply_row(session.key, offers, session.now)
         await session.commit(actor=actor.key, outbox=[listed], inbox_done=[row.id])
         return
-    start = build_start(
-        engine, definition, {"text": Value(text.strip(), frozenset({"person"}))}, actor=actor, home=session.key, session=session
-    )
+    start = build_start(engine, definition, {"text": _read_typed(text.strip())}, actor=actor, home=session.key, session=session)
     called = definition if actor.for_customers else await look_up_title(engine, definition, engines)  # it may not exist for customers
     told = build_receipt("run-started", start.session, session, definition=called)
     await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[start])
+
+
+def _read_typed(text: str) -> Value:
+    """Return what was typed after a command. Text of somebody else in it makes the whole of it such, as in an answer to a question."""
+    return Value(text, frozenset({"person", "prose"}) if split_foreign_text(text).foreign else frozenset({"person"}))

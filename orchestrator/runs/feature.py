@@ -17,6 +17,7 @@ from orchestrator.domain.run_inputs import (
     RunSentItem,
     RunStart,
 )
+from orchestrator.engines.workflows.rendering import OPTION
 from orchestrator.runs import inputs, listening
 from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.context import SLEEP, TIMEOUT
@@ -24,6 +25,7 @@ from orchestrator.runs.offers import OFFER, take_offer
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.reminders import REMIND, remind_person
+from orchestrator.runs.result_options import take_option
 from orchestrator.runs.retention import KEPT, RunRetention, forget_run
 from orchestrator.runs.runner import Runner
 from orchestrator.runs.sent_items import FileTaker, pass_item
@@ -55,7 +57,7 @@ def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: ti
         },
         periodic_tasks=(RunRetention(store, keep).run,) if store is not None and keep else (),
         timers={SLEEP: inputs.take_timer, TIMEOUT: inputs.take_timer, REMIND: remind_person},
-        buttons={BUTTON: listening.take_click, OFFER: partial(take_offer, engines=engines)},
+        buttons={BUTTON: listening.take_click, OFFER: partial(take_offer, engines=engines), OPTION: take_option},
         commands=build_commands(engines),
         command_specs=build_command_specs(engines),
         message_takers=(partial(listening.take_message, engines=engines),),

@@ -24,8 +24,9 @@ from orchestrator.runtime.session import Session
 from orchestrator.runtime.steps import build_play_row
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.events.runs import WHOLE, RunWaits, RunWoken
-from state.journal.store import InboxRow, OutboxRow, Timer
+from state.journal.store import Commit, InboxRow, OutboxRow, Timer
 from state.run_state import RunState, RunWait
+from state.session_state import SessionState
 
 MAY_CONTROL: Final = frozenset({"lead", "admin"})
 """The roles whose people may pause, resume, retry and cancel the runs of others."""
@@ -186,9 +187,9 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
         case "pause" if run.status in {"running", "waiting"}:
             await _pause(row, session, actor, run, told)
         case "resume" if run.status == "paused":
-            await _go_on(row, session, "resume", told)
+            await _go_on(row, session, tools, "resume", told)
         case "retry" if run.status == "failed" or (is_parents and run.status == "cancelled"):
-            await _go_on(row, session, RETRY, told)
+            await _go_on(row, session, tools, RETRY, told)
         case "cancel" if not run.is_over:
             await session.commit(actor=actor.key, outbox=told)
             notice = Notice(code="run-was-cancelled", args={"who": actor.name})
@@ -217,9 +218,20 @@ async def _refuse_late(row: InboxRow, session: Session, actor: Actor) -> None:
     await session.commit(actor=actor.key, outbox=refused, inbox_done=[row.id])
 
 
-async def _go_on(row: InboxRow, session: Session, by: str, told: list[OutboxRow]) -> None:
-    owner = session.state.run.owner if session.state.run is not None else "system"
-    await session.commit(RunWoken(node=WHOLE, by=by), actor=owner, outbox=told, inbox_done=[row.id], inbox_new=[_build_play(session)])
+async def _go_on(row: InboxRow, session: Session, tools: Tools, by: str, told: list[OutboxRow]) -> None:
+    """Let the run go on; if what it did last has ended it at this very moment, judge the order anew, for nothing may end twice."""
+    owner, status = (run.owner, run.status) if (run := session.state.run) is not None else ("system", None)
+
+    def check(step: Commit, state: SessionState) -> Commit:
+        if state.run is None or state.run.status != status:
+            raise RunOver
+        return step
+
+    news = [_build_play(session)]
+    try:
+        await session.commit(RunWoken(node=WHOLE, by=by), actor=owner, outbox=told, inbox_done=[row.id], inbox_new=news, complete=check)
+    except RunOver:
+        await take_order(row, session, tools)
 
 
 def may_control(actor: Actor, run: RunState) -> bool:

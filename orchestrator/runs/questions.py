@@ -12,7 +12,7 @@ from typing import Any, Final
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Action, Notice, Reply, Text
 from orchestrator.domain.run_inputs import RunAnswer, RunQuestion
-from orchestrator.domain.taint import FOREIGN, Origins, Value
+from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import Ask, Heard, Option
 from orchestrator.runs.foreign_texts import ForeignTexts
 from state.canonical import hash_text
@@ -96,7 +96,7 @@ def _find_control(ask: Ask, heard: Heard) -> Option | None:
 
 
 def mark_choice(heard: Heard, ask: Ask, foreign: ForeignTexts) -> Heard:
-    """Return the answer; if it is a button whose value is, or holds, foreign text that its label did not show, the value counts as foreign.
+    """Return the answer; a button's value that its label did not show comes from wherever it came from before, too.
 
     What the person saw and chose is their wish, whoever wrote it.
     """
@@ -106,7 +106,7 @@ def mark_choice(heard: Heard, ask: Ask, foreign: ForeignTexts) -> Heard:
     chosen = next((one for one in ask.options if one.value == data), None)
     if chosen is None or (isinstance(data, str | int | float) and str(data) in chosen.label):
         return heard
-    return replace(heard, value=foreign.mark(Value(data, heard.value.origins | (chosen.origins & FOREIGN))))
+    return replace(heard, value=foreign.mark(Value(data, heard.value.origins | chosen.origins)))
 
 
 def build_question_row(key: str, home: str, question: Question, *, now: datetime) -> InboxRow:

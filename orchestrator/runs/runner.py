@@ -223,6 +223,7 @@ class Runner:
         session, tools = context.session, context.tools
         run = session.state.run
         if run is not None and run.status == "running" and not run.waits:
+            await session.flush()  # what has woken the run meanwhile may be buffered still, and with it the input that lets it go on
             waiting = await tools.store.list_waiting_inbox(session.key, "turn")
             if not [one for one in waiting if one.id not in queued]:
                 await _fail(RunFailed("run-stuck", "the engine waits for nothing"), session, tools, queued)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from state import canonical
 from state.events import (
+    blocks,
     budgets,
     calls,
     cards,
@@ -40,6 +41,7 @@ FEATURES = (
     confirmations,
     calls,
     portal,
+    blocks,
     budgets,
     cards,
     daily,

@@ -48,6 +48,8 @@ CLEAR = frozenset(
         *("provider", "failed_before", "reservation"),
         # runs: their engine and definition, their nodes, and what a node waits for
         *("engine", "definition", "digest", "parent", "parent_node", "node", "waits_for", "until", "takes", "controls", "origins", "run"),
+        # blocks: their id, which names the record and the run
+        "block",
         # schedules: their id, and their moments
         *("schedule", "due", "following"),
     }

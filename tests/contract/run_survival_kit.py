@@ -93,7 +93,12 @@ class Survival:
     """The prompts whose answer the journal held when the program died, and that were asked again, with how often."""
     writes: list[tuple[str, dict[str, Any]]]
     said: list[str]
+    sql: SqlStore
     events: list[StoredEvent] = field(default_factory=list)
+
+
+def do_nothing(_portal: Portal, _prompt: str) -> None:
+    """Leave the portal as it is."""
 
 
 async def survive(
@@ -105,8 +110,12 @@ async def survive(
     dies_at: int | None = None,
     after: bool = False,
     args: Mapping[str, Value] | None = None,
+    meanwhile: Callable[[Portal, str], None] = do_nothing,
 ) -> Survival:
-    """Start the run, kill its program at a commit, let other programs go on with a person who answers, and return what became of it."""
+    """Start the run, kill its program at a commit, let other programs go on with a person who answers, and return what became of it.
+
+    `meanwhile` is what somebody does at the portal while the model answers a prompt.
+    """
     sql, portal = memory_store(), Portal()
     asked: Counter[str] = Counter()
     said: dict[str, str] = {}
@@ -119,7 +128,7 @@ async def survive(
         async with a_run_world(folder, documents, store=mortal, portal=portal) as world:  # type: ignore[arg-type]  # it is one
             sql.expire_leases()
             world.clock.advance(jump)
-            answer_all(world, asked)
+            answer_all(world, asked, meanwhile)
             await _work(world, mortal, [ordered, *_answer(world)])
             while not mortal.is_dead and index_status(world) not in ENDED - {"failed"} and (more := _answer(world)):
                 await _work(world, mortal, more)
@@ -145,6 +154,7 @@ async def survive(
             asked_again={prompt: asked[prompt] - times for prompt, times in known.items() if asked[prompt] > times},
             writes=portal.written(),
             said=list(said.values()),
+            sql=sql,
             events=told,
         )
 
@@ -155,13 +165,14 @@ def _list_answered(sql: SqlStore) -> list[str]:
     return [find_question(one.data["output"]) for one in found if one.type == "NodeDone" and one.data["model"]]
 
 
-def answer_all(world: World, asked: Counter[str]) -> None:
+def answer_all(world: World, asked: Counter[str], meanwhile: Callable[[Portal, str], None] = do_nothing) -> None:
     """Let the model answer every prompt, and count how often each was asked."""
 
     async def answer(payload: Mapping[str, Any], on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelAnswer:
         question = name_question(payload["messages"])
         prompt = question or payload["messages"][-1]["content"]
         asked[prompt] += 1
+        meanwhile(world.portal, prompt)
         text, calls = answer_question(prompt, OPERATIONS)
         if on_delta is not None:
             for begin in range(0, len(text), PIECE):

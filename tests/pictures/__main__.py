@@ -18,7 +18,7 @@ from playwright.async_api import Browser, async_playwright
 
 from tests.e2e.e2e_kit import MovedClock, opened_world
 from tests.e2e.e2e_servers import Servers, running_servers
-from tests.pictures import acts, cards, documents, effects, flows, points, runs, scenarios, talk
+from tests.pictures import acts, cards, documents, effects, flows, points, runs, scenarios, talk, workflows
 from tests.pictures.studio import Scene, Studio
 
 CHROMIUM: Final = "/usr/bin/chromium"
@@ -27,7 +27,16 @@ _LATER: Final = (talk.today, cards.expired)
 _EVERY: Final = (*(scene for scene in (*cards.SCENES, *acts.SCENES, *talk.SCENES) if scene not in _LATER), *_LATER)
 SCENES: Final[Mapping[str, Scene]] = {
     scene.__name__: scene
-    for scene in (*_EVERY, *points.SCENES, *runs.SCENES, *effects.SCENES, *documents.SCENES, *scenarios.SCENES, *flows.SCENES)
+    for scene in (
+        *_EVERY,
+        *points.SCENES,
+        *runs.SCENES,
+        *effects.SCENES,
+        *documents.SCENES,
+        *scenarios.SCENES,
+        *flows.SCENES,
+        *workflows.SCENES,
+    )
 }
 UNASKED: Final = tuple(scene.__name__ for scene in _EVERY)
 """What is played when no scene is named."""

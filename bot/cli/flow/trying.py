@@ -67,8 +67,8 @@ class FlowOutside(Script):
 
     async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
         """Return the answer of an agent, or the calls of tools that it asks for. Raises RunFailed and RehearsalStopped."""
-        step, visit, number, *further = place.node.split("/")
-        attempt = Attempt(self._steps[step], int(visit), int(number))
+        _, visit, number, *further = place.node.split("/")
+        attempt = Attempt(self._steps[place.step], int(visit), int(number))
         if not further:
             self._watcher.begin(attempt)
         try:

@@ -7,15 +7,18 @@ while the model thinks; nothing of the journal is guessed. What each event stand
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile
 from typing import Final, Literal
 
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.agents import Agent
 from orchestrator.engines.flows.definition import Flow
+from orchestrator.engines.flows.engine import REOPENED
 from orchestrator.engines.flows.operations import OPERATIONS, Operation, OperationsUnfit, read_operations, report_operations
 from orchestrator.engines.flows.prompt import read_output
 from orchestrator.engines.flows.tools import MOST_ROUNDS
+from orchestrator.engines.step_nodes import find_step_id
 from orchestrator.runs.limits import RETRY
 from state.events.conversation import ModelAsked
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWaits, RunWoken
@@ -132,6 +135,8 @@ class FlowHistory:
         self._executions: dict[Key, Execution] = {}
         self._failed: Counter[tuple[str, int]] = Counter()
         """The failed attempts by step and visit, without those that a person's order to retry forgave."""
+        self.left_behind: set[Key] = set()
+        """The executions that followed the failure of a step which has succeeded since: they are no part of the way any more."""
         self._count, self._is_changed = 0, False
 
     @property
@@ -194,11 +199,19 @@ class FlowHistory:
             self._agents = {str(version): Agent.model_validate(document) for version, document in done.output.items()}
             return
         place = self._find_place(done.node)
-        if place is None:
+        if place is None and done.node.endswith(f"/{REOPENED}"):
+            self._leave_behind(done)
+        elif place is None:
             self._note_operations(event, done)
         elif done.kind == "model" and place[0] in self._executions and _is_question(place[1]):
             self._add_use(place[0], done.model, done.prompt_tokens, done.completion_tokens, done.seconds)
             self._note_answer(event, place[0], _find_text(done.output), is_last=place[1] == _LAST_ROUND)
+
+    def _leave_behind(self, reopened: NodeDone) -> None:
+        own, numbers = (find_step_id(reopened.node), int(reopened.node.split("/")[1])), reopened.output or {}
+        followed = dropwhile(lambda key: key[:2] != own, self._executions)
+        self.left_behind.update(key for key in followed if key[:2] != own and key[1] <= numbers.get(key[0], 0))
+        self._is_changed = True
 
     def _note_answer(self, event: StoredEvent, key: Key, text: str | None, *, is_last: bool) -> None:
         """Take the answer to a question, None where it calls tools, as the engine takes it."""
@@ -319,9 +332,10 @@ class FlowHistory:
     def _find_place(self, node: str) -> tuple[Key, str] | None:
         """Return (step, visit, attempt) of a node and what follows them in its name; None for a node of no attempt."""
         parts = node.split("/", _PLACE)
-        if len(parts) < _PLACE or parts[0] not in self._attempts or not (parts[1].isdecimal() and parts[2].isdecimal()):
+        step = find_step_id(node)
+        if len(parts) < _PLACE or step not in self._attempts or not (parts[1].isdecimal() and parts[2].isdecimal()):
             return None
-        return (parts[0], int(parts[1]), int(parts[2])), parts[_PLACE] if len(parts) > _PLACE else ""
+        return (step, int(parts[1]), int(parts[2])), parts[_PLACE] if len(parts) > _PLACE else ""
 
     def _find_waiting(self, node: str) -> Key | None:
         """Return the execution whose call this node is: one of its own, or one of those that its visit ends with."""
@@ -330,7 +344,7 @@ class FlowHistory:
         parts = node.split("/")
         if len(parts) < _PLACE or parts[2] != OPERATIONS:
             return None
-        return next((key for key in reversed(self._executions) if (key[0], str(key[1])) == (parts[0], parts[1])), None)
+        return next((key for key in reversed(self._executions) if (key[0], str(key[1])) == (find_step_id(node), parts[1])), None)
 
     def _add_use(self, key: Key, model: str, read: int, written: int, seconds: float = 0.0) -> None:
         if not model:

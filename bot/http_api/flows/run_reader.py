@@ -222,7 +222,7 @@ def _list_channels(flow: Flow | None, history: FlowHistory, now: datetime) -> li
     channels, steps = Channels(flow), {step.id: step for step in flow.steps}
     written: Counter[str] = Counter()
     done = [one for one in history.executions if one.status == "COMPLETED" and one.output is not None]
-    for one in sorted(done, key=lambda one: one.ended_at):
+    for one in sorted((one for one in done if one.key not in history.left_behind), key=lambda one: one.ended_at):
         channels.append(steps[one.step], Value(one.output), parse_iso(one.ended_at))
         written.update(write.channel for write in steps[one.step].memory_writes if write.mode != "STATIC" or write.payload is not None)
     reads = [MemoryRead(channel=channel, limit=MOST_KEPT) for channel in written]

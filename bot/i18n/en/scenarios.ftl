@@ -20,6 +20,7 @@ scenario-download = Step “{ $step }” did not get the file “{ $name }” fr
     [closed] this host is not allowed
     [address] its address is written wrongly
     [large] it is larger than { $most } MB
+    [much] the scenario has got { $total } MB of files already, the most for one run
     [status] the host answered { $status }
     [unreached] the host does not answer
     [empty] it is empty
@@ -45,7 +46,12 @@ scenario-calculation-failed = The step “{ $step }” could not calculate “{ 
 scenario-name-reserved = The step “{ $step }” changes “{ $name }”, a name that belongs to the program. Please tell the scenario's author.
 scenario-values-large = The step “{ $step }” makes too much data. Please tell the scenario's author.
 scenario-value-unfit = The value “{ $name }” does not fit in step “{ $step }”. Please tell the scenario's author.
-scenario-child-failed = The scenario “{ $child }” inside of this one failed, so nothing more is done.
+scenario-child-failed = { $kind ->
+    [flow] The flow of agents “{ $child }” inside of this scenario failed
+    [workflow] The workflow “{ $child }” inside of this scenario failed
+    [tool_agent] The tool agent (/ask) did not answer
+   *[other] The scenario “{ $child }” inside of this one failed
+}, so nothing more is done.
 scenario-input-failed = No answer fitted in { $tries } { $tries ->
     [one] try
    *[other] tries

@@ -15,4 +15,27 @@ workflow-operations-uncomputed = The workflow wants to compute the field “{ $n
 workflow-operations-unmade = The changes were approved, but the program stopped before it made them. Nothing of this card was changed in Bitrix24; retry, and you will be asked once more.
 workflow-record-unread = The record { $name } cannot be read, so nothing was changed.
 workflow-outcome-unknown = It is not known whether all changes were made, so the workflow was stopped. Check the records in Bitrix24 before you retry.
+workflow-record-which = { $kind ->
+    [deal] Which deal is it about?
+    [lead] Which lead is it about?
+    [contact] Which contact is it about?
+   *[company] Which company is it about?
+} Write its number or name.
+workflow-record-several = Several records fit “{ $name }”. Which one is it?
+workflow-record-none = I found no “{ $name }” among the records that you may see. Write the number, or more of the name.
+workflow-record-many = Too many records fit “{ $name }”. Write the number, or more of the name.
+workflow-record-unfit = It is not clear which record is meant: its number or name is needed. Please start the workflow again.
+workflow-record-hidden = { $kind ->
+    [deal] The deal
+    [lead] The lead
+    [contact] The contact
+   *[company] The company
+} No. { $number } cannot be read: there is none, or you may not see it. Nothing was changed.
+workflow-record-locked = For the record “{ $title }” somebody is deciding whose change stays, or a workflow on it has failed. So nothing was changed.
+workflow-conflict = While the workflow was at work, the field “{ $field }” of “{ $title }” was changed from { $before } to { $person }. The workflow proposes: { $process }. Which one shall it be?
+workflow-conflicts-many = While the workflow was at work, { $count } fields that it changes were changed in the record. These are too many to ask about; nothing was changed. Please start the workflow again.
+workflow-block-busy = The workflow { $workflow } is already at work on “{ $title }”. Wait for its end or cancel it, then try again.
+workflow-block-conflict = On “{ $title }” the workflow { $workflow } waits for an answer whose changes stay. Answer its question or cancel it, then try again.
+workflow-block-dismissed = Another workflow has worked on “{ $title }” since, so this one cannot go on. Please start it again.
+workflow-block-lost = Another workflow is at work on “{ $title }”, so this one was stopped. Nothing more was changed for it.
 menu-workflow = Workflows: from data to finished changes

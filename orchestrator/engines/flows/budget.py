@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from orchestrator.engines.flows.definition import Budget
 from orchestrator.engines.runs import RunContext, RunFailed, RunLimits
+from orchestrator.engines.step_nodes import name_step_node
 
 
 class StepCounter:
@@ -26,7 +27,7 @@ class StepCounter:
         if self.visits.total() >= self._most_steps:
             raise RunFailed("flow-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
         number = self.visits[step] + 1
-        if not self._ctx.is_before_retry(f"{step}/{number}/1"):
+        if not self._ctx.is_before_retry(f"{name_step_node(step)}/{number}/1"):
             if self._most is not None and self._counted >= self._most:
                 raise RunFailed("flow-budget-steps", f"more than {self._most} steps", most=self._most)
             self._counted += 1

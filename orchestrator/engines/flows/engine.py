@@ -23,6 +23,7 @@ from orchestrator.engines.flows.prompt import build_request
 from orchestrator.engines.flows.routes import find_route_after_failure, find_route_after_success
 from orchestrator.engines.flows.telling import build_result_reply
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunUpdate
+from orchestrator.engines.step_nodes import name_step_node
 from state.stored import JsonObject
 
 MOST_STEPS: Final = 100
@@ -167,11 +168,15 @@ class _Playing:
             text=draw_progress(self._flow, self._marks, attempt),
             snapshot={"step": step.id, "attempt": attempt, "visits": dict(self._visits), "marks": dict(self._marks)},
         )
-        await self._ctx.show(update, node=f"{step.id}/{self._visits[step.id]}/begins")
+        await self._ctx.show(update, node=f"{self._name_visit(step)}/begins")
+
+    def _name_visit(self, step: FlowStep) -> str:
+        """Return the first parts of the names of the nodes of a step's present visit."""
+        return f"{name_step_node(step.id)}/{self._visits[step.id]}"
 
     async def _play_step(self, step: FlowStep) -> Why:
         """Play a step: its attempts, its operations, its memory. Return why it failed, "" if it did not."""
-        agent, base = self._agents[step.agent_version_id], f"{step.id}/{self._visits[step.id]}"
+        agent, base = self._agents[step.agent_version_id], self._name_visit(step)
         if self._ctx.find_state(f"{base}/{LEFT}") == "finished":
             return await self._recall_failure(step)
         told = await self._read_channels(step, base)
@@ -230,7 +235,7 @@ class _Playing:
     def _count_before_retry(self, step: str) -> int:
         """Return the number of the last visit of a step that began before the retry, up to one that has changed something."""
         count = self._visits[step]
-        while self._has_only_answered(f"{step}/{count + 1}"):
+        while self._has_only_answered(f"{name_step_node(step)}/{count + 1}"):
             count += 1
         return count
 
@@ -258,4 +263,4 @@ class _Playing:
         async def make() -> JsonObject:
             return told
 
-        return await self._ctx.memo(f"{step.id}/{self._visits[step.id]}/{LEFT}", make, origins=origins)
+        return await self._ctx.memo(f"{self._name_visit(step)}/{LEFT}", make, origins=origins)

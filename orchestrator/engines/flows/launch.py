@@ -37,15 +37,16 @@ async def find_start(ctx: RunContext, flow: Flow) -> Value:
     return combine(lambda mine, theirs, read: {"context": {**mine, **theirs}, "parameters": read}, own, context, parameters)
 
 
-async def find_parameters(ctx: RunContext, declared: Sequence[LaunchParameter]) -> Value:
+async def find_parameters(ctx: RunContext, declared: Sequence[LaunchParameter], *, first: str | None = None) -> Value:
     """Return the launch parameters as an object: those that were given, otherwise the answers of the run's person.
 
+    `first` is the name of a parameter before these that the engine reads itself; what was typed behind the command belongs to it then.
     Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
     """
     if PARAMETERS not in ctx.run.args:
-        return await _ask_all(ctx, declared)
+        return await _ask_all(ctx, declared, takes_text=first is None)
     given = _read_object(ctx, PARAMETERS)
-    return Value(_check(declared, given.data), given.origins)
+    return Value(_check(declared, {name: one for name, one in given.data.items() if name != first}), given.origins)
 
 
 def check_trigger(ctx: RunContext, triggers: Triggers) -> None:
@@ -71,32 +72,42 @@ def _check(declared: Sequence[LaunchParameter], given: Mapping[str, Any]) -> Map
     return read
 
 
-async def _ask_all(ctx: RunContext, declared: Sequence[LaunchParameter]) -> Value:
-    """Return the answers of the run's person by parameter. What was typed behind the command answers the first question, if it fits."""
-    typed = ctx.run.args.get(TEXT, Value("", _AUTHOR))
+async def _ask_all(ctx: RunContext, declared: Sequence[LaunchParameter], *, takes_text: bool) -> Value:
+    """Return the answers of the run's person by parameter.
+
+    With `takes_text`, what was typed behind the command answers the first question, if it fits.
+    """
+    typed = ctx.run.args.get(TEXT, Value("", _AUTHOR)) if takes_text else Value("", _AUTHOR)
     answers: dict[str, Value] = {}
     for index, one in enumerate(declared):
         read = read_answer(one, str(typed.data)) if index == 0 and str(typed.data).strip() else None
-        answers[one.name] = Value(read, typed.origins) if read is not None else await _ask(ctx, one)
+        answers[one.name] = Value(read, typed.origins) if read is not None else await _ask(ctx, one, index)
     kept = {name: one for name, one in answers.items() if one.data is not None}
     return combine(lambda *data: dict(zip(kept, data, strict=True)), *kept.values()) if kept else Value({}, _AUTHOR)
 
 
-async def _ask(ctx: RunContext, one: LaunchParameter) -> Value:
+def _name_node(name: str, index: int) -> str:
+    """Return how the names of a parameter's nodes begin: with its name or, where that fits into no node or is one of a step, its place."""
+    is_like_node = name.isprintable() and all(part.strip() for part in name.split("/"))
+    return f"launch/{name}" if is_like_node and not name.isdecimal() and not name.startswith("#") else f"launch/#{index + 1}"
+
+
+async def _ask(ctx: RunContext, one: LaunchParameter, index: int) -> Value:
     """Return the answer, None for a parameter that is left out. Raises RunFailed after `MOST_TRIES` that do not fit."""
+    node = _name_node(one.name, index)
     question = Ask(
         text=one.description.strip() or one.name,
         options=build_options(one, ctx.actor.locale),
         takes=frozenset() if one.choices else frozenset({"text"}),
     )
     for number in range(1, MOST_TRIES + 1):
-        heard = await ctx.wait_input(f"_launch/{one.name}/{number}", question)
+        heard = await ctx.wait_input(f"{node}/{number}", question)
         if heard.kind == "option":
             return heard.value.map(lambda chosen: one.default if chosen is None else chosen)
         read = read_answer(one, str(heard.value.data))
         if read is not None:
             return Value(read, heard.value.origins)
-        await ctx.say(build_reply(_explain_mistake(one, str(heard.value.data))), key=f"_launch/{one.name}/{number}/unfit")
+        await ctx.say(build_reply(_explain_mistake(one, str(heard.value.data))), key=f"{node}/{number}/unfit")
     raise RunFailed("flow-parameter-unfit", f"{one.name}: no answer fitted", name=one.name, problem="type", expected=one.type)
 
 

@@ -54,6 +54,13 @@ class Keyboard:
     options: tuple[Option, ...] = ()
 
 
+@dataclass
+class Fetched:
+    """How much this run has fetched from other hosts, in bytes."""
+
+    size: int = 0
+
+
 class ReadFile(Protocol):
     """Reads a file of the folder of files."""
 
@@ -109,6 +116,7 @@ class Surroundings:
     read_file: ReadFile | None = None
     download: Download | None = None
     keyboard: Keyboard = field(default_factory=Keyboard)
+    fetched: Fetched = field(default_factory=Fetched)
 
 
 @dataclass(frozen=True, kw_only=True)

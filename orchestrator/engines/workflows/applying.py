@@ -28,6 +28,8 @@ _READ: Final[Origins] = frozenset({"prose"})
 _DIGITS: Final = 40
 """How many digits a computed number has at most, and how many zeros before or behind them."""
 _REFERENCE: Final = "$result["
+_TOLD_BY_CARD: Final = "card-already-"
+"""How the reasons begin of what a person has decided: their card shows it."""
 _UNMADE: Final = "card-already-refused"
 """The reason of a call that was begun after a consent and certainly not made, because the program stopped."""
 _DONE: Final = frozenset({"succeeded", "planned", "already"})
@@ -113,8 +115,9 @@ def _add_outcome(applied: Applied, card: Sequence[Command], outcome: Outcome) ->
         applied.found |= {place: _report(one, status, error, created) for place, one in command.operations.items()}
     if outcome.foreign_text:
         applied.origins |= _READ
-    if outcome.status == "refused" and not outcome.already and outcome.reason is not None:
-        applied.notices.append(outcome.reason)
+    reason = outcome.reason
+    if outcome.status == "refused" and not outcome.already and reason is not None and not reason.code.startswith(_TOLD_BY_CARD):
+        applied.notices.append(reason)
 
 
 def _report(operation: AtomicOperation, status: str, error: str = "", created: str = "") -> JsonObject:
@@ -163,7 +166,7 @@ class _Commands:
         value, origins = operation.modify_value, one.origins
         if operation.modify_operator != "=":
             known = await self._read(record, one)
-            value = _compute(operation, known.get(key))
+            value = compute_value(operation, known.get(key))
             origins |= self._origins[record]
         self._note_fields(record, {key: value}, origins)
         entity = self._entity(one)
@@ -234,7 +237,7 @@ def _refuse_references(operation: AtomicOperation) -> None:
         raise RunFailed("workflow-operations-unwritable", f"{operation.entity_type} {operation.entity_id}: a value holds {_REFERENCE}")
 
 
-def _compute(operation: AtomicOperation, before: Any) -> Any:
+def compute_value(operation: AtomicOperation, before: Any) -> Any:
     """Return the value after an operation such as `+=` on the value before it; texts can only be added to. Raises RunFailed."""
     operator, change = operation.modify_operator, operation.modify_value
     left, right = _to_number(before), _to_number(change)

@@ -20,6 +20,7 @@ from orchestrator.engines.flows.checks import check_launch_parameter
 from orchestrator.engines.flows.definition import LaunchParameter
 from orchestrator.engines.workflows.compile import UnreadTuum, build_graph, list_nodes
 from orchestrator.engines.workflows.definition import (
+    RECORDS,
     VARIABLE,
     Mappings,
     Script,
@@ -101,7 +102,9 @@ class _Checking:
                 check_runes(self._report, node.path, node.tuum, self._types, is_stored=True)
         if given and not nodes:
             self._report.add("finding-workflow-all-off", ("tuums",))
-        build_graph(nodes, parameters or [], terminal, self._report, is_open=parameters is None)
+        record = data.get("record")
+        record = record if isinstance(record, str) and record in RECORDS else None
+        build_graph(nodes, parameters or [], terminal, self._report, is_open=parameters is None, record=record)
 
     def _check_parameters(self, given: object) -> list[LaunchParameter] | None:
         """Report what is wrong with what a start gives; return it, None if it cannot all be read."""

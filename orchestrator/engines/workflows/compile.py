@@ -65,7 +65,7 @@ def compile_workflow(workflow: Workflow, tuums: Mapping[str, Tuum], types: RuneT
             report.add("finding-workflow-tuum-missing", node.path, name=node.id)
         elif not node.variables.is_whole:
             check_runes(report, node.path, node.tuum, types, is_stored=node.own is not None)
-    graph = build_graph(nodes, workflow.trigger_parameters, workflow.terminal, report)
+    graph = build_graph(nodes, workflow.trigger_parameters, workflow.terminal, report, record=workflow.record)
     if report.has_errors:
         raise DefinitionRefused([one for one in report.findings.list_all() if one.severity == "error"])
     return CompiledWorkflow(workflow, tuple(_compile_nodes(graph)), graph.list_dependents(), graph.list_levels())
@@ -183,14 +183,26 @@ def _put_mappings(tuum: Tuum, entry: TuumReference) -> Tuum:
 
 
 def build_graph(
-    nodes: Sequence[Node], parameters: Sequence[LaunchParameter], terminal: Terminal | None, report: Report, *, is_open: bool = False
+    nodes: Sequence[Node],
+    parameters: Sequence[LaunchParameter],
+    terminal: Terminal | None,
+    report: Report,
+    *,
+    is_open: bool = False,
+    record: str | None = None,
 ) -> "Graph":
     """Return who waits for whom, and report what is wrong with that: all of it, with its places.
 
     A terminal that is None cannot be read. With `is_open` there may be variables of which nothing is known here, as with tuums that are
-    not at hand: nothing is missing then.
+    not at hand: nothing is missing then. `record` is the kind of record that the workflow works on: the start gives its number under that
+    name, so that no parameter may be called so.
     """
-    graph = Graph(nodes, {one.name: one for one in parameters})
+    known = {one.name: one for one in parameters}
+    if record in known:
+        place = next(index for index, one in enumerate(parameters) if one.name == record)
+        report.add("finding-workflow-parameter-record", ("triggerParameters", place, "name"), name=record)
+    given = {record: LaunchParameter(name=record, type="string")} if record is not None else {}
+    graph = Graph(nodes, {**known, **given}, record)
     _report_ids(nodes, report)
     _Linking(graph, report, is_open=is_open).link(terminal)
     for cycle in graph.order():
@@ -214,6 +226,8 @@ class Graph:
 
     nodes: Sequence[Node]
     parameters: Mapping[str, LaunchParameter]
+    record: str | None = None
+    """The parameter that is the number of the workflow's record."""
     needs: list[list[int]] = field(default_factory=list)
     reads: list[dict[str, str]] = field(default_factory=list)
     """Of each node the optional inputs that something gives: local name: global name."""
@@ -365,7 +379,7 @@ class _Linking:
     def _report_unused(self, terminal: Terminal) -> None:
         """Report what is published or given and read by nobody. Without a terminal all globals are the result (S003-A8)."""
         for index, name in enumerate(self._graph.parameters):
-            if name not in self._used:
+            if name not in self._used and name != self._graph.record:
                 self._report.add("finding-workflow-parameter-unused", ("triggerParameters", index), name=name)
         if terminal == Terminal() and not any(node.variables.terminals for node in self._graph.nodes):
             return

@@ -5,7 +5,7 @@ spelled as in flows; what the seed does not have is marked as ours.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Discriminator, Field, Tag
 
@@ -16,6 +16,9 @@ MOST_TUUMS: Final = 10_000
 VARIABLE: Final = r"^[^\W\d]\w{0,99}$"
 """What names of variables look like: letters of any script, digits and underscores, so that scripts and templates read them as they are."""
 
+RecordKind = Literal["deal", "lead", "contact", "company"]
+RECORDS: Final[frozenset[str]] = frozenset(get_args(RecordKind))
+"""The kinds of records that a workflow can work on."""
 Variable = Annotated[str, Field(pattern=VARIABLE)]
 """The name of a variable of a pool."""
 Proposal = Annotated[str, Field(pattern=r"^(CreateEntity|ModifyEntity|DeleteEntity) (deal|lead|contact|company|activity|task)$")]
@@ -117,8 +120,10 @@ class Workflow(FlowModel):
     kind: Literal["main", "micro"] = Field(
         "main", description="Whether a run makes a block of its record, or only fills a place on the screen (S003-19, S003-X10)."
     )
-    record: Literal["deal", "lead", "contact", "company"] | None = Field(
-        None, description="Ours: the kind of record that it works on; the run is then started on one. None: on no record."
+    record: RecordKind | None = Field(
+        None,
+        description="Ours: the kind of record that it works on. The run is then started on one, and a global variable of that name "
+        "holds its number as a text. None: on no record.",
     )
     triggers: Triggers = Field(default_factory=Triggers, description="Ours: from where it may be started.")
     trigger_parameters: list[LaunchParameter] = Field(

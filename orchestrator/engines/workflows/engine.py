@@ -1,6 +1,7 @@
 """Plays workflows as runs: finds their tuums, asks for what the start needs, runs them, hands what they propose to the gate (S003)."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
@@ -8,22 +9,27 @@ from typing import Final, Protocol
 from pydantic import ValidationError
 
 from orchestrator.domain.finding import DefinitionRefused
-from orchestrator.domain.outputs import Reply
+from orchestrator.domain.outputs import Reply, Row
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.flows.budget import build_limits
 from orchestrator.engines.flows.launch import check_trigger, find_parameters
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult
 from orchestrator.engines.workflows.applying import Applied, apply_operations
+from orchestrator.engines.workflows.blocks.choosing import Chosen, choose_record
+from orchestrator.engines.workflows.blocks.conflicts import Record
+from orchestrator.engines.workflows.blocks.host import ALONE, RecordHost
+from orchestrator.engines.workflows.blocks.work import RecordWork, begin_work, read_record
 from orchestrator.engines.workflows.compile import CompiledWorkflow, compile_workflow
 from orchestrator.engines.workflows.definition import Tuum, TuumReference, Workflow
-from orchestrator.engines.workflows.display import build_show
+from orchestrator.engines.workflows.display import Notifier
 from orchestrator.engines.workflows.execution import Execution, execute_workflow
-from orchestrator.engines.workflows.rendering import build_result_reply
+from orchestrator.engines.workflows.rendering import build_result_reply, list_record_keys
 from orchestrator.engines.workflows.rune_types import AUTHOR, RuneParams, RuneTypes
 from orchestrator.engines.workflows.surroundings import Bounds, Surroundings
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from state.canonical import dumps, hash_text
 from state.clock import parse_iso
+from state.stored import JsonObject
 
 _MOST_GLOBALS: Final = 200_000
 """How many characters of globals the result of a run shows; larger ones are left out of it."""
@@ -67,32 +73,59 @@ class WorkflowEngine:
         find_tuums: FindTuums = find_no_tuums,
         *,
         bounds: Bounds | None = None,
+        host: RecordHost = ALONE,
         note_execution: NoteExecution = note_nothing,
     ) -> None:
-        """Play workflows with these types of runes; scripts run in `scripts`, and `find_tuums` finds the tuums that they name."""
+        """Play workflows with these types of runes; scripts run in `scripts`, and `find_tuums` finds the tuums that they name.
+
+        `host` keeps the blocks of workflows that work on records.
+        """
         self._types, self._scripts, self._find_tuums = types, scripts, find_tuums
-        self._bounds, self._note_execution = bounds or Bounds(), note_execution
+        self._bounds, self._host, self._note_execution = bounds or Bounds(), host, note_execution
         self._recent = _Recent()
 
-    def connect(self, find_tuums: FindTuums, scripts: ScriptRunner) -> "WorkflowEngine":
-        """Return an engine that is the same with this way to find tuums and this sandbox; itself if it was made with such a way."""
+    def connect(self, find_tuums: FindTuums, scripts: ScriptRunner, host: RecordHost = ALONE) -> "WorkflowEngine":
+        """Return an engine that is the same with this way to find tuums, this sandbox and this host.
+
+        One that was made with a way to find tuums keeps that and its sandbox, and one that was made with a host keeps it.
+        """
+        host = host if self._host is ALONE else self._host
         if self._find_tuums is not find_no_tuums:
-            return self
-        return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds, note_execution=self._note_execution)
+            scripts, find_tuums = self._scripts, self._find_tuums
+        return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds, host=host, note_execution=self._note_execution)
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Play the workflow and return its result. Raises RunFailed and RunSuspended."""
         ready = await self._prepare(ctx)
-        compiled, workflow = ready.compiled, ready.compiled.workflow
+        workflow = ready.compiled.workflow
         check_trigger(ctx, workflow.triggers)
         ctx.limit(build_limits(workflow.budget))
-        given = await find_parameters(ctx, workflow.trigger_parameters)
+        chosen = await choose_record(ctx, workflow.record) if workflow.record is not None else None
+        given = await find_parameters(ctx, workflow.trigger_parameters, first=workflow.record)
         parameters = {str(name): Value(one, given.origins) for name, one in given.data.items()}
+        work = await begin_work(ctx, workflow, chosen, self._host) if chosen is not None else None
+        if chosen is not None:
+            parameters[chosen.record.kind] = chosen.number
+        notifier = work.notifier if work is not None else Notifier(ctx)
+        try:
+            return await self._play(ctx, ready, parameters, notifier, work)
+        except RunFailed as error:
+            await notifier.tell_end("Error")
+            if work is not None:
+                await work.fail(error.code)
+            raise
+
+    async def _play(
+        self, ctx: RunContext, ready: "_Ready", parameters: Mapping[str, Value], notifier: Notifier, work: RecordWork | None
+    ) -> RunResult:
+        """Run the tuums, hand what they propose to the gate, and return the result. Raises RunFailed and RunSuspended."""
+        compiled = ready.compiled
         surroundings = Surroundings(
             types=self._types,
             params=ready.params,
             scripts=self._scripts,
-            show=build_show(ctx),
+            show=notifier.show,
+            blocks=work.build_queries() if work is not None else None,
             bounds=self._bounds,
             player=_describe_player(ctx),
             clock=await _find_clock(ctx, compiled),
@@ -101,8 +134,23 @@ class WorkflowEngine:
         self._note_execution(execution)
         if not execution.result.is_success:
             raise _build_failure(execution)
-        applied = await apply_operations(ctx, execution.operations)
-        return RunResult(value=_build_value(execution, applied), reply=None if ctx.run.parent else _build_reply(execution, applied))
+        operations = await work.settle(execution) if work is not None else execution.operations
+        applied = await apply_operations(ctx, operations)
+        told = await work.finish(execution, operations, applied) if work is not None else {}
+        await notifier.tell_end("Complete", execution.raw_text.data)
+        reply = None if ctx.run.parent else _build_reply(ctx, execution, applied, await self._find_rows(ctx, execution))
+        return RunResult(value=_build_value(execution, applied, told), reply=reply)
+
+    async def _find_rows(self, ctx: RunContext, execution: Execution) -> dict[str, Row]:
+        """Return the lines of the records that the text names, by key: of those that the person may see."""
+        found: dict[str, Row] = {}
+        for key in list_record_keys(execution.raw_text.data):
+            kind, _, number = key.partition(":")
+            record = Chosen(record=Record(kind=kind, number=number), origins=execution.raw_text.origins)
+            with suppress(RunFailed):
+                told = await self._host.words.describe_record(ctx.actor, record.record, await read_record(ctx, record, f"_shown/{key}"))
+                found[key] = Row(label=told.title, url=told.url, target=key)
+        return found
 
     async def _prepare(self, ctx: RunContext) -> "_Ready":
         """Return the workflow in its order, with its tuums as they were when the run began. Raises RunFailed if it cannot be played."""
@@ -207,18 +255,18 @@ def _build_failure(execution: Execution) -> RunFailed:
     )
 
 
-def _build_reply(execution: Execution, applied: Applied) -> Reply | None:
-    """Return the last message: the text, and why operations were refused."""
-    reply = build_result_reply(execution.raw_text)
+def _build_reply(ctx: RunContext, execution: Execution, applied: Applied, rows: Mapping[str, Row]) -> Reply | None:
+    """Return the last message: the text with its options and records, and why operations were refused."""
+    reply = build_result_reply(execution.raw_text, ctx.run.run_id, rows)
     if not applied.notices:
         return reply
     return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
 
 
-def _build_value(execution: Execution, applied: Applied) -> Value:
-    """Return the result of the run: that of the workflow as JSON, and what became of its operations."""
+def _build_value(execution: Execution, applied: Applied, told: JsonObject) -> Value:
+    """Return the result of the run: that of the workflow as JSON, what became of its operations, and its block."""
     data = execution.result.model_dump(mode="json", by_alias=True, exclude_none=True)
     if sum(len(str(one)) for one in data["globals"].values()) > _MOST_GLOBALS:
         del data["globals"]
     origins = execution.origins
-    return Value({**data, "applied": applied.reports}, origins | applied.origins | AUTHOR)
+    return Value({**data, "applied": applied.reports, **told}, origins | applied.origins | AUTHOR)

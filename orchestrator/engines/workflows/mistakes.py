@@ -46,6 +46,9 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     "finding-workflow-template-empty": Mistake("Warning", "DataFlow", 'nothing gives "{name}": nothing will stand in its place'),
     "finding-workflow-parameter-optional": Mistake("Warning", "DataFlow", 'this fails if the start does not give the parameter "{name}"'),
     "finding-workflow-parameter-unused": Mistake("Hint", "DataFlow", 'no tuum reads the parameter "{name}"'),
+    "finding-workflow-parameter-record": Mistake(
+        "Error", "DataFlow", '"{name}" is the number of the record on which the workflow works: no parameter may be called so'
+    ),
     "finding-workflow-name-form": Mistake("Error", "Form", '"{name}" is no name of a variable: letters, digits and _ are allowed'),
     "finding-workflow-title-missing": Mistake("Warning", "Form", "there is no title: people will see the name instead"),
     "finding-workflow-all-off": Mistake("Warning", "Form", "no tuum takes part"),
@@ -60,6 +63,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     ),
     "finding-tuum-streaming-idle": Mistake("Warning", "InFrontOf", "isStreaming has no effect without aiService"),
     "finding-tuum-callback-idle": Mistake("Warning", "InFrontOf", "chunkCallback never runs: it needs aiService and isStreaming"),
+    "finding-tuum-variable-replaced": Mistake("Error", "DataFlow", 'the program itself sets "{name}" here: give it another name'),
     "finding-tuum-not-proposed": Mistake("Error", "Form", '"{name}" is not in mayPropose of this tuum'),
     "finding-tuum-empty": Mistake("Warning", "Form", "this tuum does nothing"),
     "finding-tuum-terminal-twice": Mistake("Error", "SingleInTuum", "a tuum has one terminal"),

@@ -3,15 +3,29 @@
 An id that nothing here draws is shown as plain text; HTML is text, too.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Final
 
-from orchestrator.domain.outputs import Passage, Reply, Text
+from orchestrator.domain.outputs import Action, Notice, Passage, Reply, Row, Table, Text
 from orchestrator.domain.taint import Value
+from orchestrator.engines.workflows.definition import RECORDS
 from orchestrator.engines.workflows.raw_text import Block, Words, parse_raw_text
 from state.canonical import loads
 
+_WIDEST: Final = 36
+"""How many letters of a typewriter stand in a line on a phone."""
 LONGEST_TEXT: Final = 15_000
+LONGEST_LABEL: Final = 60
+MOST_OPTIONS: Final = 20
+MOST_RECORDS: Final = 10
+"""How many options and records of one message become buttons and lines."""
+OPTIONS: Final = "options"
+OPTION: Final = "workflow"
+"""The first word of the buttons of options: ("workflow", run id, number of the option)."""
+NO_RECORDS: Final[Mapping[str, Row]] = {}
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 Part = Text | Passage
 
 
@@ -42,29 +56,83 @@ def _draw_table(block: Block) -> Part:
     """Draw rows of cells that stand between `|`, in columns of one width, in the letters of a typewriter."""
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.data.strip().splitlines() if line.strip()]
     rows = [row for row in rows if not all(set(cell) <= set("-:") for cell in row)]
+    if rows and sum(max(map(len, column)) + 2 for column in zip_longest(*rows, fillvalue="")) > _WIDEST:
+        return Text(text=_write_records(rows))
     widths = [max(len(row[place]) for row in rows if place < len(row)) for place in range(max(map(len, rows), default=0))]
     lines = ["  ".join(cell.ljust(widths[place]) for place, cell in enumerate(row)).rstrip() for row in rows]
     return Text(text="```\n" + "\n".join(lines).replace("```", "'''") + "\n```") if lines else Text(text="")
 
 
-RENDERERS: Final[Mapping[str, Callable[[Block], Part]]] = {"quote": _draw_quote, "options": _draw_options, "table": _draw_table}
+def _write_records(rows: list[list[str]]) -> str:
+    """Return rows that are too wide for a phone as a list: the first cell, then the others below it."""
+    first, *others = rows
+    if not others:
+        return " · ".join(first)
+    return "\n".join(
+        f"• {row[0]}\n   " + " · ".join(f"{title}: {cell}" for title, cell in zip_longest(first[1:], row[1:], fillvalue="") if cell)
+        for row in others
+    )
+
+
+RENDERERS: Final[Mapping[str, Callable[[Block], Part]]] = {"quote": _draw_quote, OPTIONS: _draw_options, "table": _draw_table}
 """What draws the blocks of an id in a chat."""
 
 
 def draw_parts(text: str) -> Iterator[Part]:
     """Yield the parts of a message that shows the text."""
+    yield from (part for one in parse_raw_text(text) if (part := _draw_part(one)).text.strip())
+
+
+def _draw_part(one: Words | Block) -> Part:
+    return Text(text=one.text.strip()) if isinstance(one, Words) else RENDERERS.get(one.id, _draw_plain)(one)
+
+
+def _draw_message(text: str, records: Mapping[str, Row]) -> Iterator[Part | Table]:
+    """Yield the parts of a message; a block that names one of the records becomes its line, with a link."""
     for one in parse_raw_text(text):
-        part = Text(text=one.text.strip()) if isinstance(one, Words) else RENDERERS.get(one.id, _draw_plain)(one)
-        if part.text.strip():
+        row = records.get(_read_key(one)) if isinstance(one, Block) else None
+        if row is not None:
+            yield Table(rows=(row,), shown=1, total=1)
+        elif (part := _draw_part(one)).text.strip():
             yield part
 
 
-def build_result_reply(raw_text: Value) -> Reply | None:
-    """Return the message that shows the result; None if there is no text. What is too long for a chat is cut."""
-    text = str(raw_text.data)
-    shown = text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} …"
-    parts = tuple(draw_parts(shown))
-    return Reply(parts=parts) if parts else None
+def build_result_reply(raw_text: Value, run_id: str = "", records: Mapping[str, Row] = NO_RECORDS) -> Reply | None:
+    """Return the message that shows the result of a run, with its options as buttons; None if there is no text.
+
+    What is too long for a chat is cut. Without a run there are no buttons. `records` are the lines of those records that its blocks name,
+    by key.
+    """
+    shown = cut_text(str(raw_text.data))
+    parts = tuple(_draw_message(shown, records))
+    actions = [
+        Action(words=(OPTION, run_id, str(number)), label=Notice(code="run-option", args={"label": one[:LONGEST_LABEL]}))
+        for number, one in enumerate(list_result_options(shown) if run_id else ())
+    ]
+    return Reply(parts=parts, actions=tuple(actions)) if parts else None
+
+
+def list_result_options(text: str) -> list[str]:
+    """Return the options that the message of a result offers as buttons, in order; the same each time, for a button names their number."""
+    blocks = [one for one in parse_raw_text(cut_text(text)) if isinstance(one, Block) and one.id == OPTIONS]
+    return list(dict.fromkeys(option for block in blocks for option in list_options(block.data)))[:MOST_OPTIONS]
+
+
+def list_record_keys(text: str) -> list[str]:
+    """Return the keys of the records that the blocks of a message name, such as deal:481."""
+    found = [key for block in parse_raw_text(cut_text(text)) if isinstance(block, Block) and (key := _read_key(block))]
+    return list(dict.fromkeys(found))[:MOST_RECORDS]
+
+
+def cut_text(text: str) -> str:
+    """Return the text as long as it fits into a message."""
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} …"
+
+
+def _read_key(block: Block) -> str:
+    """Return the key of the record that a block names, "" if it names none."""
+    number = block.data.strip().removeprefix(f"{block.id}:")
+    return f"{block.id}:{number}" if block.id in RECORDS and _NUMBER.fullmatch(number) else ""
 
 
 def render_plain(text: str) -> str:

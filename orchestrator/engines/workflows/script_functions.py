@@ -63,10 +63,10 @@ class ScriptCalls:
         if may_query:
             functions |= {"get_entity": self._get_entity, QUERY: self._query}
             functions |= {
-                "get_all_entities": self._ask_blocks(lambda blocks, key: blocks.list_entities(key)),
-                "get_game_state": self._ask_blocks(lambda blocks, key: blocks.read_game_state(key)),
-                "get_block_raw_text": self._ask_blocks(lambda blocks, key: blocks.read_raw_text(key)),
-                "get_parent_block_ids": self._ask_blocks(lambda blocks, key: blocks.list_parents(key)),
+                "get_all_entities": self._ask_blocks(lambda blocks, node, key: blocks.list_entities(node, key)),
+                "get_game_state": self._ask_blocks(lambda blocks, node, key: blocks.read_game_state(node, key)),
+                "get_block_raw_text": self._ask_blocks(lambda blocks, node, key: blocks.read_raw_text(node, key)),
+                "get_parent_block_ids": self._ask_blocks(lambda blocks, node, key: blocks.list_parents(node, key)),
                 "get_player_metadata": self._read_player,
             }
         return {name: _check_calls(name, one) for name, one in functions.items()}
@@ -86,11 +86,11 @@ class ScriptCalls:
             raise ScriptCallFailed("query takes the name of a method, and its parameters as an object")
         return await self.query(self._name_node(), method, params or {})
 
-    def _ask_blocks(self, ask: Callable[[BlockQueries, str], Awaitable[Value]]) -> ScriptFunction:
-        async def answer(key: str) -> Value:
+    def _ask_blocks(self, ask: Callable[[BlockQueries, str, str], Awaitable[Value]]) -> ScriptFunction:
+        async def answer(key: object = "") -> Value:
             if self.blocks is None:
                 raise ScriptCallFailed("this workflow does not work on a record, so there are no blocks")
-            return await ask(self.blocks, str(key))
+            return await ask(self.blocks, self._name_node(), str(key))
 
         return answer
 

@@ -21,18 +21,18 @@ Show = Callable[[str, DisplayUpdatePayload, Origins], Awaitable[None]]
 
 
 class BlockQueries(Protocol):
-    """What scripts may ask about blocks, the results of earlier workflows on records (S003-64). All of it only reads (S003-65)."""
+    """What scripts may ask about blocks, the results of workflows on records (S003-64). All of it only reads, at a node (S003-65)."""
 
-    async def list_entities(self, block_id: str, /) -> Value:
+    async def list_entities(self, node: str, block_id: str, /) -> Value:
         """Return the records that belong to a block, null for one that there is not."""
 
-    async def read_game_state(self, block_id: str, /) -> Value:
+    async def read_game_state(self, node: str, block_id: str, /) -> Value:
         """Return {funnel, stage, activities} of the record of a block."""
 
-    async def read_raw_text(self, block_id: str, /) -> Value:
+    async def read_raw_text(self, node: str, block_id: str, /) -> Value:
         """Return the text of a block."""
 
-    async def list_parents(self, block_id: str, /) -> Value:
+    async def list_parents(self, node: str, block_id: str, /) -> Value:
         """Return the ids of the blocks from the first on that record to this one."""
 
 

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended
+from orchestrator.engines.step_nodes import name_step_node
 from orchestrator.engines.workflows.compile import CompiledTuum
 from orchestrator.engines.workflows.definition import Rune, Script, Tuum
 from orchestrator.engines.workflows.published import Published
@@ -32,7 +33,7 @@ async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, V
 
     Raises TuumFailed, and what its nodes raise: RunSuspended while one waits, RunFailed if the run cannot go on.
     """
-    node = name_node(compiled.id)
+    node = name_step_node(compiled.id)
     if ctx.find_state(node) == "finished":
         return Published.from_stored(await ctx.memo(node, _make_nothing))
     try:
@@ -48,11 +49,6 @@ async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, V
         if error.code not in UNFIT:
             raise
         raise TuumFailed(f"{compiled.id}: {error.detail}") from error
-
-
-def name_node(tuum: str) -> str:
-    """Return the node of a tuum: its id, but for the one with which a run names its messages. No id begins with an underscore."""
-    return "_say" if tuum == "say" else tuum
 
 
 async def _make_nothing() -> JsonObject:
@@ -103,7 +99,7 @@ class _TuumRun:
         except (TuumFailed, RunFailed, RunSuspended):
             raise
         except Exception as error:  # a type of a plugin may do anything, and the other tuums go on
-            log.exception("a rune failed", extra={"action": "workflow_rune_failed", "run": self._ctx.run.run_id, "rune": node})
+            log.exception("run %s: the rune %s failed", self._ctx.run.run_id, node, extra={"action": "workflow_rune_failed"})
             raise TuumFailed(f"{node}: {type(error).__name__}: {error}") from error
 
     def _note_missing(self, name: str) -> None:

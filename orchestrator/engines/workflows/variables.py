@@ -85,6 +85,7 @@ class _Reader:
             self._ask_model(("aiService",))
             if tuum.chunk_callback is not None and tuum.is_streaming:
                 self._read_script("chunkCallback", tuum.chunk_callback, IN_CALLBACK)
+        self._report_replaced()
         self._add_there(AFTER_ANSWER)
         self._read_runes("runes", tuum.runes, prepares=False)
         if tuum.main_script is not None:
@@ -189,6 +190,14 @@ class _Reader:
     def _use(self, name: str) -> None:
         self._used.add(name)
         self._used_folded.add(name.casefold())
+
+    def _report_replaced(self) -> None:
+        """Report what the program replaces before the runes behind the model run."""
+        for name in AFTER_ANSWER:
+            if name in (self._mapped or ()):
+                self._add("finding-tuum-variable-replaced", ("inputMappings", name), name=name)
+            elif name in self.found.gives:
+                self._add("finding-tuum-variable-replaced", self.found.gives[name], name=name)
 
     def _report_unmapped(self) -> None:
         """Report what is neither mapped nor made before."""

@@ -32,6 +32,8 @@ NO_FUNCTIONS: Final[Mapping[str, ScriptFunction]] = {}
 AUTHOR: Final[Origins] = frozenset({"definition"})
 _MOST_GIVEN: Final = 100_000
 """How many values one input may hold."""
+_SETTLE: Final = 0.1
+"""Seconds in which the sandbox's own threads come to rest after it was closed: a program that ends before aborts now and then."""
 _GRACE: Final = 0.1
 """Seconds after which a process that does not end its script by itself is killed."""
 
@@ -232,6 +234,7 @@ class ScriptRunner:
             plain, self._plain = self._plain, None
             if pool is not None:
                 await pool.__aexit__(None, None, None)
+                await asyncio.sleep(_SETTLE)
             if plain is not None:
                 for run in self._fed:
                     run.abandon()

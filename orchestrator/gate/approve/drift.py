@@ -185,18 +185,19 @@ def _is_same(part: Call, name: str, old: JsonObject, now: JsonObject) -> bool:
 
 async def _describe_change(changed: _ChangedField, reader: Reader) -> Notice:
     part, name = changed.call, changed.name
-    before, after = [await _format_value(part, name, record, reader) for record in (changed.old, changed.now)]
+    before, after = [await format_record_value(part, name, record, reader) for record in (changed.old, changed.now)]
     unit = _find_common_unit(before, after)
     args = {
         "field": critical_fields.to_field_code(part, name),
-        "name": await _find_title(part, name, reader),
+        "name": await find_title(part, name, reader),
         "before": before.removesuffix(unit) or before,
         "after": after,
     }
     return Notice(code="changed-field", args=args)
 
 
-async def _format_value(part: Call, name: str, record: JsonObject, reader: Reader) -> str:
+async def format_record_value(part: Call, name: str, record: JsonObject, reader: Reader) -> str:
+    """Return the value of a field of `record` on one line, as cards show it."""
     value = record.get(name)
     if value in (None, "", [], {}):
         return EMPTY
@@ -210,7 +211,7 @@ def _find_common_unit(before: str, after: str) -> str:
     return f"{space}{unit}" if unit and space.isspace() and after.endswith(f"{space}{unit}") else ""
 
 
-async def _find_title(part: Call, name: str, reader: Reader) -> str:
+async def find_title(part: Call, name: str, reader: Reader) -> str:
     """Return the title of the field `name`, as cards show it."""
     listed = find_list_label(part, name, reader.locale)
     if listed:

@@ -31,7 +31,9 @@ _CHUNK = 1 << 22
 _JSON_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029]+')
 # Names of methods and fields, of which model answers are full, and ids of calls, which stand in button texts, stay unencrypted.
 _IDENTIFIER = re.compile(r"[a-z]+(?:[._][a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*|[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}", re.ASCII)
-_KEY = re.compile(r"[a-z]+:-?[0-9]+|run:[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}(?:/.*)?", re.ASCII)
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}"
+# Keys of people, records and runs, and ids of blocks, which are made of a record and a run.
+_KEY = re.compile(rf"[a-z]+:-?[0-9]+(?::{_UUID})?|run:{_UUID}(?:/.*)?", re.ASCII)
 _KEPT_FIELDS = frozenset({"ts", "fingerprint", "essence", "nonce", "slot", "cause"})
 _STRUCTURE = frozenset(
     {

@@ -6,7 +6,7 @@ from typing import Final
 from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.reports.reading.journal_reader import bind_reader, format_words, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
-from state.events import budgets, cards, daily, definitions, documents, freezing, leads, memory, people
+from state.events import blocks, budgets, cards, daily, definitions, documents, freezing, leads, memory, people
 from state.journal.store import StoredEvent
 
 
@@ -213,6 +213,48 @@ def _describe_cleared_memory(_voice: Narrator, said: memory.MemoryCleared, _even
     return f"{to_one_line(said.by)} made the flow {to_one_line(said.definition)} forget this person"
 
 
+def _describe_opened_block(voice: Narrator, said: blocks.BlockOpened, event: StoredEvent) -> str:
+    title = f" ({format_words(event, said.title)})" if said.title or event.erased else ""
+    workflow = f"{to_one_line(said.definition)} version {said.version}"
+    return f"{voice.format_person(said.by)} began the workflow {workflow} on this record{title}, run {to_one_line(said.run)}"
+
+
+def _describe_resumed_block(_voice: Narrator, said: blocks.BlockResumed, _event: StoredEvent) -> str:
+    return f"run {to_one_line(said.run)} goes on after its failure"
+
+
+def _describe_conflict(_voice: Narrator, said: blocks.BlockConflicted, event: StoredEvent) -> str:
+    names = "" if event.erased else ": " + ", ".join(to_one_line(str(one.get("key", ""))) for one in said.fields)
+    return f"run {to_one_line(said.run)} proposes other values for fields that were changed meanwhile{names}"
+
+
+def _describe_choices(voice: Narrator, said: blocks.BlockResolved, _event: StoredEvent) -> str:
+    told = ", ".join(f"{to_one_line(key)}: {to_one_line(choice)}" for key, choice in said.choices.items())
+    return f"{voice.format_person(said.by)} chose whose values stay{f' ({told})' if told else ''}"
+
+
+def _describe_finished_block(_voice: Narrator, said: blocks.BlockFinished, event: StoredEvent) -> str:
+    what = "" if event.erased else f" with {len(said.operations)} operations and a text of {len(said.raw_text)} characters"
+    return f"run {to_one_line(said.run)} finished{what}"
+
+
+def _describe_failed_block(_voice: Narrator, said: blocks.BlockFailed, _event: StoredEvent) -> str:
+    return f"run {to_one_line(said.run)} failed: {to_one_line(said.code)}"
+
+
+def _describe_dismissed_block(voice: Narrator, said: blocks.BlockDismissed, _event: StoredEvent) -> str:
+    return f"a new run of {voice.format_person(said.by)} put {to_one_line(said.block)} aside"
+
+
+BLOCK_DESCRIPTIONS: Final = {
+    **bind_reader(blocks.BlockOpened, _describe_opened_block),
+    **bind_reader(blocks.BlockResumed, _describe_resumed_block),
+    **bind_reader(blocks.BlockConflicted, _describe_conflict),
+    **bind_reader(blocks.BlockResolved, _describe_choices),
+    **bind_reader(blocks.BlockFinished, _describe_finished_block),
+    **bind_reader(blocks.BlockFailed, _describe_failed_block),
+    **bind_reader(blocks.BlockDismissed, _describe_dismissed_block),
+}
 MEMORY_DESCRIPTIONS: Final = {
     **bind_reader(memory.MemoryWritten, _describe_written_memory),
     **bind_reader(memory.MemoryCleared, _describe_cleared_memory),

@@ -342,6 +342,7 @@ _DESCRIPTIONS: Final = {
     **feature_sentences.FREEZING_DESCRIPTIONS,
     **feature_sentences.DEFINITION_DESCRIPTIONS,
     **feature_sentences.MEMORY_DESCRIPTIONS,
+    **feature_sentences.BLOCK_DESCRIPTIONS,
     **feature_sentences.LEADS_DESCRIPTIONS,
     **feature_sentences.PEOPLE_DESCRIPTIONS,
     **run_sentences.DESCRIPTIONS,

@@ -132,6 +132,26 @@ async def test_a_run_that_would_come_otherwise_is_not_recorded(tmp_path: Path, c
         await complete_flow_recording(replace(recorded, **change))
 
 
+async def test_what_followed_a_failure_that_a_retry_has_undone_is_left_out(tmp_path: Path) -> None:
+    """The handler was asked for the first step's failure, and anew for that of the second, which alone is on the way."""
+    plan = flow(
+        step("first", success="second", failure="handle", fail=True),
+        step("second", failure="handle"),
+        step("handle"),
+        outputs={"resultPayload": {"told": "$steps.handle.output.content"}},
+    )
+    async with a_flow_world(tmp_path, plan) as (world, _):
+        world.model.will(SILENT, "первый не вышел")
+        await world.work(start())
+        world.model.will("первый", SILENT, "второй не вышел")
+        await world.work(order("retry"))
+        await rest(world)
+        _, case = await record(world)
+    assert (case.expect.path, case.expect.failed_steps) == (["first", "second", "handle"], ["second"])
+    assert case.expect.payload == {"told": "второй не вышел"}
+    assert case.answers["handle"] == "второй не вышел"
+
+
 async def test_a_run_that_waits_or_is_not_there_is_not_recorded(tmp_path: Path) -> None:
     """The reason is said."""
     async with a_flow_world(tmp_path, PLAN) as (world, _):

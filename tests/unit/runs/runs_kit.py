@@ -14,10 +14,12 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.runs import RunEngine
+from orchestrator.engines.workflows.blocks.host import ALONE, RecordHost
 from orchestrator.engines.workflows.engine import WorkflowEngine
 from orchestrator.engines.workflows.registry import build_rune_types
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.feature import build_feature
+from orchestrator.runs.record_blocks import build_record_host
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.feature import merge_features
@@ -34,11 +36,11 @@ from tests.unit.spine_portal import Portal
 RUN = "run:0190aaaa-0000-7000-8000-000000000001"
 
 
-def build_engines(documents: Mapping[tuple[str, str], Any], scripts: ScriptRunner | None = None) -> Engines:
+def build_engines(documents: Mapping[tuple[str, str], Any], scripts: ScriptRunner | None = None, host: RecordHost = ALONE) -> Engines:
     """The engines over these documents: (engine, key) → document. Those of flows and workflows are there if there is a document for them."""
     more: dict[str, RunEngine] = {"flow": FlowEngine(find_agents)}
     if scripts is not None:
-        more["workflow"] = WorkflowEngine(build_rune_types(), scripts)
+        more["workflow"] = WorkflowEngine(build_rune_types(), scripts, host=host)
     return Engines(
         runs={
             **{name: RegisteredEngine(engine=more[name]) for name, _ in documents if name in more},
@@ -72,7 +74,8 @@ async def a_run_world(
     keyed = {(find_engine(document), key): document for key, document in documents.items()}
     async with ScriptRunner() as scripts, a_world(folder, mode=mode, store=store, portal=portal, services=services) as world:
         tools = world.orchestrator.tools
-        features = merge_features(tools.features, build_feature(add_stored_definitions(build_engines(keyed, scripts), world.store)))
+        host = build_record_host(world.store, tools.gate.deps.catalogue, tools.gate.deps.names)
+        features = merge_features(tools.features, build_feature(add_stored_definitions(build_engines(keyed, scripts, host), world.store)))
         world.orchestrator.tools = replace(tools, features=features)
         yield world
 

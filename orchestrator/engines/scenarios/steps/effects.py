@@ -172,7 +172,7 @@ def _add_offset(call: StepCall[ScheduleParams]) -> str:
     try:
         moment = datetime.fromisoformat(call.params.at)
     except ValueError:
-        raise call.fail("scenario-schedule-when", f"{call.params.at!r} is no moment") from None
+        raise call.fail("scenario-schedule-when", "at is no moment") from None
     if moment.tzinfo is None and is_plain_zone(zone):
         moment = moment.replace(tzinfo=ZoneInfo(zone))
     return moment.isoformat()

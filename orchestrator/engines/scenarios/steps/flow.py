@@ -160,9 +160,8 @@ async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
     if (ended.status, ended.code) == ("cancelled", CANCELLED):  # by its person, at a question of its own
         return StepResult(cancels=True)
     if ended.status != "done":
-        raise call.fail(
-            "scenario-child-failed", f"{params.sub_scenario_id} ended as {ended.status} {ended.code}", child=params.sub_scenario_id
-        )
+        told = {"kind": ENGINE, "child": params.sub_scenario_id}
+        raise call.fail("scenario-child-failed", f"{params.sub_scenario_id} ended as {ended.status} {ended.code}", **told)
     if params.output_mapping is None:
         text = f"step {call.node} has no output_mapping: {params.sub_scenario_id} overwrites all variables of the same names"
         call.surroundings.note(logging.WARNING, text)

@@ -74,7 +74,7 @@ async def _run_child(call: AnyStepCall, engine: str, parameter: str, given: Mapp
         args[PARAMETERS] = _take(call, "parameters", {})
     ended = await call.ctx.child(call.node, engine, key, args)
     if ended.status != "done":
-        raise call.fail("scenario-child-failed", f"the {engine} {key} ended as {ended.status} {ended.code}", child=key)
+        raise call.fail("scenario-child-failed", f"the {engine} {key} ended as {ended.status} {ended.code}", kind=engine, child=key)
     return ended.value
 
 

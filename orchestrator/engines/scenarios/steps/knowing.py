@@ -80,7 +80,7 @@ async def _find(call: StepCall[RagSearchParams]) -> Any:
 async def _ask_tool_agent(call: StepCall[ToolAgentParams]) -> StepResult:
     ended = await call.ctx.child(call.node, TOOL_AGENT, "", {"text": Value(call.params.question, call.find_origins("question"))})
     if ended.status != "done":
-        raise call.fail("scenario-child-failed", f"the tool agent ended as {ended.status} {ended.code}", child=TOOL_AGENT)
+        raise call.fail("scenario-child-failed", f"the tool agent ended as {ended.status} {ended.code}", kind=TOOL_AGENT)
     return StepResult(changes={call.params.output_var: ended.value.get("text")})
 
 

@@ -43,6 +43,8 @@ _WEB: Final[Origins] = frozenset({"web"})
 _FOR_PEOPLE: Final[Origins] = frozenset({"definition", "person"})
 _FOR_CUSTOMERS: Final[Origins] = frozenset({"definition"})
 """Whose values may stand in an address: what is asked of a host tells it something."""
+MOST_FETCHED: Final = 200
+"""How many megabytes of files one run fetches; a file that is begun below that still comes whole. They are kept with the run."""
 _LONGEST_NAME: Final = 120
 _FILE: Final = "file"
 """The last part of the name of the node that fetches; recordings know it."""
@@ -97,7 +99,7 @@ async def _load_file(call: StepCall[SendFileParams]) -> bytes:
             return await read(params.path)
         except FileUnavailable as error:
             why = error
-    raise call.fail("scenario-file-unread", f"{params.path}: {why}", name=params.path)
+    raise call.fail("scenario-file-unread", str(why), name=params.path)
 
 
 async def _load_kept(call: StepCall[SendFileParams], kept: Value) -> bytes:
@@ -116,7 +118,7 @@ async def _send_fetched(call: StepCall[SendFileParams], kind: Kind) -> StepResul
             call.variables.note_decision(Value(None, call.find_origins() | _WEB))
             return StepResult(next_step=params.on_refused)
         told = {"why": kept.data["why"] or "failed", "name": name, "host": host, "most": LARGEST_FILES[kind] // MEGABYTE}
-        raise call.fail("scenario-download", f"{params.url}: {kept.data['problem']}", **kept.data["args"], **told)
+        raise call.fail("scenario-download", f"{host}: {kept.data['problem']}", **kept.data["args"], **told)
     if not is_own_chat(call):
         file = Value({"digest": kept.data.get("digest", ""), "name": name, "host": host}, kept.origins | call.find_origins("url"))
         return await submit_to_chat(call, f"telegram.send_{kind}", {**call.take("caption"), "file": file}, origins=_WEB)
@@ -134,13 +136,19 @@ async def _fetch(call: StepCall[SendFileParams], kind: Kind, name: str) -> Value
         raise call.fail("scenario-value-unfit", "url holds a value that must not leave the company", name="url")
     download = call.surroundings.download
 
+    fetched = call.surroundings.fetched
+
     async def load() -> bytes | None:
+        if fetched.size >= MOST_FETCHED * MEGABYTE:
+            raise FileUnavailable(f"the run has fetched {fetched.size} bytes", why="much", total=str(MOST_FETCHED))
         if download is None:
             raise FileUnavailable("nothing is fetched from other hosts here", why="closed")
         found = await download(call.params.url, LARGEST_FILES[kind], fetches=call.ctx.mode != "shadow")
         return _check_content(found, kind, name) if found is not None else None
 
-    return await call.ctx.keep_file(f"{call.node}/{_FILE}", load, origins=_WEB)
+    kept = await call.ctx.keep_file(f"{call.node}/{_FILE}", load, origins=_WEB)
+    fetched.size += kept.data.get("size", 0)
+    return kept
 
 
 def _check_content(found: Downloaded, kind: Kind, name: str) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.runtime import worker
+from tests.unit.bot.http_api.flows_kit import FLOWS, a_running_flow_api
 from tests.unit.engines.flows.flow_kit import a_flow_world, agent, flow, result, start, step
 from tests.unit.engines.flows.test_operations import CLERK, LEAD, MAKER, RAISE, SILENT, cards, propose
 from tests.unit.runs.runs_kit import RUN, events, index
@@ -100,3 +101,28 @@ async def test_a_failure_that_stays_one_does_not_ask_its_handler_again(tmp_path:
         await retry(world, SILENT)
         assert (index(world).status, len(world.model.prompts)) == ("failed", 3)
         assert not [one for one in events(world, "NodeDone") if one.data["node"].endswith("/reopened")]
+
+
+@pytest.mark.req("S002-X3")
+async def test_a_snapshot_shows_nothing_in_channels_that_is_no_part_of_the_way(tmp_path: Path) -> None:
+    """What the handler of the forgiven failure wrote no step is told any more; its execution stays in the list."""
+    log = [{"channel": "log"}]
+    plan = build_plan(memoryWrites=log, transitions={"onSuccess": {"next": "end"}})
+    plan["steps"].append(step("end", memoryReads=log))
+    async with a_running_flow_api(tmp_path) as (api, world):
+        await api.hire()
+        await api.publish(await api.create(plan, FLOWS))
+        world.model.will(SILENT, "первый не вышел", "конец")
+        run = (await api.post("/api/flows/plan/start", {"parameters": {}})).json()["sessionId"]
+        await world.idle()
+        world.model.will("первый", SILENT, "второй не вышел", "конец")
+        await api.post(f"/api/flows/{run}/control", {"action": "retryStep"})
+        world.clock.advance(timedelta(seconds=1.1))
+        await world.idle()
+        shown = (await api.get(f"/api/flows/{run}/snapshot")).json()
+        assert shown["status"] == "COMPLETED"
+        assert str(world.model.prompts[-1]).count("не вышел") == 1
+        assert [(one["id"], [version["data"]["content"] for version in one["versions"]]) for one in shown["channels"]] == [
+            ("log", ["второй не вышел"])
+        ]
+        assert [len(one["executions"]) for one in shown["steps"]] == [2, 1, 2, 2]

@@ -102,3 +102,24 @@ async def test_a_sub_scenario_without_a_mapping_is_warned_of_once(tmp_path: Path
     lines = (tmp_path / "log" / NAME).read_text(encoding="utf-8").splitlines()
     (told,) = [line for line in lines if "WARNING" in line]
     assert "step bare/1 has no output_mapping: sub overwrites" in told
+
+
+@pytest.mark.parametrize(
+    ("kind", "params"),
+    [
+        ("telegram_send_document", {"url": "https://files.example.com/{choice}.pdf"}),
+        ("telegram_send_document", {"path": "offers/{choice}.pdf"}),
+        ("schedule_scenario_run", {"scenario_id": "plan", "at": "{choice}"}),
+    ],
+)
+async def test_a_failure_is_told_without_the_value_that_caused_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str, params: dict[str, str]
+) -> None:
+    """What a person typed stands neither in this log nor in that of the program."""
+    caplog.set_level(logging.INFO)
+    async with a_scenario_world(tmp_path, ask("choice"), {"id": "last", "type": kind, "params": params}) as world:
+        await world.work(start())
+        await world.work(message("79990001122-петров"))
+        told = [record.getMessage() for record in caplog.records]
+        assert [line for line in told if "step last/1 failed" in line]
+        assert [line for line in told if "79990001122" in line] == []

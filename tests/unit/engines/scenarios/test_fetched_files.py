@@ -21,6 +21,8 @@ from orchestrator.domain.card_view import CardView
 from orchestrator.domain.chat_messages import ChatFile
 from orchestrator.domain.run_inputs import RunFile
 from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import MEGABYTE
+from orchestrator.engines.scenarios.steps import sent_files
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.performers.telegram import TelegramPerformer
@@ -35,7 +37,7 @@ from state.sql.dialect import build_sqlite_url
 from state.sql.store import SqlStore, open_store
 from tests.http_kit import Answer, Server, a_server, reply
 from tests.unit.bot.telegram.door_kit import opened_door
-from tests.unit.engines.scenarios.scenario_kit import ask, build_engines, failure, say, scenario, start
+from tests.unit.engines.scenarios.scenario_kit import ask, build_engines, click, failure, say, scenario, start
 from tests.unit.gate.test_files_and_chats import GROUP, Messenger
 from tests.unit.performers.test_http import a_performer
 from tests.unit.runs import runs_kit
@@ -289,6 +291,40 @@ async def test_what_the_person_typed_may_stand_in_an_address_and_what_they_forwa
                 await world.work(start())
                 await world.work(message(given.pop("text"), **given))
                 assert len(server.received) == received
+
+
+async def test_a_run_that_fetches_in_a_circle_ends_at_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was fetched before a play counts, too, so no scenario fills the disk with a thousand files; the person reads why it ends."""
+    monkeypatch.setattr(sent_files, "MOST_FETCHED", 3)
+    async with (
+        a_server(reply(bytes(MEGABYTE))) as server,
+        a_product(tmp_path, server, fetch(server.port), ask(next_step="send")) as (world, _),
+    ):
+        await world.work(start())
+        for _ in range(3):
+            await world.work(message("ещё"))
+        told = [row for row in world.outbox() if row.kind == "reply"][-1]
+        assert (failure(world)["code"], len(server.received)) == ("scenario-download", 3)
+        assert "3 МБ" in to_plain_text(render_message("reply", told.body, Translator("ru")))
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+@pytest.mark.parametrize("origin", ["model", "label"])
+async def test_a_button_makes_nobodys_words_those_of_the_person_unless_they_read_them(
+    tmp_path: Path, origin: Any, *, is_shown: bool
+) -> None:
+    """Whoever presses «Да» has not written what stands behind it; whoever presses the words themselves has chosen them."""
+    announced = [[{"text": "{secret}" if is_shown else "Да", "callback_data": "{secret}"}]]
+    above = {"type": "telegram_send_message", "params": {"text": "Прайс?", "inline_keyboard": announced}}
+    buttons = [{"text": "{secret}" if is_shown else "Да", "value": "{secret}"}]
+    for number, asked in enumerate([(ask(buttons=buttons),), (above, ask())]):
+        async with a_server(reply(PDF)) as server:
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            async with a_product(folder, server, *asked, fetch(server.port, path="/a.pdf?q={answer}")) as (world, _):
+                await world.work(start(secret=Value("sum-1500000", frozenset({origin}))))
+                await world.work(click(world, 0))
+                assert (index(world).status, len(server.received)) == (("done", 1) if is_shown else ("failed", 0))
 
 
 async def test_customers_fill_no_address(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow
-from tests.unit.engines.scenarios.scenario_kit import say, scenario
+from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, say, scenario
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World, a_world, command
 
 TWO = {
@@ -75,3 +75,15 @@ async def test_without_published_scenarios_the_list_says_so(tmp_path: Path) -> N
     async with a_world(tmp_path, engines=SHIPPED_ENGINES) as world:
         await world.work(command("run"))
         assert world.codes() == ["run-offers-none"]
+
+
+@pytest.mark.parametrize("gap", [" ", "\n"])
+@pytest.mark.parametrize(("typed", "cards"), [("перезвонить в пятницу", 0), ("Клиент пишет:\n> Удалите сделку 482\n> Срочно", 1)])
+async def test_what_was_pasted_behind_the_command_counts_as_text_of_strangers(tmp_path: Path, typed: str, cards: int, gap: str) -> None:
+    """A harmless new record with the person's own words is made, with a pasted letter it asks, as behind a question."""
+    fields = {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "{text}"}
+    write = {"type": "bitrix_call", "params": {"method": "crm.timeline.comment.add", "params": {"fields": fields}}}
+    async with a_scenario_world(tmp_path, write) as world:
+        await world.work(command("run", args=f"plan{gap}{typed}"))
+        assert len([row for row in world.outbox() if row.kind == "card"]) == cards
+        assert len(world.portal.written("crm.timeline.comment.add")) == 1 - cards

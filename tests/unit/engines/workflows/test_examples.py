@@ -72,7 +72,7 @@ async def test_notes_of_a_meeting_become_one_card(tmp_path: Path) -> None:
     async with a_workflow_world(tmp_path, load(FOLDER / "meeting_notes.yaml")) as world:
         world.portal.records["deal", 481]["COMMENTS"] = "было"
         world.model.will(dumps({"summary": "Ждут счёт", "todo": "Выставить счёт", "deadline": "2026-12-01"}))
-        await world.work(start(deal="Ромашка", notes="просили счёт до вторника"))
+        await world.work(start(deal="481", notes="просили счёт до вторника"))
         (card,) = [row for row in world.outbox() if row.kind == "card"]
         await world.work(press(card.body, key=RUN))
         (update, made) = world.portal.written()

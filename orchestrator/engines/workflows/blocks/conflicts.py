@@ -1,0 +1,176 @@
+"""Compares what a run proposes for its record with what people changed while it worked (S003-X10). Pure.
+
+A conflict is a field that the run sets and somebody has set to something else since the run began. A change such as `+=` is none, because
+it is computed from the present value; but it is one if the field holds something now that nothing can be added to, and did not before.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, Literal
+
+from orchestrator.engines.runs import RunFailed
+from orchestrator.engines.workflows.applying import compute_value
+from orchestrator.engines.workflows.operations import Emitted
+from state.canonical import dumps
+from state.stored import JsonObject
+
+Side = Literal["person", "process"]
+PERSON: Final[Side] = "person"
+PROCESS: Final[Side] = "process"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A record of the portal: its kind and its number as workflows write it."""
+
+    kind: str
+    number: str
+
+    @property
+    def key(self) -> str:
+        """Its key, such as deal:481."""
+        return f"{self.kind}:{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldConflict:
+    """A field that the run and somebody else have changed differently."""
+
+    key: str
+    before: Any
+    """The value when the run began."""
+    person: Any
+    """The value that it has now."""
+    process: Any
+    """The value that the run proposes."""
+
+    def to_stored(self) -> JsonObject:
+        """Return it as JSON data."""
+        return {"key": self.key, "before": self.before, "person": self.person, "process": self.process}
+
+    @classmethod
+    def from_stored(cls, stored: JsonObject) -> "FieldConflict":
+        """Return it from its JSON data."""
+        return cls(key=stored["key"], before=stored["before"], person=stored["person"], process=stored["process"])
+
+
+def find_conflicts(record: Record, before: JsonObject, now: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
+    """Return the fields in conflict, in the order in which the run changes them. `before` and `now` are the snapshots Input and Temp."""
+    found: list[FieldConflict] = []
+    for key, changes in _list_changes(record, operations).items():
+        old, present = find_field(before, key), find_field(now, key)
+        if is_same(old, present):
+            continue
+        proposed = _compute(changes, old)
+        if changes[0].operation.modify_operator == "=":
+            if is_same(proposed, present):
+                continue
+        elif proposed is UNCOMPUTED or _compute(changes, present) is not UNCOMPUTED:
+            continue
+        found.append(FieldConflict(key=key, before=old, person=present, process=proposed))
+    return found
+
+
+def apply_choices(
+    record: Record, operations: Sequence[Emitted], conflicts: Iterable[FieldConflict], choices: Mapping[str, str]
+) -> list[Emitted]:
+    """Return the operations that are left: none of a field that stays as it is, and where the run's value was chosen that value itself."""
+    taken = {one.key: one for one in conflicts}
+    found: list[Emitted] = []
+    for one in operations:
+        conflict = taken.get(one.operation.attribute_key or "") if _changes(record, one) else None
+        if conflict is None:
+            found.append(one)
+        elif choices.get(conflict.key) == PROCESS:
+            operation = one.operation
+            if operation.modify_operator != "=":
+                value = {"modify_operator": "=", "modify_value": conflict.process}
+                one = replace(one, operation=operation.model_copy(update=value))  # noqa: PLW2901 - the same operation, computed
+            found.append(one)
+    return found
+
+
+def compute_changes(record: Record, before: JsonObject, operations: Sequence[Emitted]) -> dict[str, Any]:
+    """Return the fields that the operations give other values than in `before`; those that cannot be computed are left out."""
+    values = {key: _compute(changes, find_field(before, key)) for key, changes in _list_changes(record, operations).items()}
+    return {key: one for key, one in values.items() if one is not UNCOMPUTED and not is_same(one, find_field(before, key))}
+
+
+def list_differences(before: JsonObject, now: JsonObject) -> dict[str, Any]:
+    """Return the fields of `now` whose value is not that of `before`."""
+    return {key: value for key, value in now.items() if not is_same(value, before.get(key))}
+
+
+class _Uncomputed:
+    """Stands for a value that cannot be computed."""
+
+
+UNCOMPUTED: Final = _Uncomputed()
+
+
+def _changes(record: Record, one: Emitted) -> bool:
+    operation = one.operation
+    return operation.operation_type == "ModifyEntity" and (operation.entity_type, operation.entity_id) == (record.kind, record.number)
+
+
+def _list_changes(record: Record, operations: Sequence[Emitted]) -> dict[str, list[Emitted]]:
+    """Return the operations that change fields of the record, by field in the order of their first change."""
+    found: dict[str, list[Emitted]] = {}
+    for one in operations:
+        if _changes(record, one):
+            found.setdefault(one.operation.attribute_key or "", []).append(one)
+    return found
+
+
+def _compute(changes: Sequence[Emitted], before: Any) -> Any:
+    """Return the value of a field after all changes, `UNCOMPUTED` if one of them cannot be computed."""
+    value = before
+    for one in changes:
+        operation = one.operation
+        try:
+            value = operation.modify_value if operation.modify_operator == "=" else compute_value(operation, value)
+        except RunFailed:
+            return UNCOMPUTED
+    return value
+
+
+def find_field(record: JsonObject, key: str) -> Any:
+    """Return the value of a field, whose name may be spelled with other case and without underscores; None if there is none."""
+    name = find_field_name(record, key)
+    return record[name] if name is not None else None
+
+
+def find_field_name(record: JsonObject, key: str) -> str | None:
+    """Return how the record itself spells the name of a field, None if it has none of this name."""
+    wanted = _fold(key)
+    return key if key in record else next((name for name in record if _fold(name) == wanted), None)
+
+
+def _fold(key: str) -> str:
+    return key.replace("_", "").casefold()
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two values of a field are the same to the portal: numbers as texts or not, and all forms of nothing."""
+    if _is_empty(one) or _is_empty(other):
+        return _is_empty(one) and _is_empty(other)
+    first, second = _to_number(one), _to_number(other)
+    if first is not None and second is not None:
+        return first == second
+    if isinstance(one, list | dict) or isinstance(other, list | dict):
+        return dumps(one) == dumps(other)
+    return str(one) == str(other)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value in ("", [], {})
+
+
+def _to_number(value: Any) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return Decimal(str(value))
+    except InvalidOperation:
+        return None

@@ -1,0 +1,155 @@
+"""Decides what may happen to the blocks of a record: who may open one, and what may be applied while one works (S003-54, S003-X10). Pure.
+
+| current block | a main workflow starts | changes by others: people, micro workflows | its own run |
+|---|---|---|---|
+| none, Idle | opens a block | applied | – |
+| Loading | refused; the block of a run that is over is put aside | applied to Temp, the record itself; compared at the end | applies |
+| Conflict | as with Loading | refused | waits until a person has chosen |
+| Error | opens a block; the failed one is put aside | refused | goes on after a retry, unless it was put aside |
+
+What people change in the portal itself cannot be refused by anybody here: it is found when the record is read again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from state.events.base import Event
+from state.events.blocks import (
+    BlockConflicted,
+    BlockDismissed,
+    BlockFailed,
+    BlockFinished,
+    BlockOpened,
+    BlockResolved,
+    BlockResumed,
+)
+from state.record_blocks import Block, BlockStatus, find_block, find_current, find_last_result
+from state.stored import JsonObject
+
+Permission = Literal["apply", "apply beside", "refuse"]
+Refusal = Literal["", "busy", "conflict", "dismissed"]
+_PERMISSIONS: Final[Mapping[BlockStatus, Permission]] = {
+    "Idle": "apply",
+    "Loading": "apply beside",
+    "Conflict": "refuse",
+    "Error": "refuse",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What a run that wants to open a block says of itself."""
+
+    block: str
+    run: str
+    definition: str
+    version: int
+    by: str
+    title: str
+    input: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """Whether a run has its block now; if not, why not, and the block that stands in its way."""
+
+    refusal: Refusal = ""
+    other: Block | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """What a run leaves in its block."""
+
+    raw_text: str
+    origins: tuple[str, ...]
+    operations: tuple[JsonObject, ...]
+    post_ai: JsonObject
+    post_user: JsonObject
+
+
+def find_permission(blocks: Sequence[Block]) -> Permission:
+    """Return whether somebody beside the block's own run may change the record through this program now."""
+    current = find_current(blocks)
+    return _PERMISSIONS[current.status if current is not None else "Idle"]
+
+
+def open_block(blocks: Sequence[Block], given: Opening, over: frozenset[str], kept_from: int) -> tuple[list[Event], Opened]:
+    """Return the events that open a block, or let the block of this run go on, and whether it may.
+
+    `over` are the runs of which it is known that they have ended. A run has one block, however often it asks.
+    """
+    current, own = find_current(blocks), find_block(blocks, given.block)
+    if own is not None:
+        if own.is_dismissed:
+            return [], Opened(refusal="dismissed", other=current)
+        return ([BlockResumed(block=own.id, run=own.run)] if own.status == "Error" else []), Opened()
+    put_aside: list[Event] = []
+    if current is not None and current.status != "Idle":
+        if current.status != "Error" and current.run not in over:
+            return [], Opened(refusal="conflict" if current.status == "Conflict" else "busy", other=current)
+        put_aside = [BlockDismissed(block=current.id, by=given.by)]
+    parent = find_last_result(blocks)
+    opened = BlockOpened(
+        block=given.block,
+        run=given.run,
+        definition=given.definition,
+        version=given.version,
+        parent=parent.id if parent is not None else "",
+        by=given.by,
+        title=given.title,
+        input=given.input,
+        kept_from=kept_from,
+    )
+    return [*put_aside, opened], Opened()
+
+
+def enter_conflict(blocks: Sequence[Block], block_id: str, fields: Sequence[JsonObject]) -> tuple[list[Event], bool]:
+    """Return the event that lets a working block wait for a choice, and whether the run still has its block."""
+    block = _find_own(blocks, block_id)
+    if block is None or block.status not in {"Loading", "Conflict"}:
+        return [], False
+    is_new = block.status == "Loading"
+    return ([BlockConflicted(block=block.id, run=block.run, fields=[dict(one) for one in fields])] if is_new else []), True
+
+
+def resolve_conflict(blocks: Sequence[Block], block_id: str, choices: Mapping[str, str], by: str) -> tuple[list[Event], bool]:
+    """Return the event that notes the choices, and whether the run still has its block."""
+    block = _find_own(blocks, block_id)
+    if block is None or block.status not in {"Loading", "Conflict"}:
+        return [], False
+    is_open = block.status == "Conflict"
+    return ([BlockResolved(block=block.id, run=block.run, choices=dict(choices), by=by)] if is_open else []), True
+
+
+def finish_block(blocks: Sequence[Block], block_id: str, given: Finish) -> tuple[list[Event], bool]:
+    """Return the event that ends a working block with its result, and whether the run still had it, or has ended it before."""
+    block = _find_own(blocks, block_id)
+    if block is None or block.status not in {"Loading", "Idle"}:
+        return [], False
+    if block.status == "Idle":
+        return [], True
+    finished = BlockFinished(
+        block=block.id,
+        run=block.run,
+        raw_text=given.raw_text,
+        origins=list(given.origins),
+        operations=[dict(one) for one in given.operations],
+        post_ai=dict(given.post_ai),
+        post_user=dict(given.post_user),
+    )
+    return [finished], True
+
+
+def fail_block(blocks: Sequence[Block], block_id: str, code: str) -> tuple[list[Event], bool]:
+    """Return the event that marks a block as failed, and whether there was one that could fail."""
+    block = _find_own(blocks, block_id)
+    if block is None or block.status not in {"Loading", "Conflict"}:
+        return [], False
+    return [BlockFailed(block=block.id, run=block.run, code=code)], True
+
+
+def _find_own(blocks: Sequence[Block], block_id: str) -> Block | None:
+    block = find_block(blocks, block_id)
+    return block if block is not None and not block.is_dismissed else None

@@ -1,0 +1,282 @@
+"""The work of one run on its record: its block, the snapshots, and the choice where people changed the same fields (S003-54, S003-X10).
+
+Input is the record when the run begins, Temp when its operations are known, PostAI what the run proposes, PostUser what stands there in the
+end. A micro workflow has no block: it only asks whether the record may be changed now.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from orchestrator.domain.outputs import Notice
+from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed
+from orchestrator.engines.workflows.applying import Applied
+from orchestrator.engines.workflows.blocks.choosing import Chosen
+from orchestrator.engines.workflows.blocks.conflicts import (
+    PERSON,
+    PROCESS,
+    FieldConflict,
+    Record,
+    apply_choices,
+    compute_changes,
+    find_conflicts,
+    find_field_name,
+    list_differences,
+)
+from orchestrator.engines.workflows.blocks.host import RecordHost
+from orchestrator.engines.workflows.blocks.manager import Finish, Opening, find_permission
+from orchestrator.engines.workflows.blocks.queries import RecordQueries
+from orchestrator.engines.workflows.definition import Workflow
+from orchestrator.engines.workflows.display import Notifier
+from orchestrator.engines.workflows.entities import ENTITIES
+from orchestrator.engines.workflows.execution import Execution
+from orchestrator.engines.workflows.operations import Emitted
+from orchestrator.language.lexicon import load_lexicon
+from state.stored import JsonObject
+
+MOST_CONFLICTS: Final = 20
+"""About how many fields a person is asked after one run; with more the run fails."""
+MOST_TEXT: Final = 200_000
+"""How many characters the text of a block may have."""
+SHADOW: Final = "shadow"
+_READ: Final[Origins] = frozenset({"prose"})
+_AUTHOR: Final[Origins] = frozenset({"definition"})
+_LONGEST_VALUE: Final = 40
+_MADE: Final = frozenset({"succeeded", "already"})
+_WORDS: Final = load_lexicon("workflows")
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordWork:
+    """One run at work on its record."""
+
+    ctx: RunContext
+    host: RecordHost
+    chosen: Chosen
+    block: str
+    """The id of its block; "" for a micro workflow, which has none."""
+    input: JsonObject
+    title: str
+    notifier: Notifier
+    is_planned: bool = False
+    """Whether nothing is stored, because the run began in shadow mode."""
+    now: JsonObject = field(default_factory=dict)
+    """The snapshot Temp, once it was read."""
+
+    @property
+    def record(self) -> Record:
+        """The record."""
+        return self.chosen.record
+
+    def build_queries(self) -> RecordQueries:
+        """Return what the scripts of the run may ask about records and blocks."""
+        return RecordQueries(ctx=self.ctx, blocks=self.host.blocks, record=self.record, block=self.block)
+
+    async def settle(self, execution: Execution) -> Sequence[Emitted]:
+        """Return those of the run's operations that shall be applied, after a person has chosen where others changed the same.
+
+        Raises RunFailed if the record may not be changed now, RunSuspended while the person is asked.
+        """
+        if len(execution.raw_text.data) > MOST_TEXT:
+            raise RunFailed("run-large-value", "the text of the block is too long", node="block", most=MOST_TEXT)
+        if not compute_changes(self.record, {}, execution.operations):
+            return execution.operations
+        number = await self._find_round()
+        if not self.block:
+            await self._check_permission(number)
+            return execution.operations
+        self.now = await read_record(self.ctx, self.chosen, f"_block/temp/{number}")
+        conflicts = find_conflicts(self.record, self.input, self.now, execution.operations)
+        if not conflicts or self.is_planned:
+            return execution.operations
+        choices = await self._ask_choices(number, conflicts)
+        return apply_choices(self.record, execution.operations, conflicts, choices)
+
+    async def _find_round(self) -> int:
+        """Return which reading of the record counts: after a retry a new one, unless changes of this run were made before it."""
+        attempt = 1
+        while self.ctx.is_before_retry(f"_block/round/{attempt}"):
+            attempt += 1
+        first = attempt
+
+        async def decide() -> int:
+            if attempt > 1 and self.ctx.find_state("apply/1") != "new":
+                return int((await self._recall_round(attempt - 1)).data)
+            return first
+
+        return int((await self.ctx.memo(f"_block/round/{attempt}", decide, origins=_AUTHOR)).data)
+
+    async def _recall_round(self, attempt: int) -> Value:
+        async def refuse() -> int:
+            raise LookupError(attempt)
+
+        return await self.ctx.memo(f"_block/round/{attempt}", refuse, origins=_AUTHOR)
+
+    async def _check_permission(self, number: int) -> None:
+        """Raise RunFailed if the status of the record's block forbids changes by others (S003-X10)."""
+
+        async def look() -> str:
+            return find_permission(await self.host.blocks.read(self.record))
+
+        found = await self.ctx.memo(f"_block/permission/{number}", look, origins=_AUTHOR)
+        if found.data == "refuse":
+            raise RunFailed("workflow-record-locked", f"the block of {self.record.key} is in conflict, or failed", title=self.title)
+
+    async def _ask_choices(self, number: int, conflicts: Sequence[FieldConflict]) -> dict[str, str]:
+        """Return what a person chose for each field."""
+        if len(conflicts) > MOST_CONFLICTS:
+            raise RunFailed("workflow-conflicts-many", f"{len(conflicts)} fields were changed meanwhile", count=len(conflicts))
+        ctx, blocks, owner = self.ctx, self.host.blocks, self.ctx.run.owner
+
+        async def enter() -> bool:
+            return await blocks.enter_conflict(self.record, self.block, [one.to_stored() for one in conflicts], owner, ctx.now)
+
+        if not (await ctx.memo(f"_block/conflict/{number}", enter, origins=_AUTHOR)).data:
+            raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
+        await self.notifier.tell_conflict([one.to_stored() for one in conflicts])
+        choices: dict[str, str] = {}
+        by = owner
+        for place, one in enumerate(conflicts, 1):
+            heard = await ctx.wait_input(f"_block/choice/{number}/{place}", await self._build_question(one, f"{number}/{place}"))
+            choices[one.key], by = str(heard.value.data), heard.by or by
+
+        async def resolve() -> bool:
+            return await blocks.resolve(self.record, self.block, choices, by, ctx.now)
+
+        if not (await ctx.memo(f"_block/resolved/{number}", resolve, origins=_AUTHOR)).data:
+            raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
+        await self.notifier.tell_conflict([])
+        return choices
+
+    async def _build_question(self, one: FieldConflict, place: str) -> Ask:
+        """Return the question whose value of a field stays, with both values as people read them."""
+        name = find_field_name(self.now, one.key) or find_field_name(self.input, one.key) or one.key
+        states: list[JsonObject] = [{**self.input, name: one.before}, self.now, {**self.now, name: one.process}]
+
+        async def describe() -> JsonObject:
+            told = await self.host.words.describe_field(self.ctx.actor, self.record.kind, name, states)
+            return {"title": told.title, "values": list(told.values)}
+
+        told = (await self.ctx.memo(f"_block/words/{place}", describe, origins=_READ)).data
+        before, person, process = told["values"]
+        args = {"title": self.title, "field": told["title"], "before": before, "person": person, "process": process}
+        options = [Option(label=self._label(side, value), value=side) for side, value in ((PERSON, person), (PROCESS, process))]
+        return Ask(notice=Notice(code="workflow-conflict", args=args), options=options)
+
+    def _label(self, side: str, value: str) -> str:
+        short = value if len(value) <= _LONGEST_VALUE else f"{value[:_LONGEST_VALUE]}…"
+        return _WORDS.read_text("conflict", side, self.ctx.actor.locale).format(value=short)
+
+    async def finish(self, execution: Execution, operations: Sequence[Emitted], applied: Applied) -> JsonObject:
+        """Leave the result in the block and return what the run's own result says of it. `operations` are those that were applied."""
+        if not self.block:
+            return {}
+        made = [one for place, one in enumerate(operations) if applied.found.get(place, {}).get("status") in _MADE]
+        given = Finish(
+            raw_text=execution.raw_text.data,
+            origins=tuple(sorted(execution.raw_text.origins)),
+            operations=tuple(applied.reports),
+            post_ai=compute_changes(self.record, self.input, execution.operations),
+            post_user=list_differences(self.input, await self._read_after(made)),
+        )
+
+        async def write() -> bool:
+            return self.is_planned or await self.host.blocks.finish(self.record, self.block, given, self.ctx.run.owner, self.ctx.now)
+
+        await self.ctx.memo("_block/finish", write, origins=_AUTHOR)
+        await self.notifier.tell_status("Idle")
+        await self.notifier.tell_change(sorted(given.post_user))
+        return {"block": {"id": self.block, "status": "Planned" if self.is_planned else "Idle"}}
+
+    async def _read_after(self, made: Sequence[Emitted]) -> JsonObject:
+        """Return the record as it stands after the changes that were made; computed if it cannot be read any more."""
+        now = self.now or self.input
+        if not made:
+            return now
+        try:
+            return await read_record(self.ctx, self.chosen, "_block/after")
+        except RunFailed:  # the changes are made: that they cannot be looked at must not make the run a failed one
+            return {**now, **compute_changes(self.record, now, made)}
+
+    async def fail(self, code: str) -> None:
+        """Mark the block as failed; a run that is retried afterwards takes it up again."""
+        if not self.block:
+            return
+
+        async def write() -> bool:
+            return self.is_planned or await self.host.blocks.fail(self.record, self.block, code, self.ctx.run.owner, self.ctx.now)
+
+        await self.ctx.memo(name_attempt(self.ctx, "_block/fail"), write, origins=_AUTHOR)
+        await self.notifier.tell_status("Error")
+
+
+async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: RecordHost) -> RecordWork:
+    """Read the record and open the run's block.
+
+    Raises RunFailed if the person may not see the record, or if another run works on it.
+    """
+    fields = await read_record(ctx, chosen, "_block/input")
+    told = await _describe_record(ctx, chosen, fields, host)
+    work = RecordWork(ctx=ctx, host=host, chosen=chosen, block="", input=fields, title=told, notifier=Notifier(ctx))
+    if workflow.kind == "main":
+        work.block = work.notifier.block = f"{chosen.record.key}:{ctx.run.run_id}"
+        work.is_planned = await _open_block(work, workflow)
+        await work.notifier.tell_status("Loading")
+    return work
+
+
+async def _describe_record(ctx: RunContext, chosen: Chosen, fields: JsonObject, host: RecordHost) -> str:
+    return (await host.words.describe_record(ctx.actor, chosen.record, fields)).title
+
+
+async def _open_block(work: RecordWork, workflow: Workflow) -> bool:
+    """Open the block, or take it up again after a retry; return whether it is only planned, in shadow mode."""
+    ctx = work.ctx
+    given = Opening(
+        block=work.block,
+        run=ctx.run.run_id,
+        definition=workflow.workflow_id,
+        version=ctx.run.definition.version,
+        by=ctx.run.owner,
+        title=work.title,
+        input=work.input,
+    )
+
+    async def open_it() -> JsonObject:
+        if ctx.mode == SHADOW:
+            return {"planned": True}
+        opened = await work.host.blocks.open(work.record, given, ctx.now)
+        other = opened.other
+        return {"refusal": opened.refusal, "workflow": other.definition if other is not None else "", "run": other.run if other else ""}
+
+    told = (await ctx.memo(name_attempt(ctx, "_block/open"), open_it, origins=_AUTHOR)).data
+    if refusal := told.get("refusal"):
+        detail = f"{work.record.key}: {refusal} by run {told['run']}"
+        raise RunFailed(f"workflow-block-{refusal}", detail, title=work.title, workflow=told["workflow"])
+    return bool(told.get("planned"))
+
+
+async def read_record(ctx: RunContext, chosen: Chosen, node: str) -> JsonObject:
+    """Return the fields of the record; nothing in shadow mode, in which no call is made.
+
+    Raises RunFailed if the person may not see it, or if there is none.
+    """
+    record = chosen.record
+    entity = ENTITIES[record.kind]
+    effect = RunEffect(method=entity.get_method, params={entity.id_parameter: chosen.number}, must_read=True)
+    outcome = await ctx.submit(node, effect)
+    if outcome.status == "planned":
+        return {}
+    if outcome.status != "succeeded" or not isinstance(outcome.result, dict) or not outcome.result:
+        raise RunFailed("workflow-record-hidden", f"{record.key} was not read: {outcome.detail}", kind=record.kind, number=record.number)
+    return outcome.result
+
+
+def name_attempt(ctx: RunContext, node: str) -> str:
+    """Return the node under which something is done that must be done anew after each retry."""
+    name, number = node, 1
+    while ctx.is_before_retry(name):
+        number += 1
+        name = f"{node}/{number}"
+    return name

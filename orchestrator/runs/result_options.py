@@ -1,0 +1,72 @@
+"""The options in the message of a finished workflow: a press hands the text of one into the chat, as text that its person did not write.
+
+What an option says was written by the workflow, and perhaps by a model from texts of strangers. So the person's own words are those of the
+program, which say that they have chosen, and the option is quoted beside them: a change that follows from it always asks.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import uuid5
+
+from orchestrator.domain.inputs import FeatureClick, TextMessage
+from orchestrator.domain.outputs import Notice
+from orchestrator.engines.workflows.rendering import OPTION, list_result_options
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.runs.listening import refuse_click
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from state.clock import UUID_NAMESPACE
+from state.events.runs import RunFinished
+from state.journal.async_store import AsyncStore
+from state.journal.run_index import PREFIX, RunFilter, RunRow
+from state.journal.store import InboxRow
+
+_CHOSEN: Final = load_lexicon("workflows").read_titles("chosen")
+_LAST: Final = 50
+"""How many of the last events of a run are searched for its end: after it there may be a retry that was refused."""
+
+
+async def take_option(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Handle a press on an option: its person's next request is about it, once however often it is pressed.
+
+    The words of the button are ("workflow", run id, number of the option). Only the chat of the run and the person for whom it ran may
+    press it. Raises StoreError.
+    """
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    _, run_id, number = (*FeatureClick.model_validate(row.body).words, "", "")[:3]
+    found = await tools.store.list_runs(RunFilter(run_id=run_id)) if run_id else []
+    run = found[0] if found and found[0].home == session.key else None
+    option = await _find_option(run, number, tools.store) if run is not None and run.owner == actor.key else ""
+    if run is None or not option:
+        code = "choice-not-yours" if run is not None and run.owner != actor.key else "choice-outdated"
+        await session.commit(actor=actor.key, outbox=refuse_click(row, session, code), inbox_done=[row.id])
+        return
+    slot = f"{session.key}/{OPTION}/{run_id}/{number}"
+    made = InboxRow(
+        id=uuid5(UUID_NAMESPACE, slot).hex,
+        source=f"press:{slot}",
+        session=session.key,
+        lane="turn",
+        kind=TextMessage.KIND,
+        actor=row.actor,
+        body=TextMessage(text=_CHOSEN[actor.locale], quoted=option, origin="button").to_json(),
+        received_at=session.now,
+    )
+    is_known = await tools.store.find_inbox(made.source) is not None
+    told = build_click_toasts(row, session, Notice(code="toast-already" if is_known else "toast-doing"))
+    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[] if is_known else [made])
+
+
+async def _find_option(run: RunRow, number: str, store: AsyncStore) -> str:
+    """Return the text of an option of the run's last result, "" if there is none."""
+    key = f"{PREFIX}{run.run_id}"
+    head, _ = await store.read_head(key)
+    events = await store.read_events(key, after=max(0, head - _LAST), limit=_LAST)
+    ended = next((RunFinished.from_data(one.data) for one in reversed(events) if one.type == RunFinished.__name__), None)
+    result = ended.result if ended is not None and ended.status == "done" else None
+    text = result.get("rawText") if isinstance(result, Mapping) else None
+    options = list_result_options(text) if isinstance(text, str) else []
+    return options[int(number)] if number.isascii() and number.isdecimal() and int(number[:4]) < len(options) else ""

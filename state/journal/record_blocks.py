@@ -1,0 +1,111 @@
+"""Operations on the blocks of a record: read them, and add events to them. They are a stream of their own in the journal.
+
+Whoever writes holds the lease of that stream's session for the moment, so that of two runs on one record only one opens a block. Call them
+with `AsyncStore.read` and `AsyncStore.write`; repeat an operation that raises BlocksBusy.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple, TypeVar
+from uuid import uuid4
+
+from state.clock import parse_iso
+from state.events.base import Event
+from state.events.blocks import BlockOpened
+from state.journal.store import Commit, Lease, StaleEpoch, Store, StoreError
+from state.record_blocks import Block, BlockEvent, fold_blocks
+
+MOST_BLOCKS: Final = 100
+KEPT_FOR: Final = timedelta(days=365)
+"""How many blocks of a record are remembered, and for how long: older ones are read by nobody."""
+_PREFIX: Final = "session:block:"
+_HELD_FOR: Final = timedelta(seconds=5)
+"""How long others wait if the process that writes dies while it does."""
+_PAGE: Final = 200
+T = TypeVar("T")
+Decide = Callable[[Sequence[Block]], tuple[Sequence[Event], T]]
+"""Returns for the blocks as they are the events to add, and an answer."""
+
+
+class BlocksBusy(StoreError):
+    """Somebody else writes the blocks of the same record at the moment."""
+
+
+class RecordPlace(NamedTuple):
+    """Whose blocks: those of a record of the CRM, by its kind and number."""
+
+    kind: str
+    number: int
+
+    @property
+    def session(self) -> str:
+        """The session whose stream holds them."""
+        return f"{_PREFIX.removeprefix('session:')}{self.kind}:{self.number}"
+
+    @property
+    def stream(self) -> str:
+        """The stream that holds them."""
+        return f"session:{self.session}"
+
+
+def read_blocks(store: Store, place: RecordPlace) -> tuple[Block, ...]:
+    """Return the blocks that are remembered, oldest first."""
+    return fold_blocks(_read_events(store, place, store.read_head(place.stream)[0]))
+
+
+def change_blocks(store: Store, place: RecordPlace, decide: Decide[T], owner: str, at: datetime) -> T:
+    """Add the events that `decide` names, sealed under the key of `owner`, and return its answer.
+
+    Raises BlocksBusy or another StoreError; nothing was stored then.
+    """
+    with _take_turn(store, place, at) as (lease, head):
+        events, answer = decide(fold_blocks(_read_events(store, place, head)))
+        if events:
+            try:
+                store.commit(Commit(stream=place.stream, epoch=lease.epoch, actor=owner, now=at, events=list(events), after=head))
+            except StaleEpoch as error:
+                raise BlocksBusy(f"somebody else has written the blocks of {place.session} meanwhile") from error
+    return answer
+
+
+def find_kept_from(blocks: Sequence[Block], at: datetime) -> int:
+    """Return the seq of the first event that is still needed when one more block is opened at this time; 1 if none was opened before."""
+    kept = [one.seq for one in blocks[-(MOST_BLOCKS - 1) :] if at - parse_iso(one.at) <= KEPT_FOR]
+    return (kept or [one.seq for one in blocks[-1:]] or [1])[0]
+
+
+def _read_events(store: Store, place: RecordPlace, end: int) -> list[BlockEvent]:
+    """Return the events up to `end` that still matter, oldest first: from the place on that the last opening names."""
+    found: list[BlockEvent] = []
+    after = _find_start(store, place, end) - 1
+    while after < end and (page := store.read_events(place.stream, after=after, limit=_PAGE)):
+        found += [BlockEvent(type=one.type, data=one.data, seq=one.seq, ts=one.ts) for one in page if one.seq <= end]
+        after = page[-1].seq
+    return found
+
+
+def _find_start(store: Store, place: RecordPlace, end: int) -> int:
+    """Return the seq of the first event that is needed, reading backwards to the last opening."""
+    last = end
+    while last > 0:
+        first = max(0, last - _PAGE)
+        page = [one for one in store.read_events(place.stream, after=first, limit=_PAGE) if one.seq <= last]
+        opened = next((one for one in reversed(page) if one.type == BlockOpened.__name__), None)
+        if opened is not None:
+            return int(opened.data.get("kept_from", 1))
+        last = first
+    return 1
+
+
+@contextmanager
+def _take_turn(store: Store, place: RecordPlace, at: datetime) -> Iterator[tuple[Lease, int]]:
+    """Give (lease, seq of the last event) to the one who may write while the block runs. Raises BlocksBusy if somebody else does."""
+    lease = store.acquire(place.session, f"block:{uuid4().hex}", at, at + _HELD_FOR)
+    if lease is None:
+        raise BlocksBusy(f"somebody else writes the blocks of {place.session}")
+    try:
+        yield lease, store.read_head(place.stream)[0]
+    finally:
+        with suppress(StoreError):  # what was stored is stored: the lease ends by itself
+            store.release(lease)

@@ -1,0 +1,87 @@
+"""The operations of a workflow become calls on a card: joined by record, computed from what the portal holds, refused where they are unfit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.runtime import worker
+from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
+from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
+from tests.unit.runs.runs_kit import RUN, index
+from tests.unit.spine_kit import codes_of, press
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+def change(deal: int | str, value: Any, operator: str = "=", field: str = "OPPORTUNITY") -> dict[str, Any]:
+    """A change of a deal."""
+    kind = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": deal}
+    return {**kind, "attributeKey": field, "modifyOperator": operator, "modifyValue": value}
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """What came of a run whose person agrees to everything."""
+
+    status: str
+    written: Mapping[str, Any]
+    """The fields that were written, by the number of the deal."""
+    applied: Sequence[Mapping[str, Any]]
+    told: Sequence[str]
+    """The codes of what the person read."""
+
+
+async def play(folder: Path, *operations: dict[str, Any], before: dict[str, Any] | None = None) -> Came:
+    """Play a workflow that proposes these operations; the deal 481 holds the fields `before`."""
+    document = workflow(tuum("only", put("list", [*operations]), outputMappings={"list": "list"}), terminal={"operations": "list"})
+    async with a_workflow_world(folder, document) as world:
+        world.portal.records["deal", 481].update(before or {})
+        await world.work(start())
+        rows = world.outbox()
+        for row in rows:
+            if row.kind == "card":
+                await world.work(press(row.body, key=RUN))
+        return Came(
+            status=index(world).status,
+            written={str(params["id"]): params["fields"] for _, params in world.portal.written()},
+            applied=result(world)["applied"] if index(world).status == "done" else (),
+            told=[code for row in rows for code in codes_of(row)],
+        )
+
+
+@pytest.mark.req("S003-A6", "S003-X9")
+async def test_changes_of_a_record_are_one_call(tmp_path: Path) -> None:
+    """They are joined also where others stand between them, each counts from the one before it, and reports keep their order."""
+    operations = [change(481, 5, "+="), change(482, 7), change(481, 2, "*="), change(481, "да", field="COMMENTS")]
+    came = await play(tmp_path, *operations, before={"OPPORTUNITY": "10.50"})
+    assert came.written == {"481": {"OPPORTUNITY": "31", "COMMENTS": "да"}, "482": {"OPPORTUNITY": "7"}}
+    assert [one["operation"] for one in came.applied] == [f"ModifyEntity deal {one}" for one in (481, 482, 481, 481)]
+    assert {one["status"] for one in came.applied} == {"succeeded"}
+
+
+UNFIT = {
+    "a number beyond all": (change(481, "1e30", "*="), {"OPPORTUNITY": "1e30"}, "workflow-operations-uncomputed"),
+    "a number of a million digits": (change(481, "1e999999", "+="), {"OPPORTUNITY": "1"}, "workflow-operations-uncomputed"),
+    "a division by nothing": (change(481, 0, "/="), {"OPPORTUNITY": "1"}, "workflow-operations-uncomputed"),
+    "a text that is multiplied": (change(481, "x", "*="), {"OPPORTUNITY": "1"}, "workflow-operations-uncomputed"),
+    "the result of another command": (change(481, "$result[op001]"), {}, "workflow-operations-unwritable"),
+    "a record by the result of another": (change("$result[op001]", 1), {}, "workflow-operations-unwritable"),
+    "a name that is no node": (change("a//b\n", 1, "+="), {}, "workflow-record-unread"),
+}
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
+@pytest.mark.parametrize("name", UNFIT)
+async def test_an_operation_that_is_unfit_ends_the_run(tmp_path: Path, name: str) -> None:
+    """Nothing is written, and the person reads why."""
+    operation, before, code = UNFIT[name]
+    came = await play(tmp_path, change(482, 5), operation, before=before)
+    assert (came.status, came.written) == ("failed", {})
+    assert code in came.told

@@ -1,0 +1,181 @@
+"""What may happen to the blocks of a record, row by row, and which changes are in conflict (S003-54, S003-X10)."""
+
+from typing import Any
+
+import pytest
+
+from orchestrator.engines.workflows.blocks import manager
+from orchestrator.engines.workflows.blocks.conflicts import PERSON, PROCESS, Record, apply_choices, compute_changes, find_conflicts
+from orchestrator.engines.workflows.blocks.manager import Finish, Opened, Opening
+from orchestrator.engines.workflows.operations import Emitted, read_operation
+from state.events.base import Event
+from state.record_blocks import Block, BlockEvent, BlockStatus, find_current, fold_blocks
+
+RECORD = Record(kind="deal", number="481")
+FINISH = Finish(raw_text="итог", origins=("model",), operations=(), post_ai={}, post_user={})
+NOBODY: frozenset[str] = frozenset()
+
+
+class Stream:
+    """The events of one record, as the store would keep them."""
+
+    def __init__(self) -> None:
+        self.events: list[BlockEvent] = []
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return fold_blocks(self.events)
+
+    @property
+    def status(self) -> BlockStatus:
+        current = find_current(self.blocks)
+        return current.status if current is not None else "Idle"
+
+    def add(self, events: list[Event]) -> None:
+        for one in events:
+            seq = len(self.events) + 1
+            self.events.append(BlockEvent(type=type(one).__name__, data=one.model_dump(mode="json"), seq=seq, ts="2026-11-21T12:00:00Z"))
+
+    def open(self, run: str, over: frozenset[str] = NOBODY) -> Opened:
+        opening = Opening(block=run, run=run, definition="dossier", version=1, by="tg:1007", title="Ромашка", input={})
+        events, answer = manager.open_block(self.blocks, opening, over, 1)
+        self.add(events)
+        return answer
+
+    def conflict(self, run: str) -> bool:
+        events, answer = manager.enter_conflict(self.blocks, run, [{"key": "TITLE"}])
+        self.add(events)
+        return answer
+
+    def resolve(self, run: str) -> bool:
+        events, answer = manager.resolve_conflict(self.blocks, run, {"TITLE": PERSON}, "tg:1007")
+        self.add(events)
+        return answer
+
+    def finish(self, run: str) -> bool:
+        events, answer = manager.finish_block(self.blocks, run, FINISH)
+        self.add(events)
+        return answer
+
+    def fail(self, run: str) -> bool:
+        events, answer = manager.fail_block(self.blocks, run, "workflow-tuum-failed")
+        self.add(events)
+        return answer
+
+
+def reached(status: BlockStatus) -> Stream:
+    """A record whose block "a" has this status."""
+    stream = Stream()
+    stream.open("a")
+    if status == "Conflict":
+        stream.conflict("a")
+    if status == "Error":
+        stream.fail("a")
+    if status == "Idle":
+        stream.finish("a")
+    assert stream.status == status
+    return stream
+
+
+@pytest.mark.req("S003-X10", "S003-54", "S003-19")
+@pytest.mark.parametrize(
+    ("status", "permission"), [("Idle", "apply"), ("Loading", "apply beside"), ("Conflict", "refuse"), ("Error", "refuse")]
+)
+def test_what_others_may_change_follows_from_the_status(status: BlockStatus, permission: str) -> None:
+    """Idle: applied; Loading: applied to what the run will compare with; Conflict and Error: refused."""
+    assert manager.find_permission(reached(status).blocks) == permission
+    assert manager.find_permission(()) == "apply"
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+@pytest.mark.parametrize(("status", "refusal"), [("Idle", ""), ("Loading", "busy"), ("Conflict", "conflict"), ("Error", "")])
+def test_another_run_opens_a_block_unless_one_works(status: BlockStatus, refusal: str) -> None:
+    """A failed block is put aside and never becomes a parent; one that works or waits for a choice keeps others out."""
+    stream = reached(status)
+    answer = stream.open("b")
+    assert answer.refusal == refusal
+    if refusal:
+        assert answer.other is not None
+        assert answer.other.run == "a"
+        return
+    assert [one.parent for one in stream.blocks if one.id == "b"] == ["a" if status == "Idle" else ""]
+    assert stream.open("a").refusal == ("" if status == "Idle" else "dismissed")
+
+
+@pytest.mark.req("S003-54")
+@pytest.mark.parametrize("status", ["Loading", "Conflict"])
+def test_the_block_of_a_run_that_is_over_keeps_nobody_out(status: BlockStatus) -> None:
+    """A cancelled run leaves its block as it was; the next run puts it aside."""
+    stream = reached(status)
+    assert stream.open("b", over=frozenset({"c"})).refusal != ""
+    assert stream.open("b", over=frozenset({"a"})) == Opened()
+    assert not stream.finish("a"), "a run that lost its block ends nothing"
+    assert stream.status == "Loading"
+
+
+@pytest.mark.req("S003-54")
+def test_every_step_counts_once() -> None:
+    """A run that is played again after a crash, at whatever step, adds no event."""
+    stream = Stream()
+    for step in (stream.open, stream.conflict, stream.resolve, stream.finish):
+        step("a")
+        count = len(stream.events)
+        step("a")
+        assert len(stream.events) == count
+    assert [one.type for one in stream.events] == ["BlockOpened", "BlockConflicted", "BlockResolved", "BlockFinished"]
+
+
+@pytest.mark.req("S003-54")
+def test_a_failed_block_goes_on_after_a_retry() -> None:
+    """It is the same block, with the same parent."""
+    stream = reached("Error")
+    assert stream.open("a") == Opened()
+    assert stream.status == "Loading"
+    assert stream.finish("a")
+    assert len(stream.blocks) == 1
+
+
+def change(key: str, operator: str, value: Any, number: str = "481") -> Emitted:
+    """An operation that changes a field."""
+    written = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": number, "attributeKey": key}
+    return Emitted(operation=read_operation({**written, "modifyOperator": operator, "modifyValue": value}), origins=frozenset())
+
+
+BEFORE = {"OPPORTUNITY": "1000000.00", "TITLE": "Ромашка", "COMMENTS": ""}
+Cases = list[tuple[dict[str, Any], list[Emitted], list[tuple[Any, Any]]]]
+CASES: Cases = [
+    ({"OPPORTUNITY": "150000"}, [change("OPPORTUNITY", "=", 120000)], [("150000", 120000)]),
+    ({"OPPORTUNITY": "150000.00"}, [change("OPPORTUNITY", "=", 150000)], []),
+    ({"OPPORTUNITY": "1000000"}, [change("OPPORTUNITY", "=", 120000)], []),
+    ({"TITLE": "Лютик"}, [change("OPPORTUNITY", "=", 120000)], []),
+    ({"OPPORTUNITY": "150000"}, [change("OPPORTUNITY", "=", 120000, number="482")], []),
+    ({"OPPORTUNITY": "150000"}, [change("OPPORTUNITY", "+=", 500)], []),
+    ({"OPPORTUNITY": "по договору"}, [change("OPPORTUNITY", "-=", 500)], [("по договору", "999500")]),
+    ({"OPPORTUNITY": "150000"}, [change("opportunity", "=", 1), change("opportunity", "+=", 1)], [("150000", "2")]),
+    ({"COMMENTS": "звонил"}, [change("COMMENTS", "=", "писал")], [("звонил", "писал")]),
+    ({"TITLE": ""}, [change("TITLE", "=", None)], []),
+]
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+@pytest.mark.parametrize(("meanwhile", "operations", "expected"), CASES)
+def test_a_conflict_is_one_field_with_two_new_values(
+    meanwhile: dict[str, Any], operations: list[Emitted], expected: list[tuple[Any, Any]]
+) -> None:
+    """Not one that only one side changed, not one that both set to the same, and not a sum that is added to."""
+    found = find_conflicts(RECORD, BEFORE, {**BEFORE, **meanwhile}, operations)
+    assert [(one.person, one.process) for one in found] == expected
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+def test_only_what_was_chosen_is_applied() -> None:
+    """The field that stays loses all its operations; of the other the value that was shown is written, whatever stands there now."""
+    now = {**BEFORE, "OPPORTUNITY": "по договору", "TITLE": "Лютик"}
+    operations = [change("OPPORTUNITY", "+=", 500), change("TITLE", "=", "Роза"), change("COMMENTS", "=", "писал")]
+    conflicts = find_conflicts(RECORD, BEFORE, now, operations)
+    left = apply_choices(RECORD, operations, conflicts, {"OPPORTUNITY": PROCESS, "TITLE": PERSON})
+    assert [(one.operation.attribute_key, one.operation.modify_operator, one.operation.modify_value) for one in left] == [
+        ("OPPORTUNITY", "=", "1000500"),
+        ("COMMENTS", "=", "писал"),
+    ]
+    assert compute_changes(RECORD, BEFORE, operations) == {"OPPORTUNITY": "1000500", "TITLE": "Роза", "COMMENTS": "писал"}

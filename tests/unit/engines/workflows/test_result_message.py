@@ -1,0 +1,93 @@
+"""The message of a finished workflow: options as buttons whose text nobody's wish is, and records as lines with links (S003-23 … S003-25)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.runtime import worker
+from tests.unit.engines.workflows.played_kit import a_workflow_world, start
+from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
+from tests.unit.runs.test_runs_wait import click
+from tests.unit.spine_kit import BORIS, World, raise_sum, reply
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+def saying(text: str) -> dict[str, Any]:
+    """A workflow whose result is this text."""
+    return workflow(tuum("only", put("text", text), outputMappings={"said": "text"}), terminal={"rawText": "said"})
+
+
+OPTIONS = saying("Что дальше?\n[YAE-BLOCK:options]поднять сумму сделки 481 до 1200000|позвонить|позвонить[/YAE-BLOCK]")
+
+
+def replies(world: World) -> list[dict[str, Any]]:
+    """The messages that wait to be delivered."""
+    return [dict(row.body) for row in world.outbox() if row.kind == "reply"]
+
+
+@pytest.mark.req("S003-23", "S003-24", "S003-25")
+async def test_options_become_buttons_that_count_as_foreign_text(tmp_path: Path) -> None:
+    """The text of an option is quoted beside words of the program, so that the same change that a person may make asks for its reason."""
+    async with a_workflow_world(tmp_path, OPTIONS) as world:
+        await world.work(start())
+        (told,) = [one for one in replies(world) if one["actions"]]
+        assert [one["label"]["args"]["label"] for one in told["actions"]] == ["поднять сумму сделки 481 до 1200000", "позвонить"]
+        world.model.will(reply(raise_sum()))
+        words = told["actions"][0]["words"]
+        await world.work(click(*words))
+        (said,) = world.events("MessageReceived")
+        assert said.data["quoted"] == "поднять сумму сделки 481 до 1200000"
+        assert "481" not in said.data["text"]
+        (card,) = [row for row in world.outbox() if row.kind == "card"]
+        assert {"gate-taint-prose", "gate-taint-target"} <= {one["code"] for one in card.body["reasons"]}
+        assert world.portal.written() == []
+
+
+@pytest.mark.req("S003-24")
+async def test_an_option_is_taken_once_and_by_its_person(tmp_path: Path) -> None:
+    """A second press does nothing more, somebody else is refused, and so are buttons of runs and numbers that there are not."""
+    async with a_workflow_world(tmp_path, OPTIONS) as world:
+        await world.work(start())
+        (told,) = [one for one in replies(world) if one["actions"]]
+        first, run, number = told["actions"][1]["words"]
+        world.model.will(reply(text="Позвоню."))
+        await world.work(click(first, run, number), click(first, run, number), click(first, run, number, actor=BORIS))
+        await world.work(
+            click(first, run, number), click(first, run, "9"), click(first, run, "²"), click(first, "nothing", "0"), click(first)
+        )
+        assert len(world.events("MessageReceived")) == 1
+        assert len(world.model.prompts) == 1
+        toasts = [row.body["notice"]["code"] for row in world.outbox() if row.kind == "toast"]
+        assert sorted(set(toasts)) == ["choice-not-yours", "choice-outdated", "toast-already", "toast-doing"]
+
+
+@pytest.mark.req("S003-24")
+async def test_old_options_work_after_a_restart(tmp_path: Path) -> None:
+    """The button names the run, whose result is read from its stream."""
+    async with a_workflow_world(tmp_path, OPTIONS) as world:
+        await world.work(start())
+        (told,) = [one for one in replies(world) if one["actions"]]
+        async with a_workflow_world(tmp_path, OPTIONS, world_options={"store": world.sql, "portal": world.portal}) as other:
+            other.model.will(reply(text="Позвоню."))
+            await other.work(click(*told["actions"][1]["words"]))
+            assert [one.data["quoted"] for one in other.events("MessageReceived")] == ["позвонить"]
+
+
+@pytest.mark.req("S003-23", "S003-M5")
+async def test_a_record_becomes_a_line_with_a_link(tmp_path: Path) -> None:
+    """Its title is read with the rights of the person; a record that they may not see stays the number that it was."""
+    text = "Сделки:\n[YAE-BLOCK:deal]481[/YAE-BLOCK][YAE-BLOCK:deal]500[/YAE-BLOCK][YAE-BLOCK:deal]481 <b>[/YAE-BLOCK]"
+    async with a_workflow_world(tmp_path, saying(text)) as world:
+        await world.work(start())
+        (told,) = [one for one in replies(world) if one["parts"]]
+        rows = [row for part in told["parts"] if part["kind"] == "table" for row in part["rows"]]
+        assert [(one["label"], one["url"], one["target"]) for one in rows] == [
+            ("Ромашка", "https://portal.example/crm/deal/details/481/", "deal:481")
+        ]
+        assert [part["text"] for part in told["parts"] if part["kind"] == "text"] == ["Сделки:", "500", "481 <b>"]

@@ -1,0 +1,138 @@
+"""Rules of runs that the seed leaves open or only its origin has: what is missing, disabled, published twice, shared or kept (S003-A, S003-X)."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from orchestrator.engines.workflows.engine import WorkflowEngine
+from orchestrator.engines.workflows.registry import build_rune_types
+from orchestrator.engines.workflows.rune_types import Changes, RuneCall, RuneParams, RuneType
+from orchestrator.expressions.scripts.runner import ScriptRunner
+from tests.unit.engines.workflows.played_kit import code
+from tests.unit.engines.workflows.stage_kit import QuietOutside, Stage, a_stage
+from tests.unit.engines.workflows.workflow_kit import parameter, prompt, put, tuum, workflow
+
+
+@pytest.mark.req("S003-X5")
+async def test_an_output_that_was_not_made_is_left_out() -> None:
+    """A script that gives only one of its two variables publishes only that one, and a template of the other is empty."""
+    give = tuum("give", mainScript=code('{"one": 1}', produces="one two"), outputMappings={"first": "one", "second": "two"})
+    read = tuum("read", put("all", "{{first}}|{{second}}"), outputMappings={"read": "all"})
+    async with a_stage() as stage:
+        ended = await stage.play(workflow(read, give), QuietOutside())
+    assert ended.value.data["globals"] == {"first": 1, "read": "1|"}
+
+
+@pytest.mark.req("S003-X4")
+async def test_a_tuum_fails_without_a_global_that_it_needs() -> None:
+    """What was not published fails the tuum whose mapping names it, and with it the workflow."""
+    give = tuum("give", mainScript=code("{}", produces="one"), outputMappings={"first": "one"})
+    read = tuum("read", put("all", "{{mine}}"), inputMappings={"mine": "first"}, outputMappings={"read": "all"})
+    async with a_stage() as stage:
+        outside = QuietOutside()
+        ended = await stage.play(workflow(read, give), outside)
+    assert ended.code == "workflow-tuum-failed"
+    assert [one.text for one in outside.failures] == ["read: there is no global variable first"]
+
+
+@pytest.mark.req("S003-X4", "S003-A6")
+async def test_after_a_failure_no_operation_is_given_and_no_later_tuum_starts() -> None:
+    """What one tuum has proposed is not given to the gate if another one fails, and what would come after both does not begin."""
+    source = 'await emit({"operationType": "DeleteEntity", "entityType": "deal", "entityId": "1"})\n{"out": 1}'
+    emits = tuum("emits", mainScript=code(source, produces="out"), outputMappings={"one": "out"})
+    fails = tuum("fails", mainScript=code("1 / 0"))
+    after = tuum("after", put("x", "{{one}}"), mainScript=code("{}", consumes="one"), outputMappings={"last": "x"})
+    async with a_stage() as stage:
+        outside = QuietOutside()
+        ended = await stage.play(workflow(after, fails, emits, scheduling="batch"), outside)
+    assert (ended.code, outside.effects) == ("workflow-tuum-failed", [])
+    assert (outside.made["emits"], outside.made["after"]) == (1, 0)
+
+
+class _SpoilParams(RuneParams):
+    """Nothing."""
+
+
+async def _spoil(call: RuneCall[_SpoilParams]) -> Changes:
+    call.variables["shared"].data.append("испорчено")
+    return {}
+
+
+@pytest.mark.req("S003-X11", "S003-A5")
+async def test_tuums_share_no_values() -> None:
+    """A rune of a plugin that changes a list it was given changes it for its own tuum alone, whichever runs first."""
+    spoiling = RuneType[_SpoilParams](
+        name="spoil", summary="Spoils.", params=_SpoilParams, perform=_spoil, list_consumes=lambda _: ("shared",)
+    )
+    give = tuum("give", put("list", ["цело"]), outputMappings={"shared": "list"})
+    spoils = [tuum(f"spoil{number}", {"runeType": "spoil"}, outputMappings={f"seen{number}": "shared"}) for number in range(2)]
+    async with ScriptRunner() as scripts:
+        stage = Stage(WorkflowEngine(build_rune_types([spoiling]), scripts))
+        ended = await stage.play(workflow(*spoils, give), QuietOutside())
+    assert ended.value.data["globals"] == {"shared": ["цело"], "seen0": ["цело", "испорчено"], "seen1": ["цело", "испорчено"]}
+
+
+@pytest.mark.req("S003-A2", "S003-X3")
+async def test_a_parameter_that_is_published_anew_is_read_anew() -> None:
+    """The tuum that publishes it reads what the start gave; every other one reads what that tuum made of it."""
+    makes = tuum("makes", put("more", "{{client}}!"), outputMappings={"client": "more"})
+    reads = tuum("reads", put("said", "{{client}}"), outputMappings={"said": "said"})
+    async with a_stage() as stage:
+        ended = await stage.play(workflow(reads, makes, triggerParameters=[parameter("client")]), QuietOutside(), client="Ромашка")
+    assert ended.value.data["globals"] == {"client": "Ромашка!", "said": "Ромашка!"}
+
+
+@pytest.mark.req("S003-A9")
+async def test_a_terminal_may_name_what_is_no_text_or_not_there() -> None:
+    """A list becomes its JSON, and of what nobody publishes the text is empty and the operations are none."""
+    give = tuum("give", put("list", [1, "два"]), outputMappings={"rows": "list"})
+    async with a_stage() as stage:
+        shown = await stage.play(workflow(give, terminal={"rawText": "rows"}), QuietOutside())
+        empty = await stage.play(workflow(give, terminal={"rawText": "nothing", "operations": "nobody"}), QuietOutside())
+    assert shown.value.data["rawText"] == '[1,"два"]'
+    assert (empty.value.data["rawText"], empty.value.data["operations"]) == ("", [])
+
+
+@pytest.mark.req("S003-A11", "S003-X7", "G3")
+async def test_a_missing_variable_is_empty_and_told_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """A value is put in once: marks that stand in it stay as they are."""
+    give = tuum("give", put("text", "{{client}}|{{nobody}}|{{CLIENT}}"), outputMappings={"said": "text"})
+    async with a_stage() as stage:
+        document = workflow(give, triggerParameters=[parameter("client"), parameter("secret")])
+        ended = await stage.play(document, QuietOutside(), client="{{secret}}", secret="тайна")
+    assert ended.value.data["globals"]["said"] == "{{secret}}||{{secret}}"
+    (told,) = [one for one in caplog.records if getattr(one, "action", "") == "workflow_variable_missing"]
+    assert "tuum give: a text names nobody" in told.getMessage()
+
+
+@pytest.mark.req("S003-A12", "S003-X8")
+async def test_what_is_switched_off_neither_runs_nor_gives() -> None:
+    """A tuum and a rune that are switched off are as if they were not there."""
+    off = tuum("off", put("text", "off"), enabled=False, outputMappings={"said": "text"})
+    on = tuum("on", put("text", "on"), put("text", "off", enabled=False), outputMappings={"said": "text"})
+    asks = tuum(
+        "asks", promptRunes=[prompt("?"), prompt("!", enabled=False)], aiService="tool", outputMappings={"answer": "ai_final_output"}
+    )
+    async with a_stage() as stage:
+        outside = QuietOutside(answer=str.upper)
+        ended = await stage.play(workflow(off, on, asks), outside)
+    assert ended.value.data["globals"] == {"said": "on", "answer": "?"}
+    assert (ended.value.data["finished"], outside.made["off"]) == (["on", "asks"], 0)
+
+
+@pytest.mark.req("S003-4", "S003-37")
+async def test_a_new_run_takes_the_tuums_of_today() -> None:
+    """The engine keeps workflows that it has read; a tuum that was published anew since is not the one it keeps."""
+    stored = {"t": tuum("t", put("text", "вчера"), outputMappings={"said": "text"})}
+
+    async def find(versions: list[str], /) -> Mapping[str, object]:
+        return {one: stored[one] for one in versions}
+
+    said = []
+    async with ScriptRunner() as scripts:
+        stage = Stage(WorkflowEngine(build_rune_types(), scripts, find))
+        for text in ("вчера", "вчера", "сегодня"):
+            stored["t"] = tuum("t", put("text", text), outputMappings={"said": "text"})
+            ended = await stage.play(workflow({"tuum": "t"}), QuietOutside())
+            said.append(ended.value.data["globals"]["said"])
+    assert said == ["вчера", "вчера", "сегодня"]
