@@ -128,7 +128,7 @@ def list_parameters(workflow: Workflow, tr: Translator) -> list[LaunchParameter]
     kind = workflow.record
     if kind is None:
         return workflow.trigger_parameters
-    return [LaunchParameter(name=kind, description=tr.translate("workflow-record-which", kind=kind)), *workflow.trigger_parameters]
+    return [LaunchParameter(name=kind, description=tr.translate("workflow-cli-record", kind=kind)), *workflow.trigger_parameters]
 
 
 def play_workflow(loaded: LoadedWorkflow, parameters: JsonObject, given: GivenMocks, watcher: Watcher) -> WorkflowPlayed:
