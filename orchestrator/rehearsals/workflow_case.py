@@ -24,8 +24,8 @@ from state.stored import JsonObject
 
 CHUNKS: Final = "chunks"
 """The key of a mock of a model whose answer comes in pieces; its value is a list of them."""
-APPLYING: Final = "apply"
-"""The part of the run that hands operations on; it reads the records on whose fields an operation such as `+=` counts."""
+_OWN: Final = ("apply", "_block", "_shown")
+"""The parts of a run that read for the engine itself: what `+=` counts on, the record of the run, records of the last message."""
 Operation = Annotated[AtomicOperation, BeforeValidator(read_operation)]
 TextPart = str | dict[str, str]
 """Plain words of a text, or a block: {its id: its data}."""
@@ -70,7 +70,7 @@ class WorkflowCaseFile(FilePart):
 def is_query_known(name: str, tuums: Sequence[str], find_classes: FindClasses = find_shipped_classes) -> bool:
     """Return whether a workflow with these tuums may ask for what is given under this name."""
     tuum, slash, _ = name.partition("/")
-    return tuum in (*tuums, APPLYING) if slash else find_classes("bitrix", name) is not None
+    return tuum in (*tuums, *_OWN) if slash else find_classes("bitrix", name) is not None
 
 
 def check_workflow_cases(document: Document, tuums: Sequence[str], find_classes: FindClasses = find_shipped_classes) -> Iterable[Finding]:

@@ -10,7 +10,6 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunEffect, RunFailed, RunModelRequest, RunResult
-from orchestrator.engines.step_nodes import name_step_node
 from orchestrator.engines.workflows.engine import WorkflowEngine
 from orchestrator.engines.workflows.execution import Execution
 from orchestrator.engines.workflows.kind import WORKFLOW
@@ -28,6 +27,10 @@ from state.canonical import dumps
 
 _ENDED: Final = "rehearsal-ended"
 """The code with which a run ends whose script lacks something; `WorkflowScript.problem` says what."""
+
+
+_SHOWN: Final = "_shown/"
+"""How the nodes begin that read records for the last message; without them it only has no links."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +121,7 @@ class WorkflowScript(Script):
         found = self.take_mock(place, "effect", (node, f"{place.step}/{method}", method))
         if found is not NO_MOCK:
             return found
-        if self._refuses_reads:
+        if self._refuses_reads or place.node.startswith(_SHOWN):
             return {REFUSED: f"the portal is not read here, and what {method} gives is not among the given queries"}
         raise ScriptEnded(f"{node} reads {method}: give what it returns as queries.{method}")
 
@@ -144,9 +147,8 @@ async def rehearse_workflow(
         return {one: workflow.tuums[one] for one in versions if one in workflow.tuums}
 
     engine = WorkflowEngine(workflow.types, scripts, find_tuums, note_execution=noted.append)
-    names = {workflow.key: {name_step_node(one): one for one in workflow.ids}}
     find = lambda kind, key: workflow.document if (kind, key) == (WORKFLOW, workflow.key) else None  # noqa: E731 - reads as the argument that it is
-    rehearsal = Rehearsal({WORKFLOW: engine}, find, script, now=now, person=person, names=names)
+    rehearsal = Rehearsal({WORKFLOW: engine}, find, script, now=now, person=person)
     problem, ended = "", RunResult(status="cancelled")
     try:
         ended = await rehearsal.play(WORKFLOW, workflow.key, args)

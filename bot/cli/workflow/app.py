@@ -153,7 +153,7 @@ def run(
     from bot.cli.linked.commands import write_checked  # noqa: PLC0415 - see load_translator
     from bot.cli.workflow.loading import load_workflow  # noqa: PLC0415 - see load_translator
     from bot.cli.workflow.showing import PeopleWatcher, ProgramWatcher  # noqa: PLC0415 - see load_translator
-    from bot.cli.workflow.trying import load_given, play_workflow  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.trying import list_parameters, load_given, play_workflow  # noqa: PLC0415 - see load_translator
 
     tr = load_translator(language)
     checked, loaded = load_workflow(file)
@@ -161,8 +161,7 @@ def run(
         write_checked(checked, tr, as_json=as_json)
         raise typer.Exit(NOT_DONE)
     given = load_given(answers, queries, loaded.playable)
-    declared = loaded.compiled.workflow.trigger_parameters
-    parameters = collect_parameters(declared, split_parameters(param or []), sys.stdin, tr)
+    parameters = collect_parameters(list_parameters(loaded.compiled.workflow, tr), split_parameters(param or []), sys.stdin, tr)
     watcher = ProgramWatcher() if as_json else PeopleWatcher(tr, loaded.titles)
     played = play_workflow(loaded, parameters, given, watcher)
     watcher.end(played)

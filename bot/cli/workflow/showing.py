@@ -2,13 +2,11 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 from bot.cli.linked.trying import cut_text, render_plain_reply, write_text
 from bot.cli.ops import escape_text, write_json_lines
 from bot.cli.workflow.trying import Watcher
 from bot.i18n.translate import Translator, split_method
-from orchestrator.engines.runs import RunUpdate
 from orchestrator.engines.workflows.entities import find_entity
 from orchestrator.engines.workflows.execution import STOPPED
 from orchestrator.engines.workflows.rendering import render_plain
@@ -16,6 +14,7 @@ from orchestrator.engines.workflows.results import AtomicOperation
 from orchestrator.expressions.placeholders import format_value
 from orchestrator.rehearsals.rehearsal import Happening
 from orchestrator.rehearsals.workflow_playing import WorkflowPlayed
+from state.stored import JsonObject
 
 
 class PeopleWatcher(Watcher):
@@ -41,9 +40,9 @@ class PeopleWatcher(Watcher):
             self._speaker = tuum
         write_text(piece, end="")
 
-    def show(self, tuum: str, update: RunUpdate) -> None:
+    def show(self, tuum: str, text: str, update: JsonObject) -> None:
         """Write what is shown; of a text that has only become longer, what is new."""
-        content = update.text or str(_read_display(update).get("Content", ""))
+        content = text or str(update.get("Content", ""))
         before = self._shown.get(tuum, "")
         if before and content.startswith(before) and self._speaker == tuum:
             self.add(tuum, content[len(before) :])
@@ -110,9 +109,10 @@ class ProgramWatcher(Watcher):
         """Write the event `text`."""
         _tell("text", tuum, added=piece)
 
-    def show(self, tuum: str, update: RunUpdate) -> None:
+    def show(self, tuum: str, text: str, update: JsonObject) -> None:
         """Write the event `display` with the update in the seed's names."""
-        _tell("display", tuum, displayUpdate=_read_display(update))
+        del text
+        _tell("display", tuum, displayUpdate=update)
 
     def answer(self, tuum: str, text: str, *, was_shown: bool) -> None:
         """Write the event `answer`."""
@@ -146,12 +146,6 @@ def describe_operation(operation: AtomicOperation, tr: Translator) -> str:
         return f"{words}: {operation.attribute_key} {operation.modify_operator} {cut_text(format_value(operation.modify_value)).strip()}"
     fields = "; ".join(f"{name} = {cut_text(format_value(one))}" for name, one in (operation.initial_attributes or {}).items())
     return f"{words}: {fields}" if fields else words
-
-
-def _read_display(update: RunUpdate) -> Mapping[str, Any]:
-    """Return the display update that a workflow tells its clients of."""
-    found = (update.snapshot or {}).get("displayUpdate")
-    return found if isinstance(found, Mapping) else {}
 
 
 def _tell(event: str, tuum: str, **more: object) -> None:

@@ -10,10 +10,13 @@ from typing import Any
 from bot.cli.definition_files import load_classes
 from bot.cli.linked.trying import load_mocks, open_model
 from bot.cli.workflow.loading import LoadedWorkflow
+from bot.i18n.translate import Translator
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.taint import Value
+from orchestrator.engines.flows.definition import LaunchParameter
 from orchestrator.engines.flows.launch import PARAMETERS
 from orchestrator.engines.runs import RunFailed, RunModelRequest, RunUpdate
+from orchestrator.engines.workflows.definition import Workflow
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.playing import PERSONS
 from orchestrator.rehearsals.rehearsal import Happening, Place, TakeText
@@ -33,8 +36,8 @@ class Watcher:
     def add(self, tuum: str, piece: str) -> None:
         """Take in the next piece of an answer that is shown while it comes."""
 
-    def show(self, tuum: str, update: RunUpdate) -> None:
-        """Take in what a rune or a script shows."""
+    def show(self, tuum: str, text: str, update: JsonObject) -> None:
+        """Take in what a rune or a script shows: a whole text as a chat shows it, "" for a change; and the update as clients get it."""
 
     def answer(self, tuum: str, text: str, *, was_shown: bool) -> None:
         """Take in the whole answer of a model; `was_shown` says whether its pieces have gone to the watcher or to a script."""
@@ -96,8 +99,10 @@ class WorkflowOutside(WorkflowScript):
         return noted
 
     def show(self, place: Place, update: RunUpdate) -> None:
-        """Hand on what is shown."""
-        self._watcher.show(place.step, update)
+        """Hand on what a tuum shows; what the run tells of itself is told at the end."""
+        told = (update.patch or {}).get("displayUpdate")
+        if place.step in self._tuums and isinstance(told, Mapping):
+            self._watcher.show(place.step, update.text, told)
 
     def tell(self, happening: Happening) -> None:
         """Hand on what no method here has told already."""
@@ -116,6 +121,14 @@ def load_given(answers: Path | None, queries: Path | None, workflow: PlayableWor
         answers=load_mocks(answers, wanted, "tuum", tuums, is_known=tuums.__contains__) if answers is not None else None,
         queries=load_mocks(queries, reads, "tuum or method", [], is_known=is_query) if queries is not None else {},
     )
+
+
+def list_parameters(workflow: Workflow, tr: Translator) -> list[LaunchParameter]:
+    """Return what a workflow is started with: its parameters, before them the number of its record if it works on one."""
+    kind = workflow.record
+    if kind is None:
+        return workflow.trigger_parameters
+    return [LaunchParameter(name=kind, description=tr.translate("workflow-cli-record", kind=kind)), *workflow.trigger_parameters]
 
 
 def play_workflow(loaded: LoadedWorkflow, parameters: JsonObject, given: GivenMocks, watcher: Watcher) -> WorkflowPlayed:

@@ -18,3 +18,4 @@ workflow-cli-proposed = { $count ->
    *[other] { $count } changes are
 } proposed, as a plan; nothing was sent:
 workflow-cli-finished = Finished: { $names }.
+workflow-cli-record = The number of the { $kind } on which it works?

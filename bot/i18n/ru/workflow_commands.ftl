@@ -9,3 +9,4 @@ workflow-cli-column = { $column ->
 }
 workflow-cli-proposed = Предложено изменений: { $count }. Это план, ничего не отправлено:
 workflow-cli-finished = Выполнено: { $names }.
+workflow-cli-record = Номер записи, на которой он работает ({ $kind })?

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import examples
 from tests.unit.bot.cli.workflow_files import ADVICE, call, call_json, stand_alone, write_files
 from tests.unit.model_client.loopback_kit import FINE, reply, serving
 
@@ -180,3 +181,17 @@ def test_lines_of_tuums_that_speak_at_once_begin_with_their_titles(folder: Path)
     assert code == 0, told
     assert sorted(told.splitlines()[:6]) == sorted(["⏳ a", "⏳ say", "[a] Один", "[say] Два", "✅ a", "✅ say"])
     assert told.endswith("Finished: a, say.\n— done\n")
+
+
+def test_a_workflow_on_a_record_is_asked_for_its_number_first(folder: Path) -> None:
+    """The record is read as the files say, and its number is the global of its kind."""
+    notes = Path(examples.__file__).parent / "workflows" / "meeting_notes.yaml"
+    (folder / "answers.yaml").write_text("extract: {summary: Замер, todo: Приехать, deadline: '2026-12-01'}\n", encoding="utf-8")
+    (folder / "queries.yaml").write_text("crm.deal.get: {ID: '481', TITLE: Столы, COMMENTS: ''}\n", encoding="utf-8")
+    words = ("run", notes, "--answers", "answers.yaml", "--queries", "queries.yaml")
+    code, told = call(*words, typed="481\nПоговорили\n")
+    assert code == 0, told
+    assert told.startswith("Номер записи, на которой он работает (deal)?\n> ")
+    assert "  • Создать дело todo: ownerTypeId = 2; ownerId = 481; title = Приехать; " in told
+    code, told = call(*words, "--param", "deal=Столы", "--param", "notes=x")
+    assert (code, told.endswith("— не получилось\n")) == (1, True)
