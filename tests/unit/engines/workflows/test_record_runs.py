@@ -1,5 +1,6 @@
 """Workflows on records: which one, its block, its snapshots, and who decides when people changed the same fields (S003-54, S003-X10)."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +16,15 @@ from state.journal import record_blocks
 from state.journal.record_blocks import RecordPlace
 from state.journal.store import InboxRow
 from state.record_blocks import Block
+from state.sql import open_store
+from state.sql.dialect import build_sqlite_url
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
 from tests.unit.engines.workflows.workflow_kit import prompt, tuum, workflow
 from tests.unit.runs import runs_kit
 from tests.unit.runs.runs_kit import RUN, events
 from tests.unit.runs.test_runs_wait import click, order
-from tests.unit.spine_kit import ANNA, BORIS, World, message, press
+from tests.unit.spine_kit import ANNA, BORIS, World, message, press, until
+from tests.unit.spine_portal import Portal
 
 SECOND = "run:0190aaaa-0000-7000-8000-000000000002"
 DEAL = RecordPlace("deal", 481)
@@ -323,3 +327,32 @@ async def test_who_watches_a_failing_run_sees_that_it_failed(tmp_path: Path) -> 
         world.model.will(ModelClientError("no answer"))
         await world.work(start(deal="481"))
         assert (seen[-1]["displayUpdate"]["StreamingStatus"], seen[-1]["blockStatus"]["StatusCode"]) == ("Error", "Error")
+
+
+@pytest.mark.req("S003-54", "S003-X10")
+async def test_of_two_processes_one_works_on_the_record(tmp_path: Path) -> None:
+    """Both start a run on it at the same moment, on one database: one leaves its block, the other is told who works there."""
+    url, portal, held = build_sqlite_url(tmp_path / "one.db"), Portal(), asyncio.Event()
+    document = on_deal()
+    options = [{"store": open_store(url), "portal": portal} for _ in range(2)]
+    async with (
+        a_workflow_world(tmp_path, document, world_options=options[0]) as first,
+        a_workflow_world(tmp_path, document, world_options=options[1]) as other,
+    ):
+        asked: list[object] = []
+
+        def answer(payload: object) -> str:
+            asked.append(payload)
+            return "итог"
+
+        for world in (first, other):
+            world.model.gate = held
+            world.model.will(answer)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(first.work(start(deal="481")))
+            group.create_task(other.work(second(deal="481")))
+            await until(lambda: "workflow-block-busy" in repr(first.outbox()))
+            held.set()
+        assert (len(asked), [one.status for one in blocks(first)]) == (1, ["Idle"])
+        for world in (first, other):
+            world.model.script.clear()
