@@ -15,7 +15,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
-from orchestrator.engines.workflows.entities import ENTITIES, Entity
+from orchestrator.engines.workflows.entities import ENTITIES, Entity, find_field_name
 from orchestrator.engines.workflows.operations import Emitted
 from orchestrator.engines.workflows.results import AtomicOperation
 from orchestrator.expressions.placeholders import format_value
@@ -166,14 +166,18 @@ class _Commands:
         value, origins = operation.modify_value, one.origins
         if operation.modify_operator != "=":
             known = await self._read(record, one)
-            value = compute_value(operation, known.get(key))
+            name = find_field_name(known, key)
+            if name is None and record not in self._made:  # without the value before, a text that is added would replace it
+                raise _refuse(operation)
+            value = compute_value(operation, known[name] if name is not None else None)
             origins |= self._origins[record]
-        self._note_fields(record, {key: value}, origins)
+        self._note_fields(record, {find_field_name(self._fields.get(record, {}), key) or key: value}, origins)
         entity = self._entity(one)
         if (command := self._changing.get(record)) is None:
             self._changing[record] = self._add(one, {**self._name_record(one), entity.fields_parameter: {key: value}}, origins)
             return
-        command.params[entity.fields_parameter][key] = value
+        fields = command.params[entity.fields_parameter]
+        fields[find_field_name(fields, key) or key] = value
         command.operations[self._place] = operation
         command.origins |= origins
 
@@ -195,7 +199,9 @@ class _Commands:
         inner = found.get("task", found)
         fields = dict(inner) if isinstance(inner, Mapping) else {}
         self._read_records.add(record)
-        self._note_fields(record, {**fields, **self._fields.get(record, {})}, _READ)
+        earlier = {find_field_name(fields, key) or key: value for key, value in self._fields.get(record, {}).items()}
+        self._fields[record] = {**fields, **earlier}
+        self._note_fields(record, {}, _READ)
         return self._fields[record]
 
     def _name_reading(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator.engines.workflows.results import EntityType, OperationType
+from state.stored import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +51,19 @@ ENTITIES: Final[Mapping[str, Entity]] = {
 def find_entity(kind: EntityType) -> Entity:
     """Return what is known of a kind of records."""
     return ENTITIES[kind]
+
+
+def find_field(record: JsonObject, key: str) -> Any:
+    """Return the value of a field, whose name may be spelled with other case and without underscores; None if there is none."""
+    name = find_field_name(record, key)
+    return record[name] if name is not None else None
+
+
+def find_field_name(record: JsonObject, key: str) -> str | None:
+    """Return how the record itself spells the name of a field, None if it has none of this name."""
+    wanted = _fold(key)
+    return key if key in record else next((name for name in record if _fold(name) == wanted), None)
+
+
+def _fold(key: str) -> str:
+    return key.replace("_", "").casefold()

@@ -37,11 +37,12 @@ class Emitted:
 
 
 def read_operation(given: object) -> AtomicOperation:
-    """Return the operation that JSON data writes. A number as the id of a record is taken as its text. Raises OperationUnfit."""
+    """Return the operation that JSON data writes. The id of a record is taken as a text without spaces around it. Raises OperationUnfit."""
     if not isinstance(given, Mapping):
         raise OperationUnfit("an operation is an object")
     entity = given.get("entityId")
-    written = {**given, "entityId": str(entity)} if isinstance(entity, int) and not isinstance(entity, bool) else given
+    is_number = isinstance(entity, int) and not isinstance(entity, bool)
+    written = {**given, "entityId": str(entity).strip()} if is_number or isinstance(entity, str) else given
     try:
         operation = AtomicOperation.model_validate(dict(written))
     except ValidationError as error:

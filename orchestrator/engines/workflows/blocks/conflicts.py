@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 from orchestrator.engines.runs import RunFailed
 from orchestrator.engines.workflows.applying import compute_value
+from orchestrator.engines.workflows.entities import find_field
 from orchestrator.engines.workflows.operations import Emitted
 from state.canonical import dumps
 from state.stored import JsonObject
@@ -63,10 +64,12 @@ def find_conflicts(record: Record, before: JsonObject, now: JsonObject, operatio
         if is_same(old, present):
             continue
         proposed = _compute(changes, old)
-        if changes[0].operation.modify_operator == "=":
+        if proposed is UNCOMPUTED:
+            continue  # it is refused when it is to be written
+        if any(one.operation.modify_operator == "=" for one in changes):
             if is_same(proposed, present):
                 continue
-        elif proposed is UNCOMPUTED or _compute(changes, present) is not UNCOMPUTED:
+        elif _compute(changes, present) is not UNCOMPUTED:
             continue
         found.append(FieldConflict(key=key, before=old, person=present, process=proposed))
     return found
@@ -95,6 +98,11 @@ def compute_changes(record: Record, before: JsonObject, operations: Sequence[Emi
     """Return the fields that the operations give other values than in `before`; those that cannot be computed are left out."""
     values = {key: _compute(changes, find_field(before, key)) for key, changes in _list_changes(record, operations).items()}
     return {key: one for key, one in values.items() if one is not UNCOMPUTED and not is_same(one, find_field(before, key))}
+
+
+def has_changes(record: Record, operations: Iterable[Emitted]) -> bool:
+    """Return whether any of the operations changes a field of the record."""
+    return any(_changes(record, one) for one in operations)
 
 
 def list_differences(before: JsonObject, now: JsonObject) -> dict[str, Any]:
@@ -135,22 +143,6 @@ def _compute(changes: Sequence[Emitted], before: Any) -> Any:
     return value
 
 
-def find_field(record: JsonObject, key: str) -> Any:
-    """Return the value of a field, whose name may be spelled with other case and without underscores; None if there is none."""
-    name = find_field_name(record, key)
-    return record[name] if name is not None else None
-
-
-def find_field_name(record: JsonObject, key: str) -> str | None:
-    """Return how the record itself spells the name of a field, None if it has none of this name."""
-    wanted = _fold(key)
-    return key if key in record else next((name for name in record if _fold(name) == wanted), None)
-
-
-def _fold(key: str) -> str:
-    return key.replace("_", "").casefold()
-
-
 def is_same(one: Any, other: Any) -> bool:
     """Return whether two values of a field are the same to the portal: numbers as texts or not, and all forms of nothing."""
     if _is_empty(one) or _is_empty(other):
@@ -171,6 +163,7 @@ def _to_number(value: Any) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        return Decimal(str(value))
+        number = Decimal(str(value))
     except InvalidOperation:
         return None
+    return number if number.is_finite() else None  # a text such as sNaN cannot even be compared

@@ -21,7 +21,7 @@ from orchestrator.engines.workflows.blocks.conflicts import (
     apply_choices,
     compute_changes,
     find_conflicts,
-    find_field_name,
+    has_changes,
     list_differences,
 )
 from orchestrator.engines.workflows.blocks.host import RecordHost
@@ -29,7 +29,7 @@ from orchestrator.engines.workflows.blocks.manager import Finish, Opening, find_
 from orchestrator.engines.workflows.blocks.queries import RecordQueries
 from orchestrator.engines.workflows.definition import Workflow
 from orchestrator.engines.workflows.display import Notifier
-from orchestrator.engines.workflows.entities import ENTITIES
+from orchestrator.engines.workflows.entities import ENTITIES, find_field_name
 from orchestrator.engines.workflows.execution import Execution
 from orchestrator.engines.workflows.operations import Emitted
 from orchestrator.language.lexicon import load_lexicon
@@ -80,7 +80,7 @@ class RecordWork:
         """
         if len(execution.raw_text.data) > MOST_TEXT:
             raise RunFailed("run-large-value", "the text of the block is too long", node="block", most=MOST_TEXT)
-        if not compute_changes(self.record, {}, execution.operations):
+        if not has_changes(self.record, execution.operations):
             return execution.operations
         number = await self._find_round()
         if not self.block:

@@ -50,7 +50,7 @@ async def play(folder: Path, *operations: dict[str, Any], before: dict[str, Any]
                 await world.work(press(row.body, key=RUN))
         return Came(
             status=index(world).status,
-            written={str(params["id"]): params["fields"] for _, params in world.portal.written()},
+            written={str(params.get("id", params.get("taskId"))): params["fields"] for _, params in world.portal.written()},
             applied=result(world)["applied"] if index(world).status == "done" else (),
             told=[code for row in rows for code in codes_of(row)],
         )
@@ -66,6 +66,23 @@ async def test_changes_of_a_record_are_one_call(tmp_path: Path) -> None:
     assert {one["status"] for one in came.applied} == {"succeeded"}
 
 
+@pytest.mark.req("S003-X9")
+async def test_what_is_added_follows_a_field_in_any_spelling(tmp_path: Path) -> None:
+    """Nothing that stood there is lost: neither of a name in small letters, nor of a task, whose fields are read by other names."""
+    task = {**change(8017, " № 7", "+=", field="TITLE"), "entityType": "task"}
+    operations = [change(481, " и ещё", "+=", field="comments"), change(481, " раз", "+=", field="COMMENTS"), task]
+    came = await play(tmp_path, *operations, before={"COMMENTS": "было"})
+    assert came.written["481"] == {"COMMENTS": "было и ещё раз"}
+    assert came.written["8017"] == {"TITLE": "Счёт № 7"}
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
+async def test_spaces_around_a_number_name_no_other_record(tmp_path: Path) -> None:
+    """Changes of one record are joined, however a model wrote its number; otherwise the second sum would not know of the first."""
+    came = await play(tmp_path, change(" 481", 5, "+="), change("481 ", 6, "+="), before={"OPPORTUNITY": "10"})
+    assert came.written == {"481": {"OPPORTUNITY": "21"}}
+
+
 UNFIT = {
     "a number beyond all": (change(481, "1e30", "*="), {"OPPORTUNITY": "1e30"}, "workflow-operations-uncomputed"),
     "a number of a million digits": (change(481, "1e999999", "+="), {"OPPORTUNITY": "1"}, "workflow-operations-uncomputed"),
@@ -73,6 +90,7 @@ UNFIT = {
     "a text that is multiplied": (change(481, "x", "*="), {"OPPORTUNITY": "1"}, "workflow-operations-uncomputed"),
     "the result of another command": (change(481, "$result[op001]"), {}, "workflow-operations-unwritable"),
     "a record by the result of another": (change("$result[op001]", 1), {}, "workflow-operations-unwritable"),
+    "a field that is not read": (change(481, " и ещё", "+=", field="UF_CRM_NONE"), {}, "workflow-operations-uncomputed"),
     "a name that is no node": (change("a//b\n", 1, "+="), {}, "workflow-record-unread"),
 }
 

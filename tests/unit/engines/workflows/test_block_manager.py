@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 
 from orchestrator.engines.workflows.blocks import manager
-from orchestrator.engines.workflows.blocks.conflicts import PERSON, PROCESS, Record, apply_choices, compute_changes, find_conflicts
+from orchestrator.engines.workflows.blocks.conflicts import (
+    PERSON,
+    PROCESS,
+    Record,
+    apply_choices,
+    compute_changes,
+    find_conflicts,
+    list_differences,
+)
 from orchestrator.engines.workflows.blocks.manager import Finish, Opened, Opening
 from orchestrator.engines.workflows.operations import Emitted, read_operation
 from state.events.base import Event
@@ -154,6 +162,11 @@ CASES: Cases = [
     ({"OPPORTUNITY": "150000"}, [change("opportunity", "=", 1), change("opportunity", "+=", 1)], [("150000", "2")]),
     ({"COMMENTS": "звонил"}, [change("COMMENTS", "=", "писал")], [("звонил", "писал")]),
     ({"TITLE": ""}, [change("TITLE", "=", None)], []),
+    ({"TITLE": "Лютик"}, [change("TITLE", "=", "")], [("Лютик", "")]),
+    ({"OPPORTUNITY": "150000"}, [change("OPPORTUNITY", "+=", 1), change("OPPORTUNITY", "=", 7)], [("150000", 7)]),
+    ({"OPPORTUNITY": "150000"}, [change("OPPORTUNITY", "=", "много"), change("OPPORTUNITY", "-=", 1)], []),
+    ({"OPPORTUNITY": "150000"}, [change("OPPORTUNITY", "=", 7, number=" 481 ")], [("150000", 7)]),
+    ({"TITLE": "sNaN"}, [change("TITLE", "=", "NaN")], [("sNaN", "NaN")]),
 ]
 
 
@@ -179,3 +192,11 @@ def test_only_what_was_chosen_is_applied() -> None:
         ("COMMENTS", "=", "писал"),
     ]
     assert compute_changes(RECORD, BEFORE, operations) == {"OPPORTUNITY": "1000500", "TITLE": "Роза", "COMMENTS": "писал"}
+
+
+@pytest.mark.req("S003-54")
+@pytest.mark.parametrize("text", ["NaN", "sNaN", "-Infinity", "1e999999999"])
+def test_a_text_that_reads_as_a_strange_number_is_compared_as_a_text(text: str) -> None:
+    """Whoever names a deal so neither ends a run after its changes were made, nor seems to have changed it."""
+    assert list_differences({"TITLE": text}, {"TITLE": text}) == {}
+    assert list_differences({"TITLE": text}, {"TITLE": "7"}) == {"TITLE": "7"}

@@ -178,10 +178,21 @@ async def test_a_failed_run_can_be_retried_until_another_one_takes_its_place(tmp
         assert "workflow-block-dismissed" in codes(answers(world))
 
 
+@pytest.mark.req("S003-X10", "S003-54")
+async def test_a_field_that_is_emptied_is_asked_about_as_well(tmp_path: Path) -> None:
+    """What a colleague wrote meanwhile is not taken away without a question."""
+    async with a_workflow_world(tmp_path, on_deal(change("TITLE", ""))) as world:
+        world.model.will(meanwhile(world, TITLE="Лютик"))
+        await world.work(start(deal="481"))
+        assert blocks(world)[0].status == "Conflict"
+        assert "workflow-conflict" in codes(answers(world))
+
+
 @pytest.mark.req("S003-X10", "S003-19")
 async def test_a_micro_workflow_opens_no_block_and_respects_those_there_are(tmp_path: Path) -> None:
     """It changes an idle record; one that failed it leaves alone."""
     micro = workflow(tuum("only", change("COMMENTS", "звонил")), record="deal", kind="micro")
+    adding = workflow(tuum("only", change("OPPORTUNITY", 500, "+=")), record="deal", kind="micro")
     async with a_workflow_world(tmp_path, micro) as world:
         await world.work(start(deal="481"))
         assert (len(world.portal.written()), blocks(world)) == (1, [])
@@ -190,7 +201,7 @@ async def test_a_micro_workflow_opens_no_block_and_respects_those_there_are(tmp_
         await world.work(start(deal="481"))
         store, portal = world.sql, world.portal
         assert blocks(world)[0].status == "Error"
-        async with a_workflow_world(tmp_path, micro, world_options={"store": store, "portal": portal}) as other:
+        async with a_workflow_world(tmp_path, adding, world_options={"store": store, "portal": portal}) as other:
             await other.work(second(deal="481"))
             assert "workflow-record-locked" in codes(answers(other))
             assert other.portal.written() == []
