@@ -21,6 +21,8 @@ LONGEST_LABEL: Final = 60
 MOST_OPTIONS: Final = 20
 MOST_RECORDS: Final = 10
 """How many options and records of one message become buttons and lines."""
+MOST_COLUMNS: Final = 20
+"""How many columns a table has at most; what stands behind them stays in the last one. Unbounded ones take quadratic time."""
 OPTIONS: Final = "options"
 OPTION: Final = "workflow"
 """The first word of the buttons of options: ("workflow", run id, number of the option)."""
@@ -54,7 +56,8 @@ def _draw_options(block: Block) -> Part:
 
 def _draw_table(block: Block) -> Part:
     """Draw rows of cells that stand between `|`, in columns of one width, in the letters of a typewriter."""
-    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.data.strip().splitlines() if line.strip()]
+    lines = [line.strip().strip("|") for line in block.data.strip().splitlines() if line.strip()]
+    rows = [[cell.strip() for cell in line.split("|", MOST_COLUMNS - 1)] for line in lines]
     rows = [row for row in rows if not all(set(cell) <= set("-:") for cell in row)]
     if rows and sum(max(map(len, column)) + 2 for column in zip_longest(*rows, fillvalue="")) > _WIDEST:
         return Text(text=_write_records(rows))

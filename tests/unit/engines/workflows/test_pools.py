@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.taint import Value
-from orchestrator.engines.workflows.rendering import build_result_reply, render_plain
+from orchestrator.engines.workflows.rendering import MOST_COLUMNS, build_result_reply, render_plain
 from orchestrator.engines.workflows.rune_types import AUTHOR
 from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start
@@ -110,3 +110,11 @@ def test_a_table_that_is_too_wide_for_a_phone_becomes_a_list() -> None:
     """Each row under its first cell, the others with their titles."""
     text = "[YAE-BLOCK:table]Сделка | Сумма | Срок\nМедтехника: ремонт офиса и склада | 120 000 | 19.11.2026[/YAE-BLOCK]"
     assert render_plain(text) == "• Медтехника: ремонт офиса и склада\n   Сумма: 120 000 · Срок: 19.11.2026"
+
+
+def test_a_table_has_few_columns_and_loses_nothing() -> None:
+    """What a model writes into the last of them stays there; thousands of columns over thousands of rows would hold up everybody."""
+    wide = "|".join(str(one) for one in range(3_000))
+    drawn = render_plain(f"[YAE-BLOCK:table]{wide}\n{wide}\n[/YAE-BLOCK]").splitlines()[-1]
+    assert drawn.count(" · ") == MOST_COLUMNS - 2
+    assert drawn.endswith("|2998|2999")
