@@ -4,7 +4,7 @@ Input is the record when the run begins, Temp when its operations are known, Pos
 end. A micro workflow has no block: it only asks whether the record may be changed now.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -37,6 +37,8 @@ from state.stored import JsonObject
 
 MOST_CONFLICTS: Final = 20
 """About how many fields a person is asked after one run; with more the run fails."""
+MOST_ASKINGS: Final = 5
+"""How often a run asks about conflicts, because the record was changed again before the person answered."""
 MOST_TEXT: Final = 200_000
 """How many characters the text of a block may have."""
 SHADOW: Final = "shadow"
@@ -86,12 +88,24 @@ class RecordWork:
         if not self.block:
             await self._check_permission(number)
             return execution.operations
-        self.now = await read_record(self.ctx, self.chosen, f"_block/temp/{number}")
-        conflicts = find_conflicts(self.record, self.input, self.now, execution.operations)
-        if not conflicts or self.is_planned:
-            return execution.operations
-        choices = await self._ask_choices(number, conflicts)
-        return apply_choices(self.record, execution.operations, conflicts, choices)
+        return await self._settle_conflicts(number, execution.operations)
+
+    async def _settle_conflicts(self, number: int, operations: Sequence[Emitted]) -> Sequence[Emitted]:
+        """Return the operations that are left after the person has chosen.
+
+        A choice may come days later. So the record is read once more behind it, and what people changed since it was asked about is asked.
+        """
+        before, choices = self.input, dict[str, str]()
+        for asking in range(1, MOST_ASKINGS + 1):
+            place = str(number) if asking == 1 else f"{number}/again{asking}"
+            self.now = await read_record(self.ctx, self.chosen, f"_block/temp/{place}")
+            conflicts = find_conflicts(self.record, before, self.now, operations)
+            if not conflicts or self.is_planned:
+                return operations
+            before = self.now
+            choices |= await self._ask_choices(place, conflicts, choices)
+            operations = apply_choices(self.record, operations, conflicts, choices)
+        raise RunFailed("workflow-conflicts-many", f"after {MOST_ASKINGS} questions it was changed again", count=len(conflicts))
 
     async def _find_round(self) -> int:
         """Return which reading of the record counts: after a retry a new one, unless changes of this run were made before it."""
@@ -123,8 +137,8 @@ class RecordWork:
         if found.data == "refuse":
             raise RunFailed("workflow-record-locked", f"the block of {self.record.key} is in conflict, or failed", title=self.title)
 
-    async def _ask_choices(self, number: int, conflicts: Sequence[FieldConflict]) -> dict[str, str]:
-        """Return what a person chose for each field."""
+    async def _ask_choices(self, number: str, conflicts: Sequence[FieldConflict], earlier: Mapping[str, str]) -> dict[str, str]:
+        """Return what a person chose for each field; `earlier` are choices that stand in the block beside them."""
         if len(conflicts) > MOST_CONFLICTS:
             raise RunFailed("workflow-conflicts-many", f"{len(conflicts)} fields were changed meanwhile", count=len(conflicts))
         ctx, blocks, owner = self.ctx, self.host.blocks, self.ctx.run.owner
@@ -142,7 +156,7 @@ class RecordWork:
             choices[one.key], by = str(heard.value.data), heard.by or by
 
         async def resolve() -> bool:
-            return await blocks.resolve(self.record, self.block, choices, by, ctx.now)
+            return await blocks.resolve(self.record, self.block, {**earlier, **choices}, by, ctx.now)
 
         if not (await ctx.memo(f"_block/resolved/{number}", resolve, origins=_AUTHOR)).data:
             raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)

@@ -179,6 +179,26 @@ async def test_a_failed_run_can_be_retried_until_another_one_takes_its_place(tmp
 
 
 @pytest.mark.req("S003-X10", "S003-54")
+async def test_what_changes_while_the_choice_waits_is_asked_about_as_well(tmp_path: Path) -> None:
+    """Neither a field that was chosen by another value than it has now, nor one that nobody had changed before, is written over."""
+    async with a_workflow_world(tmp_path, on_deal(change("OPPORTUNITY", 120000), change("COMMENTS", "звонил"))) as world:
+        world.model.will(meanwhile(world, OPPORTUNITY="150000.00"))
+        await world.work(start(deal="481"))
+        (asked,) = [one for one in answers(world) if one["actions"]]
+        world.portal.records["deal", 481].update(OPPORTUNITY="990000.00", COMMENTS="отказались")
+        await world.work(click(*asked["actions"][1]["words"]))
+        for before in ("150 000 ₽", "—"):
+            asked = [one for one in answers(world) if one["actions"]][-1]
+            assert asked["notices"][0]["args"]["before"].replace("\xa0", " ") == before
+            assert (blocks(world)[0].status, world.portal.written()) == ("Conflict", [])
+            await world.work(click(*asked["actions"][0]["words"]))
+        assert world.portal.written() == []
+        (block,) = blocks(world)
+        assert (block.status, block.choices) == ("Idle", {"OPPORTUNITY": "person", "COMMENTS": "person"})
+        assert block.post_user == {"OPPORTUNITY": "990000.00", "COMMENTS": "отказались"}
+
+
+@pytest.mark.req("S003-X10", "S003-54")
 async def test_a_field_that_is_emptied_is_asked_about_as_well(tmp_path: Path) -> None:
     """What a colleague wrote meanwhile is not taken away without a question."""
     async with a_workflow_world(tmp_path, on_deal(change("TITLE", ""))) as world:
