@@ -59,11 +59,17 @@ async def test_an_option_is_taken_once_and_by_its_person(tmp_path: Path) -> None
         world.model.will(reply(text="Позвоню."))
         await world.work(click(first, run, number), click(first, run, number), click(first, run, number, actor=BORIS))
         await world.work(
-            click(first, run, number), click(first, run, "9"), click(first, run, "²"), click(first, "nothing", "0"), click(first)
+            click(first, run, number),
+            click(first, run, "9"),
+            click(first, run, "²"),
+            click(first, run, "00009"),
+            click(first, "nothing", "0"),
+            click(first),
         )
         assert len(world.events("MessageReceived")) == 1
         assert len(world.model.prompts) == 1
         toasts = [row.body["notice"]["code"] for row in world.outbox() if row.kind == "toast"]
+        assert toasts.count("choice-outdated") == 5
         assert sorted(set(toasts)) == ["choice-not-yours", "choice-outdated", "toast-already", "toast-doing"]
 
 
