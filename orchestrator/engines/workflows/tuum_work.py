@@ -13,7 +13,7 @@ from orchestrator.engines.flows.definition import Options
 from orchestrator.engines.flows.prompt import join_options
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
 from orchestrator.engines.workflows.definition import Script
-from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted
+from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted, OperationUnfit, read_operations
 from orchestrator.engines.workflows.published import NO_ENDING, Ending
 from orchestrator.engines.workflows.results import AtomicOperation, DisplayUpdatePayload
 from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, TuumFailed
@@ -152,9 +152,7 @@ class TuumWork:
 
     def emit(self, operation: AtomicOperation, origins: Origins) -> None:
         """Propose an operation. Raises TuumFailed after too many, or for one that the tuum does not say it may propose."""
-        kind = f"{operation.operation_type} {operation.entity_type}"
-        if self.may_propose is not None and kind not in self.may_propose:
-            raise TuumFailed(f"{self.node}: {kind} is not in mayPropose: {', '.join(self.may_propose) or 'nothing'}")
+        self._check_proposal(operation)
         if len(self.operations) >= MOST_OPERATIONS:
             raise TuumFailed(f"{self.node}: more than {MOST_OPERATIONS} operations")
         self.operations.append(Emitted(operation=operation, origins=origins))
@@ -164,8 +162,21 @@ class TuumWork:
         await self.surroundings.show(self.node, payload, origins)
 
     def end_with(self, *, raw_text: Value | None, operations: Value | None) -> None:
-        """Make these values the result of the workflow."""
+        """Make these values the result of the workflow. Raises TuumFailed for operations that the tuum does not say it may propose."""
+        if operations is not None and self.may_propose is not None:
+            try:
+                proposed = list(read_operations(operations))
+            except OperationUnfit as error:
+                raise TuumFailed(f"{self.node}: {error}") from None
+            for one in proposed:
+                self._check_proposal(one.operation)
         self.ending = Ending(raw_text=raw_text, operations=operations)
+
+    def _check_proposal(self, operation: AtomicOperation) -> None:
+        """Raise TuumFailed for an operation that the tuum does not say it may propose."""
+        kind = f"{operation.operation_type} {operation.entity_type}"
+        if self.may_propose is not None and kind not in self.may_propose:
+            raise TuumFailed(f"{self.node}: {kind} is not in mayPropose: {', '.join(self.may_propose) or 'nothing'}")
 
 
 def _read_messages(node: str, prompts: Any) -> list[JsonObject]:

@@ -83,6 +83,15 @@ async def test_spaces_around_a_number_name_no_other_record(tmp_path: Path) -> No
     assert came.written == {"481": {"OPPORTUNITY": "21"}}
 
 
+@pytest.mark.req("S003-X9", "S003-19")
+async def test_a_deletion_refuses_all_that_was_proposed_with_it(tmp_path: Path) -> None:
+    """The gate does not delete; nothing of the set is written, no card is shown, and the reports name the deletion."""
+    delete = {"operationType": "DeleteEntity", "entityType": "deal", "entityId": "482"}
+    came = await play(tmp_path, change(481, 5), delete)
+    assert (came.status, came.written, came.told) == ("done", {}, ["gate-batch-delete"])
+    assert [(one["status"], "crm.deal.delete" in one["error"]) for one in came.applied] == [("refused", True)] * 2
+
+
 UNFIT = {
     "a number beyond all": (change(481, "1e30", "*="), {"OPPORTUNITY": "1e30"}, "workflow-operations-uncomputed"),
     "a number of a million digits": (change(481, "1e999999", "+="), {"OPPORTUNITY": "1"}, "workflow-operations-uncomputed"),

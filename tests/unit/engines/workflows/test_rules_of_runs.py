@@ -49,6 +49,20 @@ async def test_after_a_failure_no_operation_is_given_and_no_later_tuum_starts() 
     assert (outside.made["emits"], outside.made["after"]) == (1, 0)
 
 
+@pytest.mark.req("S003-16", "S003-A6")
+async def test_what_a_terminal_takes_from_a_variable_is_held_to_what_the_tuum_may_propose() -> None:
+    """A model may have written that variable, and the tuum has said that it proposes nothing but to-dos."""
+    told = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": "1", "attributeKey": "TITLE", "modifyOperator": "="}
+    ending = {"runeType": "terminal", "operations": "list"}
+    async with a_stage() as stage:
+        for may, expected in (["CreateEntity activity"], "workflow-tuum-failed"), (["ModifyEntity deal"], ""):
+            only = tuum("only", put("list", [{**told, "modifyValue": "x"}]), mayPropose=may)
+            only["runes"].append(ending)
+            outside = QuietOutside()
+            ended = await stage.play(workflow(only), outside)
+            assert (ended.code, len(outside.effects)) == (expected, 0 if expected else 1)
+
+
 class _SpoilParams(RuneParams):
     """Nothing."""
 
