@@ -4,7 +4,7 @@ A name is looked up with the rights of that person, and nothing is guessed: of s
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -119,10 +119,21 @@ def _choose(kind: str, row: Mapping[str, Any], origins: Origins) -> Chosen:
 
 async def _search(ctx: RunContext, kind: str, words: Value, node: str) -> Sequence[Mapping[str, Any]]:
     """Return the records whose name holds the words, of those that the person may see; newest first, at most a page."""
-    for field in _SEARCHED.get(kind, ("TITLE",)):
-        params = {"filter": {f"%{field}": words}, "select": list(_SELECT.get(kind, _USUAL)), "order": {"ID": "DESC"}}
-        outcome = await ctx.submit(f"{node}/{field.lower()}", RunEffect(method=ENTITIES[kind].list_method, params=params, must_read=True))
+    for place, wanted in _list_filters(kind, words):
+        params = {"filter": wanted, "select": list(_SELECT.get(kind, _USUAL)), "order": {"ID": "DESC"}}
+        outcome = await ctx.submit(f"{node}/{place}", RunEffect(method=ENTITIES[kind].list_method, params=params, must_read=True))
         rows = outcome.result if outcome.status == "succeeded" and isinstance(outcome.result, list) else []
         if found := [one for one in rows if isinstance(one, Mapping) and str(one.get("ID", "")).isdecimal()]:
             return found
     return ()
+
+
+def _list_filters(kind: str, words: Value) -> Iterator[tuple[str, Mapping[str, Value]]]:
+    """Yield (name, filter) of each search, one after another: contacts keep the first and the last name in fields of their own."""
+    for field in _SEARCHED.get(kind, ("TITLE",)):
+        yield field.lower(), {f"%{field}": words}
+    first, _, last = words.data.partition(" ")
+    if kind == "contact" and last:
+        one, other = Value(first, words.origins), Value(last, words.origins)
+        yield "name_first", {"%NAME": one, "%LAST_NAME": other}
+        yield "name_last", {"%LAST_NAME": one, "%NAME": other}

@@ -19,7 +19,7 @@ from state.record_blocks import Block
 from state.sql import open_store
 from state.sql.dialect import build_sqlite_url
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
-from tests.unit.engines.workflows.workflow_kit import prompt, tuum, workflow
+from tests.unit.engines.workflows.workflow_kit import prompt, put, tuum, workflow
 from tests.unit.runs import runs_kit
 from tests.unit.runs.runs_kit import RUN, events
 from tests.unit.runs.test_runs_wait import click, order
@@ -176,6 +176,19 @@ async def test_a_failed_run_can_be_retried_until_another_one_takes_its_place(tmp
         answers(world)
         await world.work(order("retry"))
         assert "workflow-block-dismissed" in codes(answers(world))
+
+
+@pytest.mark.req("S003-53")
+@pytest.mark.parametrize("typed", ["Иван Иванов", "иванов иван", "Иванов"])
+async def test_a_contact_is_found_by_both_names(tmp_path: Path, typed: str) -> None:
+    """In the order in which people say them, or in that of lists."""
+    telling = workflow(
+        tuum("only", put("said", "{{contact}}"), outputMappings={"said": "said"}), record="contact", terminal={"rawText": "said"}
+    )
+    async with a_workflow_world(tmp_path, telling) as world:
+        await world.work(runs_kit.start("dossier", engine="workflow"))
+        await world.work(message(typed))
+        assert result(world)["rawText"] == "43"
 
 
 @pytest.mark.req("S003-X10", "S003-54")
