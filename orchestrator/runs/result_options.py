@@ -69,5 +69,5 @@ async def _find_option(run: RunRow, number: str, store: AsyncStore) -> str:
     result = ended.result if ended is not None and ended.status == "done" else None
     text = result.get("rawText") if isinstance(result, Mapping) else None
     options = list_result_options(text) if isinstance(text, str) else []
-    is_number = number.isascii() and number.isdecimal() and len(number) <= 4  # more digits than any text has options
-    return options[int(number)] if is_number and int(number) < len(options) else ""
+    places = {str(place): one for place, one in enumerate(options)}
+    return places.get(number, "")
