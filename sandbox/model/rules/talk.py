@@ -8,7 +8,7 @@ from sandbox.model.lexicon import load
 from sandbox.model.rules.base import Handler, asking
 from sandbox.model.wishes import Wish
 
-_KEYS = ("talk.yes", "talk.no", "talk.thanks", "talk.hello", "talk.who", "talk.help")
+_KEYS = ("talk.yes", "talk.no", "talk.thanks", "talk.hello", "talk.who", "talk.help", "talk.chosen")
 
 
 def _talk(key: str, wish: Wish) -> Answer:
