@@ -48,6 +48,7 @@ from orchestrator.engines.tool_agent.toolbox import FoundRecords
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
+from orchestrator.features.console.handlers import SignLink
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.features.history.reader import HistoryData, HistoryReader
 from orchestrator.features.leads.approvers import LeadApprovers
@@ -125,6 +126,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     engines: Engines = SHIPPED_ENGINES,
     messenger: ChatMessenger | None = None,
     documents: "EmbeddedRag | None" = None,
+    sign_link: SignLink | None = None,
 ) -> tuple[Orchestrator, list[Closing]]:
     """Build the orchestrator; return it and the list of clients that the caller must close after stopping it.
 
@@ -132,8 +134,8 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     running turn (processing of a message). `present` returns an actor with the rights that the person has now. `members` finds all people
     who use the bot, `audience` those who want notices of changes to their records, and `files` downloads what people send. `ears` records
     how each call to the portal and to the model ended. `engines` are those of runs (executions of scenarios, flows and workflows).
-    `messenger` sends the messages of effects, `documents` is a started service of documents in this process. Raises SettingsError for
-    missing settings (S004-67).
+    `messenger` sends the messages of effects, `documents` is a started service of documents in this process, and `sign_link` signs links of
+    the console. Raises SettingsError for missing settings (S004-67).
     """
     clock, ears = clock or SystemClock(), ears or ReachabilityTracker()
     auth = build_portal_auth(settings, store, clock.now)
@@ -173,6 +175,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         services=services,
         shelf=documents.shelf if documents is not None else None,
         scripts=scripts,
+        sign_link=sign_link,
     )
     performers = [one for one in made.tools.gate.deps.performers.values() if isinstance(one, Closing)]
     return made, [client, *models.clients.values(), limiter, services, scripts, *([hearing] if hearing else []), *performers]
@@ -197,6 +200,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     services: ServiceClients | None = None,
     shelf: DocumentShelf | None = None,
     scripts: ScriptRunner | None = None,
+    sign_link: SignLink | None = None,
 ) -> Orchestrator:
     """Build the orchestrator with the given portal client and router to models, or client of a single one.
 
@@ -227,7 +231,20 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     switch = LiveSwitch(store)
     watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
     kept = timedelta(days=settings.run_retention_days)
-    ports = Ports(reads, naming, store, watcher, switch, members, ear, engines=engines, files=files, shelf=shelf, run_retention=kept)
+    ports = Ports(
+        reads,
+        naming,
+        store,
+        watcher,
+        switch,
+        members,
+        ear,
+        engines=engines,
+        files=files,
+        shelf=shelf,
+        run_retention=kept,
+        sign_link=sign_link,
+    )
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
     texts = load_agent_texts(DATA / "agent")
     histories = HistoryReader(store, HistoryData(catalogue=catalogue, names=naming, records=reads), clock, present)

@@ -19,6 +19,8 @@ from orchestrator.engines.scenarios.kind import KIND as SCENARIO
 from orchestrator.engines.workflows.kind import WORKFLOW
 from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards
+from orchestrator.features.console import feature as console
+from orchestrator.features.console.handlers import SignLink
 from orchestrator.features.daily import feature as daily
 from orchestrator.features.daily.ports import Nobody, People
 from orchestrator.features.definitions import feature as definitions
@@ -68,6 +70,8 @@ class Ports(NamedTuple):
     """Downloads what people send; None without a messenger that gives files."""
     shelf: DocumentShelf | None = None
     """The folder of documents of the service inside of this process; None if documents are kept elsewhere, or not at all."""
+    sign_link: SignLink | None = None
+    """Signs the links of the console; None without one."""
     run_retention: timedelta = KEPT
     """How long finished runs are kept; zero for ever."""
 
@@ -84,6 +88,7 @@ def build_features(ports: Ports, data: Path) -> Feature:
     registry = PeopleContext(staff=members, employees=Employees(reads.reference, naming)) if members else None
     return merge_features(
         daily.build_feature(agenda, url_of, people=members or Nobody(), workdays=workdays),
+        console.build_feature(ports.sign_link),
         cards.build_feature(reads.catalogue, reads.reference, store, find_pending_elsewhere),
         leads.build_feature(store, members),
         undo.build_feature(),

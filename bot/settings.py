@@ -184,6 +184,12 @@ class Settings(BaseSettings):
     http_answer_within: Annotated[timedelta, BeforeValidator(_parse_duration)] = Field(
         timedelta(seconds=50), gt=timedelta(0), description="How long /chat keeps a caller waiting before it answers 202, such as 50s."
     )
+    console_secret: SecretStr | None = Field(
+        None, min_length=32, description="Secret, 32 characters or more, that signs logins to the console; see docs/console.md."
+    )
+    console_url: str | None = Field(
+        None, description="Address of the console for people's browsers, such as https://bot.company.ru/console; by default HTTP_HOST's."
+    )
     policy_file: Path | None = Field(None, description="Your own policy (YAML) over data/policy.yaml.")
     access_file: Path | None = Field(None, description="Who may use the bot (YAML), see docs/access.md; nobody without it.")
     database_url: SecretStr | None = Field(None, description="SQLAlchemy URL of the database; by default SQLite in STATE_DIR.")

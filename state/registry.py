@@ -1,9 +1,13 @@
 """The registry of people, built from the events of session `access`: who was invited, asked for access, joined or was dismissed."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from state.stored import JsonObject, Stored
+
+SESSION: Final = "access"
+CONSOLE_SINCE: Final = "console_since"
+"""The setting of a person that holds the time, in ISO 8601, before which every login to the console has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

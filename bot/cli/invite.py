@@ -241,9 +241,9 @@ def _build_invitation(bot: str, user_id: int, role: str, name: str, *, hours: in
 
 
 def _build_row(kind: str, body: Mapping[str, Any], now: datetime) -> "InboxRow":
-    from orchestrator.features.people.registry import SESSION  # noqa: PLC0415 - see invite
     from state.clock import generate_id  # noqa: PLC0415 - see invite
     from state.journal.store import InboxRow  # noqa: PLC0415 - see invite
+    from state.registry import SESSION  # noqa: PLC0415 - see invite
 
     row_id, user = generate_id(), getpass.getuser()
     actor = {"key": f"cli:{user}", "name": user}

@@ -223,6 +223,12 @@ class PreferenceChange(Input, kind="preference"):
     value: str = ""
 
 
+class ConsoleLogin(Input, kind="console_login"):
+    """A browser brought a link of the console, which works once: the row's source is made of `login_id`."""
+
+    login_id: str
+
+
 class JoinRequest(Input, kind="join"):
     """A person opened an invitation link to get access.
 

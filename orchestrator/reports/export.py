@@ -73,6 +73,7 @@ NAMES: Final = {
     "PersonDismissed": ("Person dismissed", 6),
     "PersonReturned": ("Person returned", 6),
     "PreferenceSet": ("Preference set", 1),
+    "ConsoleEntered": ("Console entered", 3),
     "DenialReasonAsked": ("Reason of a denial asked for", 1),
     "DenialReasonGiven": ("Reason of a denial given", 1),
     "WritesFrozen": ("Writing frozen", 7),

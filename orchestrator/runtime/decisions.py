@@ -20,7 +20,7 @@ from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.group_decisions import OVER_HTTP, ButtonClick, decide_group
+from orchestrator.runtime.group_decisions import ANSWERED_THERE, ButtonClick, decide_group
 from orchestrator.runtime.left_undone import list_left_undone
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_access_denied_rows
@@ -49,7 +49,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
         actor=actor,
         via=said.via,
         reason=to_storable_text(said.reason)[:LONGEST_REASON].strip(),
-        saw_all=said.via == OVER_HTTP or not Address.parse(_find_reply_chat(row, session)).is_messenger,
+        saw_all=said.via in ANSWERED_THERE or not Address.parse(_find_reply_chat(row, session)).is_messenger,
     )
     entry = session.state.cards.get(decision.confirmation_id)
     group = find_group(entry, session.state.cards) if entry is not None and session.state.run is None else None
@@ -121,14 +121,14 @@ async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor
     """
     door = _find_reply_chat(row, session)
     said = CardDecision.model_validate(row.body)
-    over_http = said.via == OVER_HTTP
-    if door == session.key and not over_http:
+    is_answered_there = said.via in ANSWERED_THERE
+    if door == session.key and not is_answered_there:
         return await admit_actor(row, session, tools)
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     if actor is None:
         entry = session.state.cards.get(said.confirmation_id) or NO_CARD
-        refused = [_build_refusal(row, row.actor_key, _ACCESS_LOST, entry)] if over_http else []
-        told = [] if over_http else build_access_denied_rows(row, door, session)
+        refused = [_build_refusal(row, row.actor_key, _ACCESS_LOST, entry)] if is_answered_there else []
+        told = [] if is_answered_there else build_access_denied_rows(row, door, session)
         await session.commit(*refused, actor=row.actor_key, outbox=told, inbox_done=[row.id])
     return actor
 

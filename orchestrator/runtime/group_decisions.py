@@ -19,10 +19,11 @@ from state.card import Card
 from state.journal.store import InboxRow, OutboxRow
 
 OVER_HTTP: Final = "http"
-"""How a decision came (`via`) if it came over the HTTP API.
-
-The API itself answers it: the chat of the card shows what changed, and nothing at all if the decision changed nothing.
-"""
+"""How a decision came (`via`) if it came over the HTTP API."""
+IN_CONSOLE: Final = "console"
+"""How a decision came if it was made in the console of the browser."""
+ANSWERED_THERE: Final = frozenset({OVER_HTTP, IN_CONSOLE})
+"""Where the one who decides sees the whole card and is answered: the chat of the card shows what changed, and nothing if nothing did."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,7 @@ class ButtonClick:
     @property
     def quiet(self) -> bool:
         """Whether the decision is answered by the HTTP API and not in a chat."""
-        return self.decision.via == OVER_HTTP
+        return self.decision.via in ANSWERED_THERE
 
 
 async def decide_group(group: CardGroup, press: ButtonClick, row: InboxRow, session: Session, tools: Tools) -> None:

@@ -71,7 +71,7 @@ class PreferenceSet(Event):
     """A person changed one of their own settings of the bot, such as the language."""
 
     person: str
-    preference: Literal["locale", "time_zone", "digest", "evening", "alerts"]
+    preference: Literal["locale", "time_zone", "digest", "evening", "alerts", "console_since"]
     value: Personal[str]
 
 

@@ -26,6 +26,7 @@ CLEAR = frozenset(
             "slot",
             "joined_slots",
             "confirmation_id",
+            "login_id",
             "effect_id",
             "replaces",
             "nonce",

@@ -46,6 +46,8 @@ class DecisionRequest:
     approve: bool
     fingerprint: str
     reason: str
+    via: str = OVER_HTTP
+    """How the decision came, as the journal and the log say it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +212,7 @@ def _is_successor(one: FoundCard, card: FoundCard) -> bool:
 
 def _build_row(client: Client, confirmation_id: str, session: str, wish: DecisionRequest, nonce: str, desk: EndpointContext) -> InboxRow:
     row_id = generate_id()
-    body: dict[str, Any] = {"confirmation_id": confirmation_id, "nonce": nonce, "approve": wish.approve, "via": OVER_HTTP}
+    body: dict[str, Any] = {"confirmation_id": confirmation_id, "nonce": nonce, "approve": wish.approve, "via": wish.via}
     return InboxRow(
         id=row_id,
         source=f"{client.actor.key}:decision:{row_id}",

@@ -83,6 +83,7 @@ history-via = { $via ->
     [button] with a button
     [typed] in words
     [cli] in the terminal
+    [console] in the console
     [api] over HTTP
     [model] the agent withdrew it
    *[other] { $via }

@@ -84,6 +84,7 @@ history-via = { $via ->
     [button] кнопкой
     [typed] словом
     [cli] в терминале
+    [console] в консоли
     [api] по HTTP
     [model] агент снял запрос
    *[other] { $via }

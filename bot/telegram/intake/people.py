@@ -17,11 +17,12 @@ from bot.telegram.intake.callbacks import ExampleClick, pack
 from bot.telegram.intake.message_content import is_foreign
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import AccessRequest, Input, JoinRequest, PeopleClick
-from orchestrator.features.people.registry import SESSION, build_proof
+from orchestrator.features.people.registry import build_proof
 from orchestrator.gate.call.escape_text import escape_text
 from state.canonical import to_storable_text
 from state.clock import generate_id
 from state.journal.store import InboxRow
+from state.registry import SESSION
 from state.stored import JsonObject
 
 REPLY_INTERVAL: Final = timedelta(minutes=1)

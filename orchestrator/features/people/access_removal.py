@@ -16,7 +16,6 @@ from orchestrator.domain.address import Address
 from orchestrator.domain.inputs import AccessEnd, AccessFileChange
 from orchestrator.features.people import screens
 from orchestrator.features.people.people_context import PeopleContext
-from orchestrator.features.people.registry import SESSION
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
@@ -28,6 +27,7 @@ from state.events.people import PersonDismissed, PersonReturned, build_invitatio
 from state.journal.run_index import PREFIX as RUN
 from state.journal.store import EffectConflict, InboxRow, Store, Timer
 from state.journal.streams import to_lease_key
+from state.registry import SESSION
 
 log = logging.getLogger(__name__)
 

@@ -12,10 +12,9 @@ from typing import Final, Literal, NamedTuple
 from state import canonical
 from state.clock import parse_iso
 from state.journal.encryption import DamagedCiphertext, PersonKey, compress_text, decrypt, encrypt
-from state.registry import Registry
+from state.registry import SESSION, Registry
 from state.session_state import SessionState
 
-SESSION: Final = "access"
 STREAM: Final = f"session:{SESSION}"
 TRIES: Final = 5
 """How many invalid links a person may open within `TRIES_WITHIN`."""

@@ -6,7 +6,7 @@ from typing import Final
 from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.reports.reading.journal_reader import bind_reader, format_words, to_one_line
 from orchestrator.reports.reading.narrator import Narrator
-from state.events import blocks, budgets, cards, daily, definitions, documents, freezing, leads, memory, people
+from state.events import blocks, budgets, cards, console, daily, definitions, documents, freezing, leads, memory, people
 from state.journal.store import StoredEvent
 
 
@@ -38,6 +38,10 @@ def _describe_return(voice: Narrator, said: people.PersonReturned, _event: Store
     return f"{voice.format_person(said.person)} has access again: the portal lists them as working"
 
 
+def _describe_login(voice: Narrator, said: console.ConsoleEntered, _event: StoredEvent) -> str:
+    return f"{voice.format_person(said.person)} logged in to the console"
+
+
 def _describe_preference(voice: Narrator, said: people.PreferenceSet, event: StoredEvent) -> str:
     return f"{voice.format_person(said.person)} set {said.preference} to {format_words(event, said.value, limit=40)}"
 
@@ -50,6 +54,7 @@ PEOPLE_DESCRIPTIONS: Final = {
     **bind_reader(people.PersonDismissed, _describe_dismissal),
     **bind_reader(people.PersonReturned, _describe_return),
     **bind_reader(people.PreferenceSet, _describe_preference),
+    **bind_reader(console.ConsoleEntered, _describe_login),
 }
 
 

@@ -1,0 +1,36 @@
+# The command /console and the frame of the console in the browser.
+menu-console = Open the console in the browser
+console-off = This installation has no console.
+console-private-only = I send the link to the console into the private chat only: write /console to me there
+console-link =
+  Log in to the console: { $url }
+
+  The link works for 5 minutes and only once. Do not pass it on: whoever opens it first is logged in as you.
+console-closed = Done: you are logged out of the console in all browsers.
+console-entered = 🖥 Somebody logged in to the console as you. If it was not you, write /console close, which ends all logins.
+console-login-title = Sdelka console
+console-login-start = To log in, write /console to the bot in Telegram and open the link that it sends.
+console-login-press = Press the button to log in. The link works once.
+console-login-button = Log in
+console-login-wrong = The link does not fit: it is too old or not complete. Write /console to the bot for a new one.
+console-login-used = This link was used. Write /console to the bot for a new one. If it was not you, write /console close.
+console-login-unavailable = The database does not answer now. Try again in a minute.
+console-login-nowhere = There is no such page.
+console-skip = To the content
+console-menu = Menu
+console-account = Account
+console-theme = Light or dark
+console-logout = Log out in all browsers
+console-role = { $role ->
+    [admin] administrator
+    [lead] head of sales
+   *[other] manager
+  }
+console-back = To the first page
+console-not-found = There is no such entry, or you may not see it.
+console-cannot-show = This cannot be shown now.
+console-no-database = The database does not answer now. Nothing is lost: try again.
+console-failed = It did not work. Reload the page; if it happens again, tell an administrator.
+console-today = Today
+console-today-waiting = Waiting for a decision
+console-today-nothing = Nothing waits for your decision.

@@ -1,0 +1,1 @@
+"""The command /console, with which a person gets into the console of the browser, and out of it everywhere."""

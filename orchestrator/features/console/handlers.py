@@ -1,0 +1,67 @@
+"""Handles /console, which sends the person a link by which they log in to the console, and /console close, which logs them out everywhere.
+
+The link works once and for a few minutes. It is sent into the private chat alone: whoever opens it acts as that person.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import Command, ConsoleLogin, PreferenceChange
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.runtime import outbox
+from orchestrator.runtime.feature import Tools
+from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import admit_actor
+from state.clock import format_iso
+from state.events.console import ConsoleEntered
+from state.journal.store import InboxRow
+from state.registry import CONSOLE_SINCE
+from state.registry import SESSION as PEOPLE
+
+SignLink = Callable[[Actor, datetime], str]
+_CLOSE: Final = frozenset({"close", "off", "stop"})
+
+
+async def run_command(row: InboxRow, session: Session, tools: Tools, *, sign_link: SignLink | None) -> None:
+    """Answer /console with a link, or close all sessions of the person's browsers. Raises StoreError."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    closes = Command.model_validate(row.body).args.strip().casefold() in _CLOSE
+    told, asked = Notice(code="console-off"), []
+    if sign_link is not None and session.key != actor.key:
+        told = Notice(code="console-private-only")
+    elif sign_link is not None and closes:
+        told, asked = Notice(code="console-closed"), [_build_closing_row(row, actor, session.now)]
+    elif sign_link is not None:
+        told = Notice(code="console-link", args={"url": sign_link(actor, session.now)})
+    shown = outbox.build_reply_row(session.key, build_reply(told), session.now)
+    await session.commit(actor=actor.key, inbox_new=asked, outbox=[shown], inbox_done=[row.id])
+
+
+def _build_closing_row(row: InboxRow, actor: Actor, now: datetime) -> InboxRow:
+    """Return the input that sets the time before which all sessions of the person's browsers have ended."""
+    change = PreferenceChange(preference=CONSOLE_SINCE, value=format_iso(now))
+    return InboxRow(
+        id=f"{row.id}:close",
+        source=f"{row.id}:close",
+        session=PEOPLE,
+        lane="express",
+        kind=PreferenceChange.KIND,
+        actor=actor.model_dump(mode="json"),
+        body=change.to_json(),
+        received_at=now,
+    )
+
+
+async def record_login(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Record that a browser was let in, and tell the person. Raises StoreError."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    said = ConsoleLogin.model_validate(row.body)
+    shown = outbox.build_reply_row(session.key, build_reply(Notice(code="console-entered")), session.now)
+    entered = ConsoleEntered(person=actor.key, login_id=said.login_id)
+    await session.commit(entered, actor=actor.key, outbox=[shown], inbox_done=[row.id])
