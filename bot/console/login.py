@@ -1,0 +1,72 @@
+"""The pages on which people log in and out. Plain HTML: they work before NiceGUI is loaded, and show nothing but themselves.
+
+A link is opened by the person and by programs that look at links, such as the preview of a messenger. So opening it changes nothing: only
+the button on its page does.
+"""
+
+from html import escape
+from typing import Final, Literal
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from bot.console.keys import SESSION_LIFE, ConsoleKeys, Pass
+from bot.i18n.translate import Locale, Translator
+
+COOKIE: Final = "sdelka_console"
+_PAGE: Final = """<!doctype html>
+<html lang="{locale}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title><link rel="icon" href="data:,"><link rel="stylesheet" href="{root}/static/console.css"></head>
+<body class="plain"><main class="plain-box"><h1>{title}</h1><p>{text}</p>{form}</main></body></html>"""
+_FORM: Final = """<form method="post" action="{root}/login"><input type="hidden" name="link" value="{link}">
+<button type="submit" autofocus>{button}</button></form>"""
+
+Trouble = Literal["wrong", "used", "unavailable", "nowhere"]
+
+
+class LoginPages:
+    """Draws the pages and sets the cookie; whether a link may be used is decided by the console."""
+
+    def __init__(self, keys: ConsoleKeys, *, root: str, secure: bool) -> None:
+        """Draw pages under the path `root`; with `secure` browsers send the cookie over https alone."""
+        self._keys, self._root, self._secure = keys, root, secure
+
+    def show_start(self, locale: Locale) -> Response:
+        """Return the page for somebody who is not logged in: it says how to get a link."""
+        return self._show(locale, "console-login-title", "console-login-start")
+
+    def show_link(self, link: str, locale: Locale) -> Response:
+        """Return the page of a link, with the button that uses it."""
+        form = _FORM.format(root=escape(self._root), link=escape(link), button=escape(Translator(locale).translate("console-login-button")))
+        return self._show(locale, "console-login-title", "console-login-press", form=form)
+
+    def show_trouble(self, why: Trouble, locale: Locale, *, status: int = 403) -> Response:
+        """Return the page that says why a link, or a page, is of no use."""
+        return self._show(locale, "console-login-title", f"console-login-{why}", status=status)
+
+    def let_in(self, login: Pass, cookie: str) -> Response:
+        """Return the answer that gives the browser its cookie and leads to the first page."""
+        del login
+        answer = RedirectResponse(f"{self._root}/", status_code=303)
+        answer.set_cookie(
+            COOKIE, cookie, max_age=int(SESSION_LIFE.total_seconds()), path=self._root, httponly=True, samesite="lax", secure=self._secure
+        )
+        return answer
+
+    def let_out(self) -> Response:
+        """Return the answer that takes the cookie away and leads to the page of the login."""
+        answer = RedirectResponse(f"{self._root}/login", status_code=303)
+        answer.delete_cookie(COOKIE, path=self._root, httponly=True, samesite="lax", secure=self._secure)
+        return answer
+
+    def _show(self, locale: Locale, title: str, text: str, *, form: str = "", status: int = 200) -> Response:
+        tr = Translator(locale)
+        page = _PAGE.format(
+            locale=locale, title=escape(tr.translate(title)), text=escape(tr.translate(text)), form=form, root=escape(self._root)
+        )
+        return HTMLResponse(page, status)
+
+
+def choose_locale(request: Request) -> Locale:
+    """Return the language for somebody who is not known: English if their browser asks for it first, otherwise Russian."""
+    return "en" if request.headers.get("accept-language", "").strip().lower().startswith("en") else "ru"

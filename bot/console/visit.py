@@ -1,0 +1,104 @@
+"""One open page of the console: who looks at it with which rights, and what keeps it up to date.
+
+A page belongs to the person who logged in, never to a browser: the rights are looked up each time they are asked for, and a page whose
+person has lost any of them is closed.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from nicegui import Client as Page
+from nicegui import ui
+
+from bot.console.keys import Pass
+from bot.console.live import ChangeFeed
+from bot.console.services import ConsoleServices, build_caller
+from bot.http_api.server.endpoint_context import build_translator
+from bot.http_api.server.tokens import Client
+from bot.i18n.translate import Translator
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
+from orchestrator.reports.viewer import Viewer
+
+T = TypeVar("T")
+
+
+class VisitOver(Exception):
+    """Raised when a page is used whose person may not use the console any more."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Visit:
+    """One open page: the services of the process, the login and the person as they were when the page was built."""
+
+    services: ConsoleServices
+    feed: ChangeFeed
+    login: Pass
+    opened_as: Actor
+    page: Page
+    path: str
+    params: Mapping[str, str]
+    """The parts of the address that stand in braces in the path of the page."""
+    query: Mapping[str, str]
+    find_actor: Callable[[Pass], Actor | None]
+    tr: Translator = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take the language of the person."""
+        self.tr = build_translator(build_caller(self.opened_as))
+
+    @property
+    def actor(self) -> Actor:
+        """The person with their present rights. Raises VisitOver if they are not those with which the page was built."""
+        actor = self.find_actor(self.login)
+        if actor is None or actor != self.opened_as:
+            raise VisitOver
+        return actor
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the page must be closed: the login ended, the person was removed, or has other rights than before."""
+        return self.find_actor(self.login) != self.opened_as
+
+    @property
+    def caller(self) -> Client:
+        """The person as the functions behind the endpoints of the API take it. Raises VisitOver."""
+        return build_caller(self.actor)
+
+    @property
+    def viewer(self) -> Viewer:
+        """What the person may see and decide now. Raises VisitOver."""
+        return self.services.desk.build_viewer(self.caller)
+
+    def say(self, code: str, /, **args: object) -> str:
+        """Return the text for `code` in the person's language."""
+        return self.tr.translate(code, **args)
+
+    def say_notice(self, notice: Notice) -> str:
+        """Return the sentence of a notice in the person's language."""
+        return self.tr.translate_notice(notice)
+
+    async def keep_current(self, load: Callable[[], Awaitable[T]], draw: Callable[[T], None]) -> None:
+        """Draw what `load` returns here and now, and draw it anew in the same place whenever it has become something else.
+
+        What `load` returns is compared with `==`, so it should be a frozen dataclass, a model or a tuple of such.
+        """
+        place = ui.element("div").classes("live")
+        shown = await load()
+        with place:
+            draw(shown)
+
+        async def refresh() -> None:
+            nonlocal shown
+            if self.page.is_deleted or self.is_over:
+                return
+            now = await load()
+            if now == shown:
+                return
+            shown = now
+            place.clear()
+            with place:
+                draw(now)
+
+        self.page.on_delete(self.feed.follow(refresh))
