@@ -16,6 +16,8 @@ from fastapi import APIRouter
 
 from bot.access.access import Access, load_access
 from bot.bootstrap import build_orchestrator, open_async_store
+from bot.console.app import ROOT, Console
+from bot.console_door import build_console, build_link_signer
 from bot.features import SHIPPED_ENGINES
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
@@ -88,16 +90,22 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             ears=monitor.reachability,
             engines=engines,
             documents=documents,
+            sign_link=build_link_signer(settings),
         )
         monitor.track_cost(lambda: orchestrator.tools.gate.deps.policy.budget)
         await orchestrator.receive([build_start_row(clock.now())])
         try:
+            console = build_console(settings, orchestrator, access, monitor, engines)
             async with _open_http_door(
-                settings, orchestrator, doors.telegram, clock, api=doors.api, monitor=monitor, engines=engines
+                settings, orchestrator, doors.telegram, clock, api=doors.api, monitor=monitor, engines=engines, console=console
             ) as http:
                 await _run_until_stopped(
                     lambda: _serve(
-                        doors, orchestrator, (access, store), [http, partial(watch_loop_lag, monitor.meters.observe_lag)], ready
+                        doors,
+                        orchestrator,
+                        (access, store),
+                        [http, partial(watch_loop_lag, monitor.meters.observe_lag), console.run if console is not None else None],
+                        ready,
                     ),
                     partial(_stop_gracefully, doors.telegram, orchestrator),
                 )
@@ -165,7 +173,7 @@ def import_telegram(settings: Settings) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _open_http_door(
+async def _open_http_door(  # noqa: PLR0913 - each is one door
     settings: Settings,
     orchestrator: Orchestrator,
     door: "TelegramDoor | None",
@@ -174,13 +182,14 @@ async def _open_http_door(
     api: Api | None = None,
     monitor: Monitor | None = None,
     engines: Engines = SHIPPED_ENGINES,
+    console: Console | None = None,
 ) -> AsyncIterator[Work | None]:
     """Bind the HTTP port and yield a function that serves it; yield None if no setting needs HTTP.
 
-    The port serves the API, portal events, Telegram's webhook, health checks and metrics.
+    The port serves the API, portal events, Telegram's webhook, health checks, metrics and the console.
     """
     posts = door.build_router() if door is not None else None
-    if not settings.event_tokens and posts is None and api is None and settings.metrics_token is None:
+    if not settings.event_tokens and posts is None and api is None and settings.metrics_token is None and console is None:
         yield None
         return
     with contextlib.closing(bind_socket(settings.http_host, settings.http_port)) as listener:
@@ -195,7 +204,9 @@ async def _open_http_door(
         app = build_app(*routers, identity=api.identity if api is not None else None)
         if monitor is not None:
             app.add_middleware(RequestCounter, meters=monitor.meters)
-        yield lambda: serve(app, listener)
+        if console is not None:
+            app.mount(ROOT, console)
+        yield lambda: serve(app, listener, has_sockets=console is not None)
 
 
 def _build_monitoring_routers(

@@ -43,7 +43,9 @@ class Installation:
     mode: Mode
     language: Language = "ru"
     port: int = field(default_factory=find_free_port)
-    tokens: Mapping[str, str] = field(default_factory=lambda: {name: secrets.token_urlsafe(24) for name in (*CLIENTS, "metrics")})
+    tokens: Mapping[str, str] = field(
+        default_factory=lambda: {name: secrets.token_urlsafe(24) for name in (*CLIENTS, "metrics", "console")}
+    )
     _rights: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -103,5 +105,6 @@ class Installation:
             "HTTP_PORT": str(self.port),
             "HTTP_API_TOKENS": clients,
             "METRICS_TOKEN": self.tokens["metrics"],
+            "CONSOLE_SECRET": self.tokens["console"],
             "PYTHONUNBUFFERED": "1",
         }

@@ -21,6 +21,8 @@ _ACCEPT_BATCH: Final = 64
 _UNREAD_MS: Final = 30_000
 """Milliseconds after which the connection of a caller that reads nothing of its answer is closed."""
 _STOP_TIMEOUT: Final = 5
+_MOST_OF_SOCKET: Final = 2 * 1024 * 1024
+"""Bytes that one message of a page of the console may have."""
 
 
 class _Server(uvicorn.Server):
@@ -65,8 +67,11 @@ def calculate_max_connections(files: int) -> int:
     return _MAX_CONNECTIONS if files < 0 else min(_MAX_CONNECTIONS, max(files - _RESERVED_FILES, files // 2))
 
 
-async def serve(app: FastAPI, listener: socket.socket) -> None:
-    """Serve until cancelled; requests that are running then get `_STOP_TIMEOUT` seconds to finish."""
+async def serve(app: FastAPI, listener: socket.socket, *, has_sockets: bool = False) -> None:
+    """Serve until cancelled; requests that are running then get `_STOP_TIMEOUT` seconds to finish.
+
+    Web sockets, which the console needs, are refused unless `has_sockets`.
+    """
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -75,7 +80,8 @@ async def serve(app: FastAPI, listener: socket.socket) -> None:
         lifespan="off",
         proxy_headers=False,  # which proxies to trust is decided by HTTP_TRUSTED_PROXIES alone, in `authentication`
         http=build_protocol(calculate_max_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0])),
-        ws="none",
+        ws="websockets-sansio" if has_sockets else "none",
+        ws_max_size=_MOST_OF_SOCKET,
         server_header=False,
         backlog=_ACCEPT_BATCH,
         timeout_keep_alive=_STOP_TIMEOUT,

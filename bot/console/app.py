@@ -1,0 +1,237 @@
+"""The ASGI app of the console, mounted at /console: lets people in by a link, and passes the pages of whoever is logged in to NiceGUI.
+
+NiceGUI takes a second to import, so it is imported in a thread when the process has started, or when the first page is asked for. Whoever
+is not logged in gets the same answer for every address, so they learn nothing about what exists.
+"""
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from bot.console.keys import ConsoleKeys, Pass
+from bot.console.live import ChangeFeed
+from bot.console.login import COOKIE, LoginPages, choose_locale
+from bot.console.security import find_path, is_same_origin
+from bot.console.services import ConsoleServices
+from bot.i18n.translate import Locale
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.inputs import ConsoleLogin, PreferenceChange
+from state.clock import format_iso, generate_id, parse_iso
+from state.journal.store import InboxRow, StoreError
+from state.registry import CONSOLE_SINCE
+from state.registry import SESSION as PEOPLE
+
+if TYPE_CHECKING:
+    from bot.console.pages import Pages
+
+log = logging.getLogger(__name__)
+
+ROOT: Final = "/console"
+_STATIC: Final = Path(__file__).parent / "static"
+_LONGEST_FORM: Final = 4_000
+_LOOK_EVERY: Final = 1.0
+"""Seconds between two looks whether open pages must be closed."""
+
+
+class Console:
+    """The console of one process; `run` must be running while it is served."""
+
+    def __init__(self, services: ConsoleServices, keys: ConsoleKeys, public: str) -> None:
+        """Serve pages for browsers that know the console by the address `public`, such as "https://bot.company.ru/console"."""
+        self.services, self._keys = services, keys
+        parts = urlsplit(public)
+        self._origin = f"{parts.scheme}://{parts.netloc}"
+        self.feed = ChangeFeed(services.orchestrator)
+        self._login = LoginPages(keys, root=ROOT, secure=parts.scheme == "https")
+        self._pages: Pages | None = None
+        self._loading = asyncio.Lock()
+        self._left: dict[str, str] = {}
+        """By person: when they logged out in this process; the registry says the same a few seconds later."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request or socket."""
+        if scope["type"] == "websocket":
+            await self._serve_socket(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._serve_request(scope, receive, send)
+
+    async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        login = self._find_login(Request({**scope, "type": "http"}))
+        if login is None or self._pages is None or not is_same_origin(scope, self._origin):
+            await receive()
+            await send({"type": "websocket.close", "code": 4403})
+            return
+        await self._pages.serve_socket(login, scope, receive, send)
+
+    async def _serve_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request, path = Request(scope, receive), find_path(scope)
+        answer = await self._answer(request, path)
+        if answer is not None:
+            await answer(scope, receive, send)
+            return
+        login = self._find_login(request)
+        pages = await self.load_pages()
+        if login is None or not pages.knows(path):
+            nowhere = self._login.show_trouble("nowhere", self._choose_locale(login, request), status=404)
+            await nowhere(scope, receive, send)
+            return
+        await pages.serve_request(login, scope, receive, send)
+
+    async def _answer(self, request: Request, path: str) -> Response | None:
+        """Return the answer of the pages that need no NiceGUI; None if the request is for a page and may have it."""
+        if path.startswith("/static/"):
+            return _find_file(path.removeprefix("/static/"))
+        if request.method == "POST" and not is_same_origin(request.scope, self._origin):
+            return PlainTextResponse("", 403)
+        if path == "/login":
+            return await self._let_in(request) if request.method == "POST" else self._show_login(request)
+        login = self._find_login(request)
+        if login is None:
+            return self._login.show_start(choose_locale(request))
+        if path == "/logout" and request.method == "POST":
+            return await self._let_out(login, request)
+        return None
+
+    def _show_login(self, request: Request) -> Response:
+        link = request.query_params.get("link", "")
+        locale = self._choose_locale(self._keys.read_link(link, self.services.clock.now()), request)
+        return self._login.show_link(link, locale) if link else self._login.show_start(locale)
+
+    async def _let_in(self, request: Request) -> Response:
+        """Use the link, which works once, and give the browser its cookie."""
+        form = await _read_form(request)
+        now = self.services.clock.now()
+        login = self._keys.read_link(form, now)
+        locale = self._choose_locale(login, request)
+        actor = self.find_actor(login) if login is not None else None
+        if login is None or actor is None:
+            return self._login.show_trouble("wrong", locale)
+        row = InboxRow(
+            id=generate_id(),
+            source=f"console:login:{login.login_id}",
+            session=login.person,
+            lane="express",
+            kind=ConsoleLogin.KIND,
+            actor=actor.model_dump(mode="json"),
+            body=ConsoleLogin(login_id=login.login_id).to_json(),
+            received_at=now,
+        )
+        try:
+            [is_new] = await self.services.orchestrator.receive([row])
+        except StoreError:
+            return self._login.show_trouble("unavailable", locale, status=503)
+        if not is_new:
+            return self._login.show_trouble("used", locale)
+        return self._login.let_in(login, self._keys.sign_session(login, now))
+
+    async def _let_out(self, login: Pass, request: Request) -> Response:
+        """End all sessions of the person, here at once and everywhere as soon as the other processes read the registry."""
+        actor, now = self.find_actor(login), self.services.clock.now()
+        if actor is None:
+            return self._login.let_out()
+        self._left[login.person] = format_iso(now)
+        row_id = generate_id()
+        row = InboxRow(
+            id=row_id,
+            source=f"console:logout:{row_id}",
+            session=PEOPLE,
+            lane="express",
+            kind=PreferenceChange.KIND,
+            actor=actor.model_dump(mode="json"),
+            body=PreferenceChange(preference=CONSOLE_SINCE, value=format_iso(now)).to_json(),
+            received_at=now,
+        )
+        try:
+            await self.services.orchestrator.receive([row])
+        except StoreError:
+            return self._login.show_trouble("unavailable", self._choose_locale(login, request), status=503)
+        return self._login.let_out()
+
+    def _find_login(self, request: Request) -> Pass | None:
+        """Return the login that the browser's cookie proves, None if there is none or it has ended."""
+        login = self._keys.read_session(request.cookies.get(COOKIE, ""), self.services.clock.now())
+        return login if login is not None and self.find_actor(login) is not None else None
+
+    def find_actor(self, login: Pass) -> Actor | None:
+        """Return the person of the login with their present rights; None if they have no access, or the login has ended."""
+        access = self.services.access
+        since = max(access.resolve_preferences(login.person).get(CONSOLE_SINCE, ""), self._left.get(login.person, ""))
+        if since and login.since <= _read_time(since):
+            return None
+        return access.find_actor_by_key(login.person)
+
+    def _choose_locale(self, login: Pass | None, request: Request) -> Locale:
+        actor = self.find_actor(login) if login is not None else None
+        return actor.locale if actor is not None else choose_locale(request)
+
+    @property
+    def pages(self) -> "Pages":
+        """The pages, once they are loaded."""
+        assert self._pages is not None  # noqa: S101 - a page is served by them
+        return self._pages
+
+    async def load_pages(self) -> "Pages":
+        """Return the pages; the first call imports NiceGUI in a thread and starts it."""
+        async with self._loading:
+            if self._pages is None:
+                module = await asyncio.to_thread(import_module, "bot.console.pages")
+                self._pages = await module.open_pages(self)
+            return self._pages
+
+    async def run(self) -> None:
+        """Load the pages, tell them of changes, and close those whose person lost rights, until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.feed.run())
+                pages = await self.load_pages()
+                while True:
+                    await asyncio.sleep(_LOOK_EVERY)
+                    pages.close_ended()
+        finally:
+            if self._pages is not None:
+                await self._pages.aclose()
+
+
+def _find_file(name: str) -> Response:
+    known = {path.name for path in _STATIC.iterdir() if path.is_file()}
+    if name not in known:
+        return PlainTextResponse("", 404)
+    return FileResponse(_STATIC / name, headers={"Cache-Control": "no-cache"})
+
+
+async def _read_form(request: Request) -> str:
+    """Return the link that the form of the login page carries, "" for any other body."""
+    async with request.form(max_fields=2, max_files=0, max_part_size=_LONGEST_FORM) as form:
+        link = form.get("link", "")
+    return link if isinstance(link, str) else ""
+
+
+def _read_time(text: str) -> datetime:
+    try:
+        return parse_iso(text)
+    except ValueError:  # a setting that cannot be read ends every login
+        return datetime.max.replace(tzinfo=UTC)
+
+
+def parse_public_address(address: str | None, host: str, port: int) -> str:
+    """Return the address of the console for browsers, without a slash at its end. Raises SettingsError for one that cannot be it."""
+    if address is None:
+        return f"http://{_format_host(host)}:{port}{ROOT}"
+    parts = urlsplit(address.rstrip("/"))
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path != ROOT or parts.query or parts.fragment:
+        raise SettingsError(f"CONSOLE_URL: an address such as https://bot.company.ru{ROOT} is needed, with the path {ROOT}")
+    return address.rstrip("/")
+
+
+def _format_host(host: str) -> str:
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - where nobody can connect to
+    return f"[{shown}]" if ":" in shown else shown

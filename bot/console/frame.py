@@ -1,0 +1,66 @@
+"""The frame of every page: the navigation, who is logged in, light or dark, and the way out."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Final
+
+from nicegui import ui
+
+from bot.console.page_spec import PageSpec
+from bot.console.visit import Visit
+
+ROOT: Final = "/console"
+
+
+@contextlib.contextmanager
+def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
+    """Draw the frame; what is drawn within the block is the page."""
+    from bot.console.page_list import PAGES  # noqa: PLC0415 - the pages are drawn in this frame
+
+    ui.add_head_html(f'<link rel="stylesheet" href="{ROOT}/static/console.css">')
+    ui.add_head_html(f'<script src="{ROOT}/static/console.js" defer></script>')
+    ui.link(visit.say("console-skip"), "#content").classes("skip-link")
+    drawer = ui.left_drawer(value=None, fixed=True, bordered=False).classes("nav").props("width=232 breakpoint=900 show-if-above")
+    with ui.header(elevated=False).classes("bar"):
+        ui.button(icon="menu", on_click=drawer.toggle).props(f'flat round aria-label="{visit.say("console-menu")}"').classes("bar-menu")
+        ui.label(visit.say(f"console-{spec.name}")).classes("bar-title").props("role=heading aria-level=1")
+        ui.space()
+        ui.label(visit.opened_as.name).classes("bar-person")
+        with (
+            ui.button(icon="account_circle").props(f'flat round aria-label="{visit.say("console-account")}"'),
+            ui.menu(),
+            ui.column().classes("account"),
+        ):
+            _show_account(visit)
+    with drawer, ui.element("nav").props(f'aria-label="{visit.say("console-menu")}"'):
+        ui.label("Sdelka").classes("nav-brand")
+        for other in PAGES:
+            if other.icon and (not other.roles or visit.opened_as.role in other.roles):
+                _show_line(visit, other, is_here=other.name == (spec.section or spec.name))
+    with ui.element("main").classes("content").props("id=content tabindex=-1"):
+        yield
+
+
+def _show_line(visit: Visit, spec: PageSpec, *, is_here: bool) -> None:
+    with ui.link(target=f"{ROOT}{spec.path}").classes("nav-line" + (" nav-here" if is_here else "")) as line:
+        if is_here:
+            line.props("aria-current=page")
+        ui.icon(spec.icon).props("aria-hidden=true")
+        ui.label(visit.say(f"console-{spec.name}"))
+
+
+def _show_account(visit: Visit) -> None:
+    ui.label(visit.opened_as.name).classes("strong")
+    ui.label(visit.say("console-role", role=visit.opened_as.role)).classes("muted")
+    ui.button(visit.say("console-theme"), icon="contrast").props("flat no-caps").on("click", js_handler="() => switchTheme()")
+    form = ui.element("form").props(f'method=post action="{ROOT}/logout"')
+    with form:
+        ui.button(visit.say("console-logout"), icon="logout").props("flat no-caps type=submit")
+
+
+def show_problem(visit: Visit, code: str) -> None:
+    """Show in place of a page why there is nothing to see."""
+    with ui.element("div").classes("empty"):
+        ui.icon("info").props("aria-hidden=true")
+        ui.label(visit.say(code))
+        ui.link(visit.say("console-back"), f"{ROOT}/")

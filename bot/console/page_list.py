@@ -1,0 +1,8 @@
+"""The pages of the console, in the order of the navigation. A new page is one line here."""
+
+from typing import Final
+
+from bot.console.page_spec import PageSpec
+from bot.console.today.page import show_today
+
+PAGES: Final = (PageSpec(name="today", path="/", show=show_today, icon="today"),)

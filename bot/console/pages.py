@@ -1,0 +1,163 @@
+"""The pages of the console in NiceGUI: registers them, serves their requests and sockets, and closes those whose person lost rights.
+
+NiceGUI keeps one application per process, so its pages are registered once, when this module is imported. Which console a request belongs
+to stands in its scope.
+"""
+
+import copy
+import logging
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs
+
+from fastapi import FastAPI
+from nicegui import app, ui
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.routing import compile_path
+from starlette.types import Receive, Scope, Send
+
+from bot.console.frame import build_frame, show_problem
+from bot.console.keys import Pass
+from bot.console.page_list import PAGES
+from bot.console.page_spec import PageSpec
+from bot.console.security import PageGuard, find_path
+from bot.console.visit import Visit, VisitOver
+from bot.http_api.server.errors import ApiError
+from state.journal.store import StoreError
+
+if TYPE_CHECKING:
+    from bot.console.app import Console
+
+log = logging.getLogger(__name__)
+
+_CONSOLE: Final = "sdelka.console"
+_LOGIN: Final = "sdelka.login"
+_ASSETS: Final = "/_nicegui/"
+_SOCKET: Final = "/_nicegui_ws/"
+_BUILD_WITHIN: Final = 20.0
+_RECONNECT_WITHIN: Final = 60.0
+"""Seconds for which the page of a browser that lost its connection is kept as it is."""
+
+_KNOWN: Final = [compile_path(spec.path)[0] for spec in PAGES]
+
+
+def _register(spec: PageSpec) -> None:
+    @ui.page(spec.path, title="Sdelka", dark=None, response_timeout=_BUILD_WITHIN, reconnect_timeout=_RECONNECT_WITHIN)
+    async def show(request: Request) -> None:
+        console: Console = request.scope[_CONSOLE]
+        await _show_page(console, request.scope[_LOGIN], spec, request)
+
+
+for _spec in PAGES:
+    _register(_spec)
+
+
+async def _show_page(console: "Console", login: Pass, spec: PageSpec, request: Request) -> None:
+    page, actor = ui.context.client, console.find_actor(login)
+    if actor is None or (spec.roles and actor.role not in spec.roles):
+        ui.navigate.to("/")
+        return
+    page.page = copy.copy(page.page)  # the language belongs to the person, NiceGUI's to the page
+    page.page.language = "ru" if actor.locale == "ru" else "en-US"
+    visit = Visit(
+        services=console.services,
+        feed=console.feed,
+        login=login,
+        opened_as=actor,
+        page=page,
+        path=spec.path,
+        params=dict(request.path_params),
+        query=dict(request.query_params),
+        find_actor=console.find_actor,
+    )
+    page.page.title = f"{visit.say(f'console-{spec.name}')} · Sdelka"
+    pages = console.pages
+    pages.visits[page.id] = visit
+    page.on_delete(lambda: pages.visits.pop(page.id, None))
+    page.on_exception(lambda error: _tell_error(visit, error))
+    with build_frame(visit, spec):
+        try:
+            await spec.show(visit)
+        except ApiError as error:
+            show_problem(visit, "console-not-found" if error.status == 404 else "console-cannot-show")  # noqa: PLR2004
+        except StoreError:
+            show_problem(visit, "console-no-database")
+
+
+def _tell_error(visit: Visit, error: Exception) -> None:
+    """Tell the person that something they did had no effect; the details stand in the program's log."""
+    if isinstance(error, VisitOver):
+        visit.page.open("/")
+        return
+    code = "console-no-database" if isinstance(error, StoreError) else "console-failed"
+    if not isinstance(error, StoreError):
+        log.error("a page of the console failed", exc_info=error, extra={"action": "console_failed"})
+    with visit.page:
+        ui.notify(visit.say(code), type="negative")
+
+
+class Pages:
+    """The open pages of one console."""
+
+    def __init__(self, console: "Console", stack: AsyncExitStack) -> None:
+        """Serve for the console until `aclose`, which leaves `stack`."""
+        self._console, self._stack = console, stack
+        self.visits: dict[str, Visit] = {}
+        """The open pages, by NiceGUI's id."""
+        self._app = PageGuard(_HOST)
+        self._assets = GZipMiddleware(self._app)
+
+    def knows(self, path: str) -> bool:
+        """Return whether there is a page, or a file of NiceGUI, at this path."""
+        return path.startswith(_ASSETS) or any(known.fullmatch(path or "/") for known in _KNOWN)
+
+    async def serve_request(self, login: Pass, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the request of somebody who is logged in."""
+        asked = {**scope, _CONSOLE: self._console, _LOGIN: login}
+        served = self._assets if find_path(scope).startswith(_ASSETS) else self._app
+        await served(asked, receive, send)
+
+    async def serve_socket(self, login: Pass, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the socket of a page; a page that another login has opened is refused."""
+        [page_id] = parse_qs(scope["query_string"].decode("latin-1")).get("client_id", [""])[:1]
+        visit = self.visits.get(page_id)
+        if not find_path(scope).startswith(_SOCKET) or (visit is not None and visit.login != login):
+            await receive()
+            await send({"type": "websocket.close", "code": 4403})
+            return
+        await self._app(scope, receive, send)
+
+    def close_ended(self) -> None:
+        """Close the pages of people who lost access, have other rights now, or have logged out."""
+        for visit in tuple(self.visits.values()):
+            if visit.is_over:
+                self.visits.pop(visit.page.id, None)
+                visit.page.run_javascript("location.reload()")
+
+    async def aclose(self) -> None:
+        """Stop NiceGUI."""
+        await self._stack.aclose()
+
+
+_HOST: Final = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+app.config.socket_io_js_transports = ["websocket"]
+app.config.quasar_config["loadingBar"] = {"skipHijack": True}
+ui.run_with(
+    _HOST,
+    title="Sdelka",
+    dark=None,
+    language="ru",
+    tailwind=False,
+    gzip_middleware_factory=None,
+    reconnect_timeout=_RECONNECT_WITHIN,
+    show_welcome_message=False,
+    binding_refresh_interval=None,
+)
+
+
+async def open_pages(console: "Console") -> Pages:
+    """Start NiceGUI in the running event loop, and return the pages for this console."""
+    stack = AsyncExitStack()
+    await stack.enter_async_context(_HOST.router.lifespan_context(_HOST))
+    return Pages(console, stack)
