@@ -179,6 +179,11 @@ class Console:
         assert self._pages is not None  # noqa: S101 - a page is served by them
         return self._pages
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether NiceGUI is imported and started."""
+        return self._pages is not None
+
     async def load_pages(self) -> "Pages":
         """Return the pages; the first call imports NiceGUI in a thread and starts it."""
         async with self._loading:
@@ -197,8 +202,13 @@ class Console:
                     await asyncio.sleep(_LOOK_EVERY)
                     pages.close_ended()
         finally:
-            if self._pages is not None:
-                await self._pages.aclose()
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Stop NiceGUI, if it was started."""
+        pages, self._pages = self._pages, None
+        if pages is not None:
+            await pages.aclose()
 
 
 def _find_file(name: str) -> Response:

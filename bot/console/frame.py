@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from nicegui import ui
@@ -10,6 +11,8 @@ from bot.console.page_spec import PageSpec
 from bot.console.visit import Visit
 
 ROOT: Final = "/console"
+STATIC: Final = Path(__file__).parent / "static"
+"""The styles of all pages, and of each section that has a file of its own name."""
 
 
 @contextlib.contextmanager
@@ -17,7 +20,9 @@ def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
     """Draw the frame; what is drawn within the block is the page."""
     from bot.console.page_list import PAGES  # noqa: PLC0415 - the pages are drawn in this frame
 
-    ui.add_head_html(f'<link rel="stylesheet" href="{ROOT}/static/console.css">')
+    for name in ("console", spec.section or spec.name):
+        if (STATIC / f"{name}.css").exists():
+            ui.add_head_html(f'<link rel="stylesheet" href="{ROOT}/static/{name}.css">')
     ui.add_head_html(f'<script src="{ROOT}/static/console.js" defer></script>')
     ui.link(visit.say("console-skip"), "#content").classes("skip-link")
     drawer = ui.left_drawer(value=None, fixed=True, bordered=False).classes("nav").props("width=232 breakpoint=900 show-if-above")

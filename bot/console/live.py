@@ -63,6 +63,13 @@ class ChangeFeed:
             for refresh in tuple(self._followers):
                 self._leave(refresh)
 
+    async def refresh_all(self) -> None:
+        """Let every page read again what it shows, and return when all have."""
+        for refresh in tuple(self._followers):
+            self._start(refresh)
+        if running := [task for task in self._followers.values() if task is not None]:
+            await asyncio.wait(running)
+
     async def _wait(self) -> None:
         try:
             async with asyncio.timeout(AT_LEAST):
