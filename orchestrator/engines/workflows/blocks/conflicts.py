@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from orchestrator.engines.runs import RunFailed
 from orchestrator.engines.workflows.applying import compute_value
-from orchestrator.engines.workflows.entities import find_field
+from orchestrator.engines.workflows.entities import find_field, find_field_name
 from orchestrator.engines.workflows.operations import Emitted
 from state.canonical import dumps
 from state.stored import JsonObject
@@ -39,6 +39,7 @@ class FieldConflict:
     """A field that the run and somebody else have changed differently."""
 
     key: str
+    """Its name, as the run spells it first."""
     before: Any
     """The value when the run began."""
     person: Any
@@ -82,7 +83,8 @@ def apply_choices(
     taken = {one.key: one for one in conflicts}
     found: list[Emitted] = []
     for one in operations:
-        conflict = taken.get(one.operation.attribute_key or "") if _changes(record, one) else None
+        name = find_field_name(taken, one.operation.attribute_key or "") if _changes(record, one) else None
+        conflict = taken[name] if name is not None else None
         if conflict is None:
             found.append(one)
         elif choices.get(conflict.key) == PROCESS:
@@ -123,11 +125,12 @@ def _changes(record: Record, one: Emitted) -> bool:
 
 
 def _list_changes(record: Record, operations: Sequence[Emitted]) -> dict[str, list[Emitted]]:
-    """Return the operations that change fields of the record, by field in the order of their first change."""
+    """Return the operations that change fields of the record, by field in the order of their first change, in whose spelling it stands."""
     found: dict[str, list[Emitted]] = {}
     for one in operations:
         if _changes(record, one):
-            found.setdefault(one.operation.attribute_key or "", []).append(one)
+            key = one.operation.attribute_key or ""
+            found.setdefault(find_field_name(found, key) or key, []).append(one)
     return found
 
 

@@ -77,6 +77,15 @@ async def test_what_is_added_follows_a_field_in_any_spelling(tmp_path: Path) -> 
 
 
 @pytest.mark.req("S003-X9", "S003-A6")
+async def test_two_fields_of_nearly_one_name_never_take_each_others_value(tmp_path: Path) -> None:
+    """The portal knows UF_CRM_1_23 and UF_CRM_12_3 apart; a call that the gate takes for one field given twice is refused whole."""
+    own = [change(481, "а", field="UF_CRM_1_23"), change(481, "б", field="UF_CRM_12_3")]
+    came = await play(tmp_path, *own, before={"UF_CRM_1_23": "", "UF_CRM_12_3": ""})
+    assert (came.written, came.told) == ({}, ["gate-param-twice"])
+    assert [one["status"] for one in came.applied] == ["refused"] * 2
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
 async def test_spaces_around_a_number_name_no_other_record(tmp_path: Path) -> None:
     """Changes of one record are joined, however a model wrote its number; otherwise the second sum would not know of the first."""
     came = await play(tmp_path, change(" 481", 5, "+="), change("481 ", 6, "+="), before={"OPPORTUNITY": "10"})

@@ -194,6 +194,38 @@ def test_only_what_was_chosen_is_applied() -> None:
     assert compute_changes(RECORD, BEFORE, operations) == {"OPPORTUNITY": "1000500", "TITLE": "Роза", "COMMENTS": "писал"}
 
 
+SPELLINGS = [
+    ("COMMENTS", "comments"),
+    ("comments", "COMMENTS"),
+    ("ufCrm_1", "UF_CRM_1"),
+    ("UF_CRM_3_DIGIT", "ufCrm3Digit"),
+]
+
+
+@pytest.mark.req("S003-X10", "S003-54", "S003-A6")
+@pytest.mark.parametrize(("first", "later"), SPELLINGS)
+@pytest.mark.parametrize(("choice", "left"), [(PROCESS, ["писал", "писал ещё"]), (PERSON, [])])
+def test_a_field_in_two_spellings_is_asked_about_once_and_one_choice_holds_for_both(
+    first: str, later: str, choice: str, left: list[str]
+) -> None:
+    """Otherwise the question would show half of the change, and the other half would be written whatever was chosen."""
+    operations = [change(first, "=", "писал"), change(later, "+=", " ещё")]
+    conflicts = find_conflicts(RECORD, {later: ""}, {later: "звонил"}, operations)
+    assert [(one.key, one.person, one.process) for one in conflicts] == [(first, "звонил", "писал ещё")]
+    assert [one.operation.modify_value for one in apply_choices(RECORD, operations, conflicts, {first: choice})] == left
+    assert compute_changes(RECORD, {later: ""}, operations) == {first: "писал ещё"}
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+def test_fields_whose_names_differ_in_an_underscore_between_digits_are_two() -> None:
+    """The company's own fields are called so: a choice about one of them says nothing of the other."""
+    operations = [change("UF_CRM_1_23", "=", "а"), change("UF_CRM_12_3", "=", "б"), change("ufCrm12_3", "=", "в")]
+    before = {"UF_CRM_1_23": "", "UF_CRM_12_3": ""}
+    conflicts = find_conflicts(RECORD, before, {**before, "UF_CRM_12_3": "звонил"}, operations)
+    assert [(one.key, one.process) for one in conflicts] == [("UF_CRM_12_3", "в")]
+    assert apply_choices(RECORD, operations, conflicts, {"UF_CRM_12_3": PERSON}) == operations[:1]
+
+
 @pytest.mark.req("S003-54")
 @pytest.mark.parametrize("text", ["NaN", "sNaN", "-Infinity", "1e999999999"])
 def test_a_text_that_reads_as_a_strange_number_is_compared_as_a_text(text: str) -> None:
