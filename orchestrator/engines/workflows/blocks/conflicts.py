@@ -6,14 +6,12 @@ it is computed from the present value; but it is one if the field holds somethin
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Literal
 
 from orchestrator.engines.runs import RunFailed
-from orchestrator.engines.workflows.applying import compute_value
 from orchestrator.engines.workflows.entities import find_field, find_field_name
+from orchestrator.engines.workflows.field_values import compute_value, is_same
 from orchestrator.engines.workflows.operations import Emitted
-from state.canonical import dumps
 from state.stored import JsonObject
 
 Side = Literal["person", "process"]
@@ -144,29 +142,3 @@ def _compute(changes: Sequence[Emitted], before: Any) -> Any:
         except RunFailed:
             return UNCOMPUTED
     return value
-
-
-def is_same(one: Any, other: Any) -> bool:
-    """Return whether two values of a field are the same to the portal: numbers as texts or not, and all forms of nothing."""
-    if _is_empty(one) or _is_empty(other):
-        return _is_empty(one) and _is_empty(other)
-    first, second = _to_number(one), _to_number(other)
-    if first is not None and second is not None:
-        return first == second
-    if isinstance(one, list | dict) or isinstance(other, list | dict):
-        return dumps(one) == dumps(other)
-    return str(one) == str(other)
-
-
-def _is_empty(value: Any) -> bool:
-    return value is None or value in ("", [], {})
-
-
-def _to_number(value: Any) -> Decimal | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() else None  # a text such as sNaN cannot even be compared
