@@ -13,7 +13,7 @@ from orchestrator.engines.flows.definition import Options
 from orchestrator.engines.flows.prompt import join_options
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
 from orchestrator.engines.workflows.definition import Script
-from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted, OperationUnfit, read_operations
+from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted, OperationUnfit, check_proposals, read_operations
 from orchestrator.engines.workflows.published import NO_ENDING, Ending
 from orchestrator.engines.workflows.results import AtomicOperation, DisplayUpdatePayload
 from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, TuumFailed
@@ -152,7 +152,7 @@ class TuumWork:
 
     def emit(self, operation: AtomicOperation, origins: Origins) -> None:
         """Propose an operation. Raises TuumFailed after too many, or for one that the tuum does not say it may propose."""
-        self._check_proposal(operation)
+        self._check_proposals(operation)
         if len(self.operations) >= MOST_OPERATIONS:
             raise TuumFailed(f"{self.node}: more than {MOST_OPERATIONS} operations")
         self.operations.append(Emitted(operation=operation, origins=origins))
@@ -165,18 +165,17 @@ class TuumWork:
         """Make these values the result of the workflow. Raises TuumFailed for operations that the tuum does not say it may propose."""
         if operations is not None and self.may_propose is not None:
             try:
-                proposed = list(read_operations(operations))
+                self._check_proposals(*(one.operation for one in read_operations(operations)))
             except OperationUnfit as error:
                 raise TuumFailed(f"{self.node}: {error}") from None
-            for one in proposed:
-                self._check_proposal(one.operation)
         self.ending = Ending(raw_text=raw_text, operations=operations)
 
-    def _check_proposal(self, operation: AtomicOperation) -> None:
+    def _check_proposals(self, *operations: AtomicOperation) -> None:
         """Raise TuumFailed for an operation that the tuum does not say it may propose."""
-        kind = f"{operation.operation_type} {operation.entity_type}"
-        if self.may_propose is not None and kind not in self.may_propose:
-            raise TuumFailed(f"{self.node}: {kind} is not in mayPropose: {', '.join(self.may_propose) or 'nothing'}")
+        try:
+            check_proposals(operations, self.may_propose)
+        except OperationUnfit as error:
+            raise TuumFailed(f"{self.node}: {error}") from None
 
 
 def _read_messages(node: str, prompts: Any) -> list[JsonObject]:

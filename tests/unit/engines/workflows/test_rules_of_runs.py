@@ -12,6 +12,9 @@ from tests.unit.engines.workflows.played_kit import code
 from tests.unit.engines.workflows.stage_kit import QuietOutside, Stage, a_stage
 from tests.unit.engines.workflows.workflow_kit import parameter, prompt, put, tuum, workflow
 
+CHANGES = """changed = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": "1", "attributeKey": "TITLE"}
+{"list": [{**changed, "modifyOperator": "=", "modifyValue": "x"}]}"""
+
 
 @pytest.mark.req("S003-X5")
 async def test_an_output_that_was_not_made_is_left_out() -> None:
@@ -52,15 +55,26 @@ async def test_after_a_failure_no_operation_is_given_and_no_later_tuum_starts() 
 @pytest.mark.req("S003-16", "S003-A6")
 async def test_what_a_terminal_takes_from_a_variable_is_held_to_what_the_tuum_may_propose() -> None:
     """A model may have written that variable, and the tuum has said that it proposes nothing but to-dos."""
-    told = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": "1", "attributeKey": "TITLE", "modifyOperator": "="}
+    making = {"runeType": "script", **code(CHANGES, produces="list")}
     ending = {"runeType": "terminal", "operations": "list"}
     async with a_stage() as stage:
         for may, expected in (["CreateEntity activity"], "workflow-tuum-failed"), (["ModifyEntity deal"], ""):
-            only = tuum("only", put("list", [{**told, "modifyValue": "x"}]), mayPropose=may)
+            only = tuum("only", making, mayPropose=may)
             only["runes"].append(ending)
             outside = QuietOutside()
             ended = await stage.play(workflow(only), outside)
             assert (ended.code, len(outside.effects)) == (expected, 0 if expected else 1)
+
+
+@pytest.mark.req("S003-16", "S003-A6")
+@pytest.mark.parametrize(("may", "code_of_end"), [(["CreateEntity activity"], "workflow-result-unfit"), (["ModifyEntity deal"], "")])
+async def test_what_the_workflow_takes_from_a_tuum_is_held_to_what_that_tuum_may_propose(may: list[str], code_of_end: str) -> None:
+    """Otherwise a tuum could publish, as a variable, what it has said that it never proposes."""
+    only = tuum("only", mainScript=code(CHANGES, produces="list"), outputMappings={"changes": "list"}, mayPropose=may)
+    async with a_stage() as stage:
+        outside = QuietOutside()
+        ended = await stage.play(workflow(only, terminal={"operations": "changes"}), outside)
+    assert (ended.code, len(outside.effects)) == (code_of_end, 0 if code_of_end else 1)
 
 
 class _SpoilParams(RuneParams):
