@@ -148,6 +148,7 @@ class _Commands:
                 case "CreateEntity":
                     if record in self._made:
                         raise RunFailed("workflow-operations-twice", f"{operation.entity_id} is made twice", name=operation.entity_id)
+                    self._forget(record)
                     self._note_fields(record, dict(operation.initial_attributes or {}), one.origins)
                     self._made[record] = self._add(one, self._entity(one).build_add_params(operation.initial_attributes or {})).key
                 case "ModifyEntity":
@@ -177,6 +178,12 @@ class _Commands:
         fields[find_field_name(fields, key) or key] = value
         command.operations[self._place] = operation
         command.origins |= origins
+
+    def _forget(self, record: tuple[str, str]) -> None:
+        """Forget the record of this number, because from here on it is the name of one that is made."""
+        self._changing.pop(record, None)
+        self._fields.pop(record, None)
+        self._origins.pop(record, None)
 
     def _note_fields(self, record: tuple[str, str], fields: Mapping[str, Any], origins: Origins) -> None:
         self._fields.setdefault(record, {}).update(fields)
