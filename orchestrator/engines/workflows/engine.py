@@ -138,8 +138,17 @@ class WorkflowEngine:
         applied = await apply_operations(ctx, operations)
         told = await work.finish(execution, operations, applied) if work is not None else {}
         await notifier.tell_end("Complete", execution.raw_text.data)
-        reply = None if ctx.run.parent else _build_reply(ctx, execution, applied, await self._find_rows(ctx, execution))
-        return RunResult(value=_build_value(execution, applied, told), reply=reply)
+        return RunResult(value=_build_value(execution, applied, told), reply=await self._build_reply(ctx, execution, applied))
+
+    async def _build_reply(self, ctx: RunContext, execution: Execution, applied: Applied) -> Reply | None:
+        """Return the last message: the text with its options and records, and why operations were refused.
+
+        Of a workflow that another run started it is the refusal alone, which that run knows nothing of; its author decides about the rest.
+        """
+        reply = None if ctx.run.parent else build_result_reply(execution.raw_text, ctx.run.run_id, await self._find_rows(ctx, execution))
+        if not applied.notices:
+            return reply
+        return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
 
     async def _find_rows(self, ctx: RunContext, execution: Execution) -> dict[str, Row]:
         """Return the lines of the records that the text names, by key: of those that the person may see."""
@@ -253,14 +262,6 @@ def _build_failure(execution: Execution) -> RunFailed:
     return RunFailed(
         "workflow-tuum-failed", result.error_message, tuum=execution.failed_tuum, why=result.error_message, finished=len(result.finished)
     )
-
-
-def _build_reply(ctx: RunContext, execution: Execution, applied: Applied, rows: Mapping[str, Row]) -> Reply | None:
-    """Return the last message: the text with its options and records, and why operations were refused."""
-    reply = build_result_reply(execution.raw_text, ctx.run.run_id, rows)
-    if not applied.notices:
-        return reply
-    return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
 
 
 def _build_value(execution: Execution, applied: Applied, told: JsonObject) -> Value:
