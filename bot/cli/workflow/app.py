@@ -186,6 +186,23 @@ def play_tests(
 
 
 @app.command()
+def record(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="The run's id, or a part of it that only one run has.")],
+    *,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The new file, such as NAME.test.yaml beside the workflow.")],
+) -> None:
+    """Save a finished run as a test. What the person, the models and the portal said stands in it: replace what others must not read.
+
+    Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
+    """
+    from bot.cli.linked.recording import save_run  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.recording import take_run  # noqa: PLC0415 - see load_translator
+
+    if not save_run(run_id, out, take_run, "workflow"):
+        raise typer.Exit(NOT_DONE)
+
+
+@app.command()
 def blocks(
     record: Annotated[str, typer.Argument(metavar="KIND:NUMBER", help="A deal, lead, contact or company, such as deal:481.")],
     *,
