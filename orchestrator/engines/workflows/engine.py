@@ -35,8 +35,10 @@ _MOST_GLOBALS: Final = 200_000
 """How many characters of globals the result of a run shows; larger ones are left out of it."""
 _MOST_KEPT: Final = 5_000
 """How many tuums the workflows have together that are kept in memory; one larger workflow is kept alone."""
-_TUUMS, _CLOCK = "_tuums", "_clock"
-"""The engine's own nodes. No tuum is called so: ids begin with a letter or digit."""
+TUUMS: Final = "_tuums"
+"""The node at which a run keeps the tuums that are stored on their own, by UUID."""
+_CLOCK: Final = "_clock"
+"""The engine's own nodes begin with `_`. No tuum is called so: ids begin with a letter or digit."""
 _LABEL: Final[Origins] = frozenset({"label"})
 
 
@@ -179,7 +181,7 @@ class WorkflowEngine:
         return ready
 
     async def _find_referenced(self, ctx: RunContext, versions: list[str]) -> dict[str, Tuum]:
-        found = await ctx.memo(_TUUMS, lambda: self._find(versions), origins=AUTHOR)
+        found = await ctx.memo(TUUMS, lambda: self._find(versions), origins=AUTHOR)
         missing = [version for version in versions if version not in found.data]
         if missing:
             raise RunFailed("workflow-tuum-gone", f"the tuums {', '.join(missing)} are not published or not active", tuum=missing[0])

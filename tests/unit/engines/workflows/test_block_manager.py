@@ -259,3 +259,19 @@ def test_a_text_that_reads_as_a_strange_number_is_compared_as_a_text(text: str) 
     """Whoever names a deal so neither ends a run after its changes were made, nor seems to have changed it."""
     assert list_differences({"TITLE": text}, {"TITLE": text}) == {}
     assert list_differences({"TITLE": text}, {"TITLE": "7"}) == {"TITLE": "7"}
+
+
+@pytest.mark.req("S003-X10")
+def test_a_choice_counts_until_the_field_is_asked_about_again() -> None:
+    """What was chosen for other fields stays, with who chose it; one that is asked about anew is open until it is chosen anew."""
+    stream = reached("Loading")
+    for fields, choices, by in (
+        ([{"key": "A", "person": 1}, {"key": "B", "person": 1}], {"A": PERSON, "B": PERSON}, "tg:1"),
+        ([{"key": "A", "person": 2}], {"A": "process", "B": PERSON}, "tg:2"),
+    ):
+        stream.add(manager.enter_conflict(stream.blocks, "a", fields)[0])
+        assert not set(stream.blocks[0].choices) & {one["key"] for one in fields}
+        stream.add(manager.resolve_conflict(stream.blocks, "a", choices, by)[0])
+    (block,) = stream.blocks
+    assert [(one["key"], one["person"]) for one in block.conflict] == [("B", 1), ("A", 2)]
+    assert (dict(block.choices), dict(block.chosen_by)) == ({"A": "process", "B": PERSON}, {"A": "tg:2", "B": "tg:1"})
