@@ -51,6 +51,8 @@ class CompiledWorkflow:
     """Of each tuum the positions of those that wait for it."""
     levels: tuple[tuple[int, ...], ...]
     """The positions of the tuums of each level: the batches of the seed (S003-31)."""
+    has_scripts: bool
+    """Whether any of the tuums has a script."""
 
 
 def compile_workflow(workflow: Workflow, tuums: Mapping[str, Tuum], types: RuneTypes) -> CompiledWorkflow:
@@ -68,7 +70,15 @@ def compile_workflow(workflow: Workflow, tuums: Mapping[str, Tuum], types: RuneT
     graph = build_graph(nodes, workflow.trigger_parameters, workflow.terminal, report, record=workflow.record)
     if report.has_errors:
         raise DefinitionRefused([one for one in report.findings.list_all() if one.severity == "error"])
-    return CompiledWorkflow(workflow, tuple(_compile_nodes(graph)), graph.list_dependents(), graph.list_levels())
+    compiled = tuple(_compile_nodes(graph))
+    has_scripts = any(_has_scripts(one.tuum) for one in compiled)
+    return CompiledWorkflow(workflow, compiled, graph.list_dependents(), graph.list_levels(), has_scripts)
+
+
+def _has_scripts(tuum: Tuum) -> bool:
+    if tuum.main_script is not None or tuum.chunk_callback is not None:
+        return True
+    return any(rune.rune_type == "script" for rune in (*tuum.prompt_runes, *tuum.runes))
 
 
 def _compile_nodes(graph: "Graph") -> Iterator[CompiledTuum]:

@@ -239,13 +239,7 @@ def _describe_player(ctx: RunContext) -> dict[str, Value]:
 
 async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime | None:
     """Return the moment at which the clocks of scripts stand, None if there are no scripts: a node less for the run."""
-    has_scripts = any(
-        one.tuum.main_script is not None
-        or one.tuum.chunk_callback is not None
-        or any(rune.rune_type == "script" for rune in (*one.tuum.prompt_runes, *one.tuum.runes))
-        for one in compiled.tuums
-    )
-    if not has_scripts:
+    if not compiled.has_scripts:
         return None
 
     async def read() -> str:

@@ -167,10 +167,11 @@ def _read_params(kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
 
 def _take_inputs(compiled: CompiledTuum, pool: Mapping[str, Value]) -> dict[str, Value]:
     """Return the local variables with which a tuum begins (S003-32). Raises TuumFailed if one is missing that it needs (S003-X4)."""
-    missing = [name for name in compiled.inputs.values() if name not in pool]
-    if missing:
-        raise TuumFailed(f"{compiled.id}: there is no global variable {missing[0]}")
-    taken = {local: _copy(pool[name]) for local, name in compiled.inputs.items()}
+    taken: dict[str, Value] = {}
+    for local, name in compiled.inputs.items():
+        if (value := pool.get(name)) is None:
+            raise TuumFailed(f"{compiled.id}: there is no global variable {name}")
+        taken[local] = _copy(value)
     for local, name in compiled.reads.items():
         if name in pool:
             taken[local] = _copy(pool[name])
