@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 ROOT: Final = "/console"
 _STATIC: Final = Path(__file__).parent / "static"
 _LONGEST_FORM: Final = 4_000
+_LOAD_AFTER: Final = 3.0
+"""Seconds after the start when NiceGUI is imported, unless a page is asked for before: until then the start itself needs the processor."""
 _LOOK_EVERY: Final = 1.0
 """Seconds between two looks whether open pages must be closed."""
 
@@ -197,6 +199,7 @@ class Console:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self.feed.run())
+                await asyncio.sleep(_LOAD_AFTER)
                 pages = await self.load_pages()
                 while True:
                     await asyncio.sleep(_LOOK_EVERY)

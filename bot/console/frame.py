@@ -25,7 +25,7 @@ def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
             ui.add_head_html(f'<link rel="stylesheet" href="{ROOT}/static/{name}.css">')
     ui.add_head_html(f'<script src="{ROOT}/static/console.js" defer></script>')
     ui.link(visit.say("console-skip"), "#content").classes("skip-link")
-    drawer = ui.left_drawer(value=None, fixed=True, bordered=False).classes("nav").props("width=232 breakpoint=900 show-if-above")
+    drawer = ui.left_drawer(value=False, fixed=True, bordered=False).classes("nav").props("width=232 breakpoint=900 show-if-above")
     with ui.header(elevated=False).classes("bar"):
         ui.button(icon="menu", on_click=drawer.toggle).props(f'flat round aria-label="{visit.say("console-menu")}"').classes("bar-menu")
         ui.label(visit.say(f"console-{spec.name}")).classes("bar-title").props("role=heading aria-level=1")
