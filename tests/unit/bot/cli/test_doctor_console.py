@@ -16,7 +16,6 @@ SECRET = SecretStr("0123456789abcdef0123456789abcdef")
         (None, "127.0.0.1", "ok", "this machine only"),
         ("https://bot.company.ru/console", "127.0.0.1", "ok", "https://bot.company.ru/console"),
         ("http://bot.company.ru/console", "127.0.0.1", "warning", "without TLS"),
-        (None, "10.0.0.5", "warning", "without TLS"),
         ("https://bot.company.ru/", "127.0.0.1", "wrong", "/console"),
         ("https://bot.company.ru/console?x=1", "127.0.0.1", "wrong", "/console"),
         ("bot.company.ru", "127.0.0.1", "wrong", "/console"),
