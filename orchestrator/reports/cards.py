@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from orchestrator.domain.address import CARD_CHANNELS, RUN_CHANNEL
+from orchestrator.domain.address import CARD_CHANNELS, RUN_CHANNEL, Address
 from orchestrator.gate.approve import card_groups, confirmations
 from orchestrator.reports.viewer import Viewer
 from state.card import Card
@@ -103,12 +103,13 @@ async def load_cards(store: AsyncStore, session: str) -> list[FoundCard]:
 
 
 async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[str]:
-    """Return the sessions that may hold cards in `state` and that the viewer may read."""
+    """Return the sessions that may hold cards in `state` which the viewer may see; in a group a person may see the own ones alone."""
     names = await (store.read(_list_waiting_sessions) if state == "requested" else store.read(_list_all_sessions))
     if viewer.is_lead:
         return [name for name in names if viewer.is_own(name) or name.partition(":")[0] in CARD_CHANNELS]
     runs = await store.list_runs(RunFilter(owner=viewer.actor.key, limit=MOST)) if _has_runs(names) else []
     own = {f"{RUN}{one.run_id}" for one in runs}
+    own.update(name for name in names if Address.parse(viewer.actor.key).is_messenger and Address.parse(name).is_group)
     return [name for name in names if viewer.is_own(name) or name in own]
 
 
