@@ -47,7 +47,7 @@ def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
 
 
 def _show_line(visit: Visit, spec: PageSpec, *, is_here: bool) -> None:
-    with ui.link(target=f"{ROOT}{spec.path}").classes("nav-line" + (" nav-here" if is_here else "")) as line:
+    with ui.link(target=spec.path).classes("nav-line" + (" nav-here" if is_here else "")) as line:
         if is_here:
             line.props("aria-current=page")
         ui.icon(spec.icon).props("aria-hidden=true")
@@ -68,4 +68,4 @@ def show_problem(visit: Visit, code: str) -> None:
     with ui.element("div").classes("empty"):
         ui.icon("info").props("aria-hidden=true")
         ui.label(visit.say(code))
-        ui.link(visit.say("console-back"), f"{ROOT}/")
+        ui.link(visit.say("console-back"), "/")

@@ -79,7 +79,7 @@ class _TuumRun:
         if tuum.main_script is not None:
             await self._run_main(tuum.main_script)
         variables = {name: self._locals[local] for name, local in self._compiled.outputs.items() if local in self._locals}  # S003-X5
-        return Published(variables=variables, operations=tuple(self._work.operations), ending=self._work.ending)
+        return Published(variables=variables, operations=tuple(self._work.staged.operations), ending=self._work.staged.ending)
 
     async def _run_runes(self, runes: list[Rune], part: str) -> None:
         """Run runes one after another."""
@@ -93,7 +93,8 @@ class _TuumRun:
             raise TuumFailed(f"{node}: there are no runes of the type {rune.rune_type!r} here")
         if (params := self._surroundings.params.get(id(rune))) is None:
             params = self._surroundings.params[id(rune)] = _read_params(kind, rune, node)
-        call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=self._work, note_missing=self._note_missing)
+        work = self._work.narrow(node, kind)
+        call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=work, note_missing=self._note_missing)
         try:
             self._locals.update(await kind.perform(call))
         except (TuumFailed, RunFailed, RunSuspended):
