@@ -10,7 +10,6 @@ from nicegui import ui
 
 from bot.console.approvals.deciding import Outcome, decide_card
 from bot.console.approvals.shown_cards import ShownCard
-from bot.console.frame import ROOT
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge
 from bot.http_api.approvals.card_models import Confirmation
@@ -112,7 +111,7 @@ class DecisionDesk:
             with ui.element("div").classes("outcome-words"):
                 ui.label(outcome.text).classes("text").props("dir=auto")
                 title = cut_text(outcome.card.title, limit=_LONGEST_TITLE)
-                ui.link(title, f"{ROOT}/approvals/{outcome.card.id}").classes("small").props("dir=auto")
+                ui.link(title, f"/approvals/{outcome.card.id}").classes("small").props("dir=auto")
             close = ui.button(icon="close", on_click=lambda: self._hide(said), color=None).props("flat round dense")
             close.props(f'aria-label="{self._visit.say("console-approvals-close")}"')
         said.move(target_index=0)

@@ -6,7 +6,6 @@ from nicegui import ui
 
 from bot.console.approvals.controls import DecisionDesk, show_buttons
 from bot.console.approvals.shown_cards import MOST_COMMANDS, CardBundle, CardCommand, CardRow, ShownCard
-from bot.console.frame import ROOT
 from bot.console.visit import Visit
 from bot.console.widgets import LONGEST, cut_text, is_web_address, show_badge, show_spans
 from bot.rendering.cards import LONG
@@ -161,16 +160,16 @@ def _show_facts(visit: Visit, shown: ShownCard, *, is_alone: bool) -> None:
         if is_web_address(shown.url):
             ui.link(visit.say("console-approvals-record"), shown.url, new_tab=True).props('rel="noopener noreferrer"')
         if card.run is not None:
-            ui.link(visit.say("console-approvals-run"), f"{ROOT}/runs/{card.run.id}")
+            ui.link(visit.say("console-approvals-run"), f"/runs/{card.run.id}")
         if not is_alone:
-            ui.link(visit.say("console-approvals-open"), f"{ROOT}/approvals/{card.id}")
-        ui.link(visit.say("console-approvals-why"), f"{ROOT}/audit/{shown.effect_id}")
+            ui.link(visit.say("console-approvals-open"), f"/approvals/{card.id}")
+        ui.link(visit.say("console-approvals-why"), f"/audit/{shown.effect_id}")
 
 
 def show_line(visit: Visit, shown: ShownCard) -> None:
     """Draw the card as one line of a list, which leads to its page."""
     card = shown.card
-    with ui.link(target=f"{ROOT}/approvals/{card.id}").classes("line approval-line"):
+    with ui.link(target=f"/approvals/{card.id}").classes("line approval-line"):
         ui.label(cut_text(card.title, limit=_SHORT)).classes("strong text").props("dir=auto")
         if words := summarize_changes(shown):
             ui.label(words).classes("text muted").props("dir=auto")

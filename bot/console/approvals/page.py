@@ -7,7 +7,6 @@ from nicegui import ui
 from bot.console.approvals.controls import DecisionDesk
 from bot.console.approvals.drawing import show_bundle, show_card, show_line
 from bot.console.approvals.loading import DAYS, WAITING, CardList, CardPage, load_card, load_list
-from bot.console.frame import ROOT
 from bot.console.visit import Visit
 from bot.console.widgets import show_empty, show_heading
 from orchestrator.reports.cards import ANY_STATE
@@ -38,7 +37,7 @@ async def show_approvals(visit: Visit) -> None:
 def _show_filters(visit: Visit, state: str) -> None:
     with ui.element("nav").classes("chips").props(f'aria-label="{visit.say("console-approvals-filters")}"'):
         for name, code in _FILTERS.items():
-            target = f"{ROOT}/approvals" if name == WAITING else f"{ROOT}/approvals?state={name}"
+            target = "/approvals" if name == WAITING else f"/approvals?state={name}"
             chip = ui.link(visit.tr.translate(code), target).classes("chip")
             if name == state:
                 chip.classes("chip-here").props("aria-current=page")
@@ -58,7 +57,7 @@ def _draw_list(desk: DecisionDesk, visit: Visit, state: str, found: CardList) ->
     if not waits:
         with ui.element("div").classes("facts small muted"):
             ui.label(visit.say("console-approvals-days", days=DAYS))
-            ui.link(visit.say("console-approvals-audit"), f"{ROOT}/audit")
+            ui.link(visit.say("console-approvals-audit"), "/audit")
 
 
 async def show_approval(visit: Visit) -> None:
@@ -73,7 +72,7 @@ async def show_approval(visit: Visit) -> None:
 def _draw_card(desk: DecisionDesk, visit: Visit, found: CardPage) -> None:
     show_card(desk, visit, found.shown, is_alone=True)
     if found.may_read_chat:
-        ui.link(visit.say("console-approvals-chat"), f"{ROOT}/conversations/{found.shown.card.session}")
+        ui.link(visit.say("console-approvals-chat"), f"/conversations/{found.shown.card.session}")
     if found.others:
         show_heading(visit.say("console-approvals-others"), count=len(found.others))
         for one in found.others:
