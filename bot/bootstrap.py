@@ -53,6 +53,7 @@ from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.features.history.reader import HistoryData, HistoryReader
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.policy_news import PolicyWatcher
+from orchestrator.features.people.staff import Employees
 from orchestrator.features.portal_events.news import Audience, Nobody
 from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking.voice import VoiceInput
@@ -246,6 +247,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         sign_link=sign_link,
     )
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
+    employees = Employees(reads.reference, naming)
     texts = load_agent_texts(DATA / "agent")
     histories = HistoryReader(store, HistoryData(catalogue=catalogue, names=naming, records=reads), clock, present)
     gate = Gate(
@@ -275,7 +277,12 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
             "crm_agent": build_agent(settings, catalogue, live, texts),
             "tool_agent": build_tool_agent(settings, services, tells_asker="rag" in services.believed),
         },
-        queries={**build_queries(reads, naming, clock, live), "startable": partial_of(list_startable, engines=engines)},
+        queries={
+            **build_queries(reads, naming, clock, live),
+            "startable": partial_of(list_startable, engines=engines),
+            "employees": employees.list_working,
+            "employee": employees.read_employee,
+        },
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         show_partial=partial,
