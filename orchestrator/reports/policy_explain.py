@@ -186,7 +186,7 @@ def _find_person(key: str, rules: Rules) -> Actor:
         return _ANYBODY
     actor = rules.person(key)
     if actor is None:
-        raise SettingsError(f"--person: {key!r} is not in the access file; a key is needed: {KEY_EXAMPLES}")
+        raise SettingsError(f"--person: {key!r} is not in the access file; {KEY_EXAMPLES} is needed")
     return actor
 
 
