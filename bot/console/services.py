@@ -12,6 +12,7 @@ from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Client
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor
+from bot.policy_desk import PolicyDesk
 from bot.settings import Settings
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.actor import Actor
@@ -71,6 +72,12 @@ class ConsoleServices:
         return build_definition_service(
             self.store, self.engines, policies=deps.policies, catalogue=lambda: deps.catalogue, clock=self.clock
         )
+
+    @cached_property
+    def policy(self) -> PolicyDesk:
+        """Shows, checks, rehearses and saves the policy."""
+        deps = self.orchestrator.tools.gate.deps
+        return PolicyDesk(settings=self.settings, deps=deps, engines=self.engines, store=self.store, clock=self.clock)
 
 
 def build_caller(actor: Actor) -> Client:
