@@ -3,10 +3,12 @@
 from typing import Final
 
 from bot.console.page_spec import PageSpec
+from bot.console.people.page import show_people
 from bot.console.policy.page import show_policy
 from bot.console.today.page import show_today
 
 PAGES: Final = (
     PageSpec(name="today", path="/", show=show_today, icon="today"),
+    PageSpec(name="people", path="/people", show=show_people, icon="group", roles=("lead", "admin")),
     PageSpec(name="policy", path="/policy", show=show_policy, icon="policy", roles=("lead", "admin")),
 )
