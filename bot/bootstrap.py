@@ -31,7 +31,7 @@ from bot.http_credentials import load_http_credentials
 from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
-from bot.monitoring.reachability import ReachabilityTracker
+from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
 from bot.scenarios import build_downloader, build_file_reader, connect_services, limit_scenarios
 from bot.settings import Settings, hide_secrets
 from bot.tool_services import build_service_clients, build_tool_agent
@@ -152,6 +152,9 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     )
     models = build_models(settings, heard=ears.record_model_call, observe=ears.record_provider_call)
     ears.breakers = {name: route.breaker for name, route in models.router.routes.items()}
+    ears.limits = lambda: PortalLimits(
+        requests=limiter.describe(), methods=client.list_spent_times(), seconds=settings.bitrix_operating_limit
+    )
     ears.portal.probe = partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
     ears.model.probe = models.probe
     speech = settings.openai_transcribe_model
