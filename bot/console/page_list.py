@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from bot.console.health.page import show_health
 from bot.console.page_spec import PageSpec
 from bot.console.people.page import show_people
 from bot.console.policy.page import show_policy
@@ -11,4 +12,5 @@ PAGES: Final = (
     PageSpec(name="today", path="/", show=show_today, icon="today"),
     PageSpec(name="people", path="/people", show=show_people, icon="group", roles=("lead", "admin")),
     PageSpec(name="policy", path="/policy", show=show_policy, icon="policy", roles=("lead", "admin")),
+    PageSpec(name="health", path="/health", show=show_health, icon="monitor_heart", roles=("admin",)),
 )
