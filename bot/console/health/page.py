@@ -11,6 +11,8 @@ from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_badge, show_empty, show_heading
 
 _STATES: Final = {"closed": "good", "open": "bad", "half-open": "warn"}
+_OWNER: Final = 8
+"""Characters of the id of a process, enough to tell processes apart."""
 _NEAR: Final = 0.8
 """The share of a limit from which on its bar warns."""
 
@@ -109,7 +111,7 @@ def _draw_leases(visit: Visit, view: HealthView) -> None:
                         row.name or visit.say("console-health-session", kind=row.session.partition(":")[0], session=row.session), limit=120
                     )
                 ).classes("text")
-                said = visit.say("console-health-until", until=visit.tr.format_time(row.until), owner=cut_text(row.owner, limit=60))
+                said = visit.say("console-health-until", until=visit.tr.format_time(row.until), owner=row.owner[:_OWNER])
                 ui.label(said).classes("muted small")
         if view.lease_count > len(view.leases):
             ui.label(visit.say("console-health-more", count=view.lease_count - len(view.leases))).classes("muted small")

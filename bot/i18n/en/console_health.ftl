@@ -50,6 +50,7 @@ console-health-session = { $kind ->
     [door] receiving messages
     [portal] events of Bitrix24
     [definition-news] news of definitions
+    [policy] rules
     [schedules] schedules
    *[other] { $session }
   }

@@ -50,6 +50,7 @@ console-health-session = { $kind ->
     [door] приём сообщений
     [portal] события Битрикс24
     [definition-news] новости об определениях
+    [policy] правила
     [schedules] расписания
    *[other] { $session }
   }

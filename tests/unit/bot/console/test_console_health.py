@@ -104,7 +104,7 @@ async def test_charts_show_calls_waits_and_usage_with_values_beside(tmp_path: Pa
         assert waits == [0, 1, 0, 0, 0, 0, 0]
         texts = page.read_texts()
         assert texts[texts.index("1–5 мин") + 1] == "1"
-        assert page.has("На 15:03")
+        assert page.has("15:03. Обновляется раз в минуту")
 
 
 @pytest.mark.req("C-38")
