@@ -3,11 +3,17 @@
 from typing import Final
 
 from bot.console.approvals.page import show_approval, show_approvals
+from bot.console.health.page import show_health
 from bot.console.page_spec import PageSpec
+from bot.console.people.page import show_people
+from bot.console.policy.page import show_policy
 from bot.console.today.page import show_today
 
 PAGES: Final = (
     PageSpec(name="today", path="/", show=show_today, icon="today"),
     PageSpec(name="approvals", path="/approvals", show=show_approvals, icon="fact_check"),
     PageSpec(name="approval", path="/approvals/{confirmation_id}", show=show_approval, section="approvals"),
+    PageSpec(name="people", path="/people", show=show_people, icon="group", roles=("lead", "admin")),
+    PageSpec(name="policy", path="/policy", show=show_policy, icon="policy", roles=("lead", "admin")),
+    PageSpec(name="health", path="/health", show=show_health, icon="monitor_heart", roles=("admin",)),
 )

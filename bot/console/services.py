@@ -10,8 +10,10 @@ from bot.http_api.runs.run_inputs import RunInputs
 from bot.http_api.runs.run_reader import RunReader
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Client
+from bot.monitoring.figures import FigureReader
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor
+from bot.policy_desk import PolicyDesk
 from bot.settings import Settings
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.actor import Actor
@@ -71,6 +73,18 @@ class ConsoleServices:
         return build_definition_service(
             self.store, self.engines, policies=deps.policies, catalogue=lambda: deps.catalogue, clock=self.clock
         )
+
+    @cached_property
+    def figures(self) -> FigureReader:
+        """Reads the figures of the charts, once a minute for all who look."""
+        deps = self.orchestrator.tools.gate.deps
+        return FigureReader(self.store, self.clock, budget=lambda: deps.policy.budget, list_people=self.access.list_people)
+
+    @cached_property
+    def policy(self) -> PolicyDesk:
+        """Shows, checks, rehearses and saves the policy."""
+        deps = self.orchestrator.tools.gate.deps
+        return PolicyDesk(settings=self.settings, deps=deps, engines=self.engines, store=self.store, clock=self.clock)
 
 
 def build_caller(actor: Actor) -> Client:
