@@ -30,8 +30,8 @@ class Viewer:
     deps: GateDeps
 
     def is_own(self, session: str) -> bool:
-        """Return whether the session is one of the caller's own conversations."""
-        return session.startswith(f"{self.actor.key}:")
+        """Return whether the session is one of the caller's own conversations: their private chat, a topic of it, or one of their token."""
+        return session == self.actor.key or session.startswith(f"{self.actor.key}:")
 
     def may_see_card(self, session: str, entry: Entry) -> bool:
         """Return whether the caller may know that the card exists.

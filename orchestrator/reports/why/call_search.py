@@ -119,6 +119,11 @@ def find_by_id(store: Store, text: str) -> FoundCalls:
     return FoundCalls(trails=_build_trails(store, hits.get(wanted) or next(iter(hits.values()), {})))
 
 
+def find_by_effect(store: Store, stream: str, effect_id: str) -> CallTrail | None:
+    """Return the call with this effect id in the stream; None if the stream does not speak of it."""
+    return next(_build_stream_trails(store, stream, {effect_id: set()}), None)
+
+
 def _add_effect(effects: SearchedEffects, event: StoredEvent, effect_id: str) -> None:
     turns = effects.setdefault(event.stream, {}).setdefault(effect_id, set())
     turns.update({_find_turn_id(event)} - {""})
