@@ -2,7 +2,13 @@
 
 from typing import Final
 
+from bot.console.conversations.page import show_conversations
+from bot.console.conversations.talk_page import show_conversation
 from bot.console.page_spec import PageSpec
 from bot.console.today.page import show_today
 
-PAGES: Final = (PageSpec(name="today", path="/", show=show_today, icon="today"),)
+PAGES: Final = (
+    PageSpec(name="today", path="/", show=show_today, icon="today"),
+    PageSpec(name="conversations", path="/conversations", show=show_conversations, icon="forum"),
+    PageSpec(name="conversation", path="/conversations/{session}", show=show_conversation, section="conversations"),
+)
