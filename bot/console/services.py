@@ -11,6 +11,7 @@ from bot.http_api.runs.run_reader import RunReader
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Client
 from bot.monitoring.health_checks import HealthChecks
+from bot.monitoring.journal_watch import JournalWatch, watch_database
 from bot.monitoring.monitor import Monitor
 from bot.settings import Settings
 from orchestrator.definitions.service import DefinitionService
@@ -53,6 +54,11 @@ class ConsoleServices:
     def streams(self) -> StreamReader:
         """Reads the events of conversations and runs."""
         return StreamReader(self.desk)
+
+    @cached_property
+    def journal_watch(self) -> JournalWatch:
+        """Knows whether the journal is as it was written."""
+        return watch_database(self.settings.database.get_secret_value(), self.clock)
 
     @cached_property
     def runs(self) -> RunReader:

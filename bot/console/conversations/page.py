@@ -92,7 +92,7 @@ def _draw(visit: Visit, view: ListView, show_more: Callable[[], Awaitable[None]]
     for one in view.lines:
         _draw_line(visit, one)
     if view.count > len(view.lines):
-        ui.button(visit.say("console-talk-more"), on_click=show_more).props("outline no-caps")
+        ui.button(visit.say("console-talk-more"), on_click=show_more, color=None).props("outline no-caps")
 
 
 def _draw_line(visit: Visit, one: NamedLine) -> None:

@@ -59,9 +59,8 @@ class Talk:
         with ui.element("div").classes("talk-head"):
             ui.label(name_session(self._visit, self._session)).classes("strong").props("dir=auto role=heading aria-level=2")
             ui.link(self._visit.say("console-talk-list"), "/console/conversations")
-        self._older = (
-            ui.button(self._visit.say("console-talk-older"), on_click=self._show_earlier).props("outline no-caps").classes("talk-older")
-        )
+        self._older = ui.button(self._visit.say("console-talk-older"), on_click=self._show_earlier, color=None)
+        self._older.props("outline no-caps").classes("talk-older")
         self._place = ui.element("div").classes("talk").props("role=feed")
         to_end = ui.button(self._visit.say("console-talk-end-button"), icon="arrow_downward", color=None)
         to_end.props("no-caps").classes("talk-end")
@@ -104,6 +103,8 @@ class Talk:
         assert self._older is not None  # noqa: S101 - see above
         self._first, self._head = part.first, part.head
         self._older.set_visibility(part.has_earlier)
+        for key in self._shown.keys() - {turn.key for turn in part.turns}:  # it belongs to an earlier turn that is shown now
+            self._shown.pop(key).box.delete()
         for number, turn in enumerate(part.turns):
             known = self._shown.get(turn.key)
             if known is None:

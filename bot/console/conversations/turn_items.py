@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bot.console.call_words import describe_call
 from bot.console.conversations.turns import Item, Line, Tone
 from bot.http_api.audit.event_models import SessionEvent, to_session_event
 from bot.http_api.audit.event_values import EventReader
 from bot.http_api.audit.run_events import format_value
-from bot.i18n.translate import split_method
 from orchestrator.engines.base import PlanStep
-from orchestrator.language.text import format_number
 from orchestrator.reports.reading.journal_reader import bind_reader, hide_secrets, parse_event
 from orchestrator.reports.why.call_story import find_thought
 from state.events import budgets, calls, cards, console, conversation, daily, talking
@@ -60,11 +59,8 @@ class ItemReader:
 
     def describe_call(self, method: str, params: JsonObject) -> Line:
         """Return what a call does, such as «Изменить сделку №481»."""
-        tr = self.eyes.tr
-        words = tr.describe_call(method, *split_method(method)) or tr.translate("planned-other", method=method)
         records = self.find_records(method, params) if isinstance(params, Mapping) else ()
-        number = records[0].rpartition(":")[2] if len(records) == 1 else ""
-        return Line(text=f"{words} {format_number(number, tr.locale)}" if number else words, record=records[0] if number else "")
+        return Line(text=describe_call(self.eyes.tr, method, records), record=records[0] if len(records) == 1 else "")
 
     def erase(self, event: StoredEvent, text: str) -> str:
         """Return the text; if it is empty because it was erased, a word that says so."""
