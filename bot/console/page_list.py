@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from bot.console.audit.page import show_audit
 from bot.console.conversations.page import show_conversations
 from bot.console.conversations.talk_page import show_conversation
 from bot.console.page_spec import PageSpec
@@ -11,4 +12,5 @@ PAGES: Final = (
     PageSpec(name="today", path="/", show=show_today, icon="today"),
     PageSpec(name="conversations", path="/conversations", show=show_conversations, icon="forum"),
     PageSpec(name="conversation", path="/conversations/{session}", show=show_conversation, section="conversations"),
+    PageSpec(name="audit", path="/audit", show=show_audit, icon="manage_search"),
 )
