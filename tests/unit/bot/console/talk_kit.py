@@ -34,10 +34,10 @@ def put_turn(world: World, key: str, text: str, answer: str = "Готово.") -
 
 
 async def ask(
-    world: World, *, actor: Actor = ANNA, key: str = CHAT, text: str = "подними сумму сделки 481", amount: int = 1_200_000
+    world: World, *, actor: Actor = ANNA, key: str = CHAT, text: str = "подними сумму сделки 481", amount: int = 1_200_000, deal: int = 481
 ) -> Card:
     """Somebody writes, and the card of it waits."""
-    world.model.will(reply(raise_sum(amount), text="Предлагаю изменить сумму."))
+    world.model.will(reply(raise_sum(amount, deal), text="Предлагаю изменить сумму."))
     await world.work(message(text, actor=actor, key=key))
     state, _ = load_state(world.sql, to_stream(key))
     return list_open_confirmations(state)[-1]

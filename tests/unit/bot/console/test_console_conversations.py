@@ -216,6 +216,24 @@ async def test_the_last_turns_come_first_and_earlier_ones_when_asked(tmp_path: P
 
 
 @pytest.mark.req("C-14")
+async def test_a_late_decision_joins_its_turn_when_that_is_shown(tmp_path: Path) -> None:
+    """Before, it stands by itself; nothing is shown twice."""
+    async with a_console(tmp_path) as made:
+        card = await ask(made.world)
+        for number in range(TURNS):
+            put_turn(made.world, CHAT, f"вопрос {number:02d}")
+        await decide(made.world, card)
+        page = await made.open(TALK, ANNA)
+        assert page.read_texts().count("Одобрено") == 1
+        assert not page.has("подними сумму сделки 481")
+
+        await page.press("Показать раньше")
+        await until(lambda: page.has("подними сумму сделки 481"))
+
+        assert page.read_texts().count("Одобрено") == 1
+
+
+@pytest.mark.req("C-14")
 def test_the_beginning_of_the_shown_turns_is_looked_for_within_bounds() -> None:
     """A stream with no message at all is not read to its beginning."""
     store = memory_store()
