@@ -28,8 +28,6 @@ def show_record(visit: Visit, record: str) -> None:
     """Show the record with a link to its page; nothing for a text that names no record."""
     name, url = format_record(visit, record), build_record_url(visit, record)
     if url:
-        with ui.link(target=url, new_tab=True).classes("record"):
-            ui.label(name)
-            ui.icon("open_in_new").props("aria-hidden=true")
+        ui.link(name, url, new_tab=True).classes("record")
     elif name:
         ui.label(name).classes("record")

@@ -74,7 +74,7 @@ class AuditPage:
                 ui.space()
                 for name, save in (("CSV", self._save_csv), ("JSON", self._save_json)):
                     button = ui.button(name, icon="download", on_click=save, color=None)
-                    button.props(f'flat no-caps aria-label="{say("console-audit-save")} {name}"')
+                    button.props(f'flat dense no-caps aria-label="{say("console-audit-save")} {name}"')
 
     def _draw_people(self) -> None:
         """Let somebody choose a person, if they may see the calls of others."""

@@ -120,7 +120,7 @@ def _read_success(to: ItemReader, said: calls.CallSucceeded, event: StoredEvent)
 
 
 def _read_refusal(to: ItemReader, said: calls.CallRefused, event: StoredEvent) -> Made:
-    text, why = to.say("console-talk-outcome", state="refused"), said.detail or _explain(to, said.code, said.args)
+    text, why = to.say("console-talk-outcome", state="refused"), _explain(to, said.code, said.args, said.detail)
     return [Item(kind="outcome", at=event.ts, text=text, tone="bad", note=_shorten(why), effect_id=said.effect_id)]
 
 
@@ -137,7 +137,7 @@ def _read_reconciliation(to: ItemReader, said: calls.OutcomeReconciled, event: S
 
 def _read_step_refusal(to: ItemReader, said: conversation.StepRefused, event: StoredEvent) -> Made:
     line = to.describe_call(said.method, said.params)
-    why = said.detail or _explain(to, said.code, said.args)
+    why = _explain(to, said.code, said.args, said.detail)
     details = dump_json({"method": said.method, "params": said.params})
     return [Item(kind="refused", at=event.ts, text=line.text, record=line.record, note=_shorten(why), details=details, tone="bad")]
 
@@ -154,9 +154,11 @@ def _read_end(to: ItemReader, said: conversation.TurnFinished, event: StoredEven
     return made
 
 
-def _explain(to: ItemReader, code: str, args: JsonObject) -> str:
-    """Return the sentence for a code of the program; "" for an error of the portal without one."""
-    return to.say(code, **{name: value for name, value in args.items() if name != "code"}) if to.eyes.tr.has_message(code) else code
+def _explain(to: ItemReader, code: str, args: JsonObject, detail: str = "") -> str:
+    """Return the sentence for a code of the program in the reader's language; for a code of the portal the details, if there are any."""
+    if to.eyes.tr.has_message(code):
+        return to.say(code, **{name: value for name, value in args.items() if name != "code"})
+    return detail or code
 
 
 def _shorten(text: str) -> str:

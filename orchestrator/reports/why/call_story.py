@@ -97,7 +97,7 @@ def build_story(
         asked=_build_request(trail, store, voice),
         undoes=parse_undo_slot(trail.slot),
         proposed=_build_proposal(trail),
-        judged=_build_verdict(trail, voice),
+        judged=_build_verdict(trail, voice, locale),
         card=_build_card(trail, voice),
         run=_build_run(trail, store, voice),
         doubt=_build_doubt(trail),
@@ -196,16 +196,16 @@ def find_thought(answer: str) -> str:
     return found[1] if found else ""
 
 
-def _build_verdict(trail: CallTrail, voice: Narrator) -> GateVerdict:
+def _build_verdict(trail: CallTrail, voice: Narrator, locale: Locale) -> GateVerdict:
     """Return what the gate decided, in which mode, and why."""
     plans = [event for event in (*trail.events, *trail.turn) if event.type == "PlanRecorded"]
     plan = next((plan for plan in plans if trail.slot and any(step.slot == trail.slot for step in read_steps(plan))), None)
     mode = PlanRecorded.from_data(plan.data).mode if plan is not None else ""
     refusal, card, first = trail.find_first("StepRefused"), trail.find_first("ConfirmationRequested"), trail.events[0]
     if refusal is not None:
-        code = StepRefused.from_data(refusal.data).code
-        why = format_text(refusal, "detail", limit=300) or voice.render_sentence(code)
-        return GateVerdict(decision="refused", mode=mode, at=refusal.ts, codes=[code], reasons=[why])
+        said = StepRefused.from_data(refusal.data)
+        why = _explain_refusal(refusal, said, voice, locale)
+        return GateVerdict(decision="refused", mode=mode, at=refusal.ts, codes=[said.code], reasons=[why])
     if card is not None:
         asked = ConfirmationRequested.from_data(card.data).reasons
         reasons = voice.describe_reasons(asked) or ([describe_gap(card)] if card.erased else [])
@@ -215,6 +215,12 @@ def _build_verdict(trail: CallTrail, voice: Narrator) -> GateVerdict:
     if trail.find_first("ConfirmationDenied") is not None:
         return GateVerdict(decision="withdrawn", mode=mode, at=first.ts, codes=[], reasons=["the model withdrew it"])
     return GateVerdict(decision="planned", mode=mode, at=first.ts, codes=[], reasons=["plans are only recorded in this mode"])
+
+
+def _explain_refusal(event: StoredEvent, said: StepRefused, voice: Narrator, locale: Locale) -> str:
+    """Return why the gate refused a step: its details, which are English; for readers of another language the sentence of the code."""
+    detail, sentence = format_text(event, "detail", limit=300), voice.render_sentence(said.code, said.args)
+    return detail if detail and (locale == "en" or sentence == said.code) else sentence
 
 
 def _build_card(trail: CallTrail, voice: Narrator) -> StoryCard | None:

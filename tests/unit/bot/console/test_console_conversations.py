@@ -29,8 +29,8 @@ def _a_bare_world(store: SqlStore) -> World:
 
 def kinds(page: OpenPage) -> list[str]:
     """What is shown, in the order of the page."""
-    found = [one for one in page.elements if "item" in one._classes]
-    return [next(name for name in one._classes if name.startswith("item-")).removeprefix("item-") for one in found]
+    found = [one for one in page.elements if "deed" in one._classes]
+    return [next(name for name in one._classes if name.startswith("deed-") and name != "deed-voice").removeprefix("deed-") for one in found]
 
 
 @pytest.mark.req("C-14")
@@ -169,13 +169,13 @@ async def test_new_events_are_added_without_touching_what_stands_there(tmp_path:
     async with a_console(tmp_path) as made:
         card = await ask(made.world)
         page = await made.open(TALK, ANNA)
-        before = [one.id for one in page.elements if "item" in one._classes]
+        before = [one.id for one in page.elements if "deed" in one._classes]
         await decide(made.world, card)
         put_turn(made.world, CHAT, "а теперь другое")
 
         await made.tell_change()
 
-        after = [one.id for one in page.elements if "item" in one._classes]
+        after = [one.id for one in page.elements if "deed" in one._classes]
         assert after[: len(before)] == before
         assert page.has("Одобрено")
         assert page.has("а теперь другое")
