@@ -24,10 +24,13 @@ from state.journal.streams import to_stream
 from state.stored import JsonObject
 
 _TO_END: Final = "window.scrollTo(0, document.body.scrollHeight)"
-_FOLLOW_END: Final = (
-    "if (document.body.scrollHeight - window.innerHeight - window.scrollY < 600) window.scrollTo(0, document.body.scrollHeight)"
-)
-"""Goes on to the end for somebody who was near it, and leaves everybody else where they are."""
+_BEGIN: Final = f"""setTimeout(() => {{
+  {_TO_END}; window.talkAtEnd = true;
+  window.addEventListener("scroll", () => {{ window.talkAtEnd = document.body.scrollHeight - window.innerHeight - window.scrollY < 120; }});
+}}, 50)"""
+"""Shows the end, and remembers from then on whether the reader is there."""
+_FOLLOW_END: Final = f"setTimeout(() => {{ if (window.talkAtEnd) {_TO_END}; }}, 50)"
+"""Goes on to the end for somebody who was there, and leaves everybody else where they are."""
 
 
 @dataclass(kw_only=True)
@@ -66,7 +69,7 @@ class Talk:
         to_end.props("no-caps").classes("talk-end")
         to_end.on("click", js_handler=f"() => {_TO_END}")
         self._draw(part)
-        ui.run_javascript(f"setTimeout(() => {_TO_END}, 50)")
+        ui.run_javascript(_BEGIN)
         self._visit.page.on_delete(self._visit.feed.follow(self._refresh))
 
     async def _load(self) -> TalkPart:
