@@ -64,7 +64,7 @@ class Talk:
             ui.link(self._visit.say("console-talk-list"), "/console/conversations")
         self._older = ui.button(self._visit.say("console-talk-older"), on_click=self._show_earlier, color=None)
         self._older.props("outline no-caps").classes("talk-older")
-        self._place = ui.element("div").classes("talk").props("role=feed")
+        self._place = ui.element("div").classes("talk").props("role=log")
         to_end = ui.button(self._visit.say("console-talk-end-button"), icon="arrow_downward", color=None)
         to_end.props("no-caps").classes("talk-end")
         to_end.on("click", js_handler=f"() => {_TO_END}")
