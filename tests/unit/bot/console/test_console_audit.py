@@ -163,6 +163,7 @@ async def test_why_tells_what_happened_to_the_fields_later(tmp_path: Path) -> No
         page = await made.open(f"/audit/{card.effect_id}", OLGA)
 
         assert not page.has("Этих полей с тех пор никто не менял.")
+        assert page.has("в Битрикс24, не через меня")
         assert f"/console/audit/{later.effect_id}" in [one.props.get("href") for one in page.elements]
 
 
