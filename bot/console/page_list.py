@@ -4,6 +4,10 @@ from typing import Final
 
 from bot.console.approvals.page import show_approval, show_approvals
 from bot.console.health.page import show_health
+from bot.console.audit.page import show_audit
+from bot.console.audit.why_page import show_why
+from bot.console.conversations.page import show_conversations
+from bot.console.conversations.talk_page import show_conversation
 from bot.console.page_spec import PageSpec
 from bot.console.people.page import show_people
 from bot.console.policy.page import show_policy
@@ -16,4 +20,8 @@ PAGES: Final = (
     PageSpec(name="people", path="/people", show=show_people, icon="group", roles=("lead", "admin")),
     PageSpec(name="policy", path="/policy", show=show_policy, icon="policy", roles=("lead", "admin")),
     PageSpec(name="health", path="/health", show=show_health, icon="monitor_heart", roles=("admin",)),
+    PageSpec(name="conversations", path="/conversations", show=show_conversations, icon="forum"),
+    PageSpec(name="conversation", path="/conversations/{session}", show=show_conversation, section="conversations"),
+    PageSpec(name="audit", path="/audit", show=show_audit, icon="manage_search"),
+    PageSpec(name="why", path="/audit/{effect_id}", show=show_why, section="audit"),
 )

@@ -12,6 +12,7 @@ from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Client
 from bot.monitoring.figures import FigureReader
 from bot.monitoring.health_checks import HealthChecks
+from bot.monitoring.journal_watch import JournalWatch, watch_database
 from bot.monitoring.monitor import Monitor
 from bot.policy_desk import PolicyDesk
 from bot.settings import Settings
@@ -55,6 +56,11 @@ class ConsoleServices:
     def streams(self) -> StreamReader:
         """Reads the events of conversations and runs."""
         return StreamReader(self.desk)
+
+    @cached_property
+    def journal_watch(self) -> JournalWatch:
+        """Knows whether the journal is as it was written."""
+        return watch_database(self.settings.database.get_secret_value(), self.clock)
 
     @cached_property
     def runs(self) -> RunReader:
