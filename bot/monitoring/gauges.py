@@ -60,6 +60,11 @@ class Gauges:
         if not self._refresh_task.done():
             self._up = False
 
+    async def read(self) -> Backlog | None:
+        """Return the figures of at most some seconds ago; None if the database gives none. Never raises."""
+        await self.refresh()
+        return self._figures if self._up else None
+
     async def aclose(self) -> None:
         """End the thread unless a read hangs; such a thread is a daemon and ends with the process."""
         if self._refresh_task is None or self._refresh_task.done():

@@ -38,7 +38,8 @@ class Monitor:
         self.reachability = ReachabilityTracker(record_wait=self.meters.observe_wait, record_provider_call=self.meters.count_provider_call)
         self.meters.watch_breakers(lambda: {name: one.state for name, one in self.reachability.breakers.items()})
         self._reader = BacklogReader(address)
-        self.scrape = Scrape(self.meters.registry, Gauges(self._reader.read, clock))
+        self.gauges = Gauges(self._reader.read, clock)
+        self.scrape = Scrape(self.meters.registry, self.gauges)
         store.watchers.append(CommitCounter(self.meters).count)
 
     def track_cost(self, budget: Callable[[], Budget]) -> None:
