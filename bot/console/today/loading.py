@@ -6,11 +6,12 @@ from datetime import timedelta
 from typing import Final
 
 from bot.console.approvals.loading import load_waiting
-from bot.console.approvals.shown_cards import ShownCard
+from bot.console.approvals.shown_cards import ShownCard, build_shown_card
 from bot.console.visit import Visit
 from bot.http_api.runs.run_models import RunLine, RunQuery, Status
 from bot.monitoring.health_checks import HealthChecks, PartyHealth
 from orchestrator.features.budgets.usage_meter import LimitUse
+from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.unknown_calls import UnknownCall, load_unknown_calls
 from orchestrator.runs.titles import look_up_title
 from state.clock import format_iso
@@ -36,6 +37,14 @@ class ShownRun:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CardPart:
+    """The first of some cards, and how many there are."""
+
+    shown: tuple[ShownCard, ...]
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunPart:
     """The runs in some statuses: the first ones, and how many there are."""
 
@@ -58,9 +67,9 @@ class Troubles:
 class TodayView:
     """What the page shows."""
 
-    mine: tuple[ShownCard, ...]
+    mine: CardPart
     """What the person may approve now."""
-    others: tuple[ShownCard, ...]
+    others: CardPart
     """What waits for somebody else."""
     has_more: bool
     unknown: tuple[UnknownCall, ...]
@@ -73,7 +82,7 @@ class TodayView:
     @property
     def is_calm(self) -> bool:
         """Whether nothing needs anybody's attention."""
-        busy = self.mine or self.others or self.unknown or self.open_runs.count or self.failed_runs.count
+        busy = self.mine.count or self.others.count or self.unknown or self.open_runs.count or self.failed_runs.count
         return not busy and self.freeze is None and self.troubles == Troubles()
 
 
@@ -98,14 +107,13 @@ class HealthGlance:
 async def load_today(visit: Visit, glance: HealthGlance | None) -> TodayView:
     """Return what the person should see first. Raises VisitOver and StoreError."""
     services, viewer = visit.services, visit.viewer
-    cards, has_more = await load_waiting(visit)
-    cards.sort(key=lambda one: one.card.expires_at)
+    cards = await load_waiting(visit)
     is_admin = viewer.actor.role == "admin"
     policy, now = viewer.deps.policy, services.clock.now()
     return TodayView(
-        mine=tuple(one for one in cards if one.card.may_approve),
-        others=tuple(one for one in cards if not one.card.may_approve),
-        has_more=has_more,
+        mine=_build_part(visit, cards.mine),
+        others=_build_part(visit, cards.others),
+        has_more=cards.has_more,
         unknown=tuple(await load_unknown_calls(services.store, viewer, MOST)),
         open_runs=await _load_runs(visit, _OPEN),
         failed_runs=await _load_runs(visit, ("failed",), since=format_iso(now - timedelta(days=FAILED_DAYS))),
@@ -113,6 +121,11 @@ async def load_today(visit: Visit, glance: HealthGlance | None) -> TodayView:
         freeze=await services.desk.switch.find_freeze(),
         troubles=await _load_troubles(visit, glance) if is_admin else Troubles(),
     )
+
+
+def _build_part(visit: Visit, cards: tuple[FoundCard, ...]) -> CardPart:
+    viewer = visit.viewer
+    return CardPart(shown=tuple(build_shown_card(one, viewer, visit.tr) for one in cards[:MOST]), count=len(cards))
 
 
 async def _load_runs(visit: Visit, statuses: tuple[Status, ...], *, since: str = "") -> RunPart:

@@ -6,9 +6,8 @@ from typing import Final
 from nicegui import ui
 
 from bot.console.approvals.drawing import show_line
-from bot.console.approvals.shown_cards import ShownCard
 from bot.console.today.freeze import FreezeDesk
-from bot.console.today.loading import FAILED_DAYS, MOST, HealthGlance, RunPart, ShownRun, TodayView, load_today
+from bot.console.today.loading import FAILED_DAYS, MOST, CardPart, HealthGlance, RunPart, ShownRun, TodayView, load_today
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_heading
 from bot.http_api.approvals.freeze import describe_freeze
@@ -89,7 +88,7 @@ def _show_tiles(visit: Visit, view: TodayView) -> None:
     limits = view.limits
     with ui.element("div").classes("tiles"):
         more = "+" if view.has_more else ""
-        _show_tile(visit.say("console-today-waiting"), f"{len(view.mine)}{more}", "/approvals", "live" if view.mine else "")
+        _show_tile(visit.say("console-today-waiting"), f"{view.mine.count}{more}", "/approvals", "live" if view.mine.count else "")
         _show_tile(visit.say("console-today-unknown"), _count(view.unknown), "/approvals?state=unknown", "warn" if view.unknown else "")
         runs, failed = view.open_runs.count, view.failed_runs.count
         detail = visit.say("console-today-failed-count", count=failed) if failed else ""
@@ -139,14 +138,14 @@ def _format_cost(visit: Visit, limits: LimitUse) -> str:
     return visit.say("console-today-tokens", count=_format_count(visit, limits.tokens))
 
 
-def _show_cards(visit: Visit, title: str, cards: tuple[ShownCard, ...]) -> None:
-    if not cards:
+def _show_cards(visit: Visit, title: str, part: CardPart) -> None:
+    if not part.count:
         return
-    show_heading(title, count=len(cards))
-    for card in cards[:MOST]:
+    show_heading(title, count=part.count)
+    for card in part.shown:
         show_line(visit, card)
-    if len(cards) > MOST:
-        ui.link(visit.say("console-today-all", count=len(cards)), "/approvals")
+    if part.count > len(part.shown):
+        ui.link(visit.say("console-today-all", count=part.count), "/approvals")
 
 
 def _show_unknown(visit: Visit, calls: tuple[UnknownCall, ...]) -> None:
