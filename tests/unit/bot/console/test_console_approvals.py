@@ -85,7 +85,7 @@ async def test_an_approval_runs_the_call_once_and_says_where_it_was_made(tmp_pat
         [approved] = made.world.events("ConfirmationApproved")
         assert (approved.data["approved_by"], approved.data["via"]) == ("tg:1007", "console")
         assert '"via":"console"' in made.world.audit()
-        assert "approved by tg:1007 in the console" in describe_event(approved, Narrator(lambda code, _: code))
+        assert "(tg:1007) in the console" in describe_event(approved, Narrator(lambda code, _: code))
         assert page.visit.say("history-via", via="console") == "в консоли"
         assert [row.body["status"] for row in made.world.outbox() if row.kind == "card"][-1] == "executed"
 
