@@ -3,11 +3,11 @@
 from typing import Final
 
 from bot.console.approvals.page import show_approval, show_approvals
-from bot.console.health.page import show_health
 from bot.console.audit.page import show_audit
 from bot.console.audit.why_page import show_why
 from bot.console.conversations.page import show_conversations
 from bot.console.conversations.talk_page import show_conversation
+from bot.console.health.page import show_health
 from bot.console.page_spec import PageSpec
 from bot.console.people.page import show_people
 from bot.console.policy.page import show_policy

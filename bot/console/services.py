@@ -18,6 +18,7 @@ from bot.policy_desk import PolicyDesk
 from bot.settings import Settings
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.actor import Actor
+from orchestrator.features.budgets.usage_meter import UsageMeter
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
@@ -46,6 +47,11 @@ class ConsoleServices:
     def store(self) -> AsyncStore:
         """The journal."""
         return self.orchestrator.tools.store
+
+    @cached_property
+    def usage(self) -> UsageMeter:
+        """Measures how much of their limits people have used."""
+        return UsageMeter(self.store, self.clock.now)
 
     @cached_property
     def startable(self) -> Engines:

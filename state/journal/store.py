@@ -374,6 +374,12 @@ class Store(Protocol):
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
         """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
 
+    def list_effects_in(self, status: EffectStatus, limit: int = 1000) -> list[EffectRow]:
+        """Return at most `limit` effects (proposed calls) of all streams that have the status `status`, the one changed first first.
+
+        It is meant for a status that few effects have: if there are more than `limit`, some of them are left out.
+        """
+
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
 

@@ -265,6 +265,13 @@ class Statements:
             .where(effects.c.stream == bindparam("at_stream"), effects.c.status == bindparam("at_status"))
             .order_by(effects.c.updated_at, effects.c.effect_id)
         )
+        # the inner query reads an index alone, and not the rows, which are long
+        wanted = select(effects.c.effect_id).where(effects.c.status == bindparam("at_status")).limit(bindparam("at_most"))
+        self.effects_in = self._compile(
+            select(*_list_columns(effects, EFFECT))
+            .where(effects.c.effect_id.in_(wanted))
+            .order_by(effects.c.updated_at, effects.c.effect_id)
+        )
 
     def _add_record_index(self) -> None:
         self.add_mention = self._compile(_build_insert(mentions, MENTION))

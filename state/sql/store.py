@@ -306,6 +306,14 @@ class SqlStore:
         found = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
         return [row_mapping.to_effect_row(row) for row in found]
 
+    def list_effects_in(self, status: EffectStatus, limit: int = 1000) -> list[EffectRow]:
+        """Return at most `limit` effects (proposed calls) of all streams that have the status `status`, the one changed first first.
+
+        It is meant for a status that few effects have: if there are more than `limit`, some of them are left out.
+        """
+        found = self._fetch_rows(self._statements.effects_in, {"at_status": status, "at_most": limit})
+        return [row_mapping.to_effect_row(row) for row in found]
+
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
 

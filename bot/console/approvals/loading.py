@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from bot.console.approvals.shown_cards import CardBundle, ShownCard, build_shown_card, bundle_cards
+from bot.console.approvals.shown_cards import CardBundle, ShownCard, build_shown_card
 from bot.console.visit import Visit
 from bot.http_api.approvals.decisions import build_not_found
-from orchestrator.reports.cards import list_plan_cards, load_cards_page, load_recent_cards
+from orchestrator.reports.cards import FoundCard, list_plan_cards, load_cards_page, load_recent_cards
 
 DAYS: Final = 7
 """How far back decided cards are listed; older ones stand in the audit."""
-MOST: Final = 50
+MOST: Final = 20
 """Cards on one page of the list."""
 _MOST_READ: Final = 200
 WAITING: Final = "requested"
@@ -37,28 +37,59 @@ class CardPage:
     """Whether the person may read the conversation in which it was asked for."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class WaitingCards:
+    """The cards that wait and that the person may see, none of them drawn yet; what ends soonest comes first."""
+
+    mine: tuple[FoundCard, ...]
+    """Those that the person may approve."""
+    others: tuple[FoundCard, ...]
+    has_more: bool
+    """Whether there are more than were read."""
+
+
+async def load_waiting(visit: Visit) -> WaitingCards:
+    """Return the cards that wait and that the person may see. Raises StoreError."""
+    viewer = visit.viewer
+    page = await load_cards_page(visit.services.store, viewer, session="", state=WAITING, after=None, limit=_MOST_READ)
+    cards = sorted(page.cards, key=lambda one: (one.entry.expires_at, one.place))
+    mine: list[FoundCard] = []
+    others: list[FoundCard] = []
+    for one in cards:
+        (mine if viewer.find_objection(one.entry, approve=True) is None else others).append(one)
+    return WaitingCards(mine=tuple(mine), others=tuple(others), has_more=page.after is not None)
+
+
 async def load_list(visit: Visit, state: str, whole: AbstractSet[str]) -> CardList:
     """Return the cards in this state: all that wait, or those asked for in the last days, the newest first. Raises StoreError.
 
     `whole` are the ids of the cards that the person asked to see in full.
     """
+    viewer = visit.viewer
     if state == WAITING:
-        cards, has_more = await load_waiting(visit, whole)
-        bundles = bundle_cards(cards)
-        return CardList(bundles=tuple(bundles[:MOST]), has_more=has_more or len(bundles) > MOST)
-    since = visit.services.clock.now() - timedelta(days=DAYS)
-    viewer = visit.viewer
-    found = await load_recent_cards(visit.services.store, viewer, state=state, since=since, limit=MOST + 1)
-    cards = [build_shown_card(one, viewer, visit.tr, is_whole=one.entry.confirmation_id in whole) for one in found[:MOST]]
-    return CardList(bundles=tuple(CardBundle(cards=(one,)) for one in cards), has_more=len(found) > MOST)
+        found = await load_waiting(visit)
+        bundles = _bundle_cards([*found.mine, *found.others])
+        has_more = found.has_more or len(bundles) > MOST
+    else:
+        since = visit.services.clock.now() - timedelta(days=DAYS)
+        cards = await load_recent_cards(visit.services.store, viewer, state=state, since=since, limit=MOST + 1)
+        bundles, has_more = [[one] for one in cards], len(cards) > MOST
+
+    def build(one: FoundCard) -> ShownCard:
+        return build_shown_card(one, viewer, visit.tr, is_whole=one.entry.confirmation_id in whole)
+
+    return CardList(bundles=tuple(CardBundle(cards=tuple(map(build, members))) for members in bundles[:MOST]), has_more=has_more)
 
 
-async def load_waiting(visit: Visit, whole: AbstractSet[str] = frozenset()) -> tuple[list[ShownCard], bool]:
-    """Return the cards that wait and that the person may see, and whether there are more than were read. Raises StoreError."""
-    viewer = visit.viewer
-    page = await load_cards_page(visit.services.store, viewer, session="", state=WAITING, after=None, limit=_MOST_READ)
-    cards = [build_shown_card(one, viewer, visit.tr, is_whole=one.entry.confirmation_id in whole) for one in page.cards]
-    return cards, page.after is not None
+def _bundle_cards(cards: list[FoundCard]) -> list[list[FoundCard]]:
+    """Return the cards with those of one plan together, in the order of its steps; a plan stands where its first card stood."""
+    waiting = {one.entry.confirmation_id: one for one in cards}
+    bundles = []
+    for one in cards:
+        if one.entry.confirmation_id in waiting:
+            members = [waiting.pop(key) for card in (one, *list_plan_cards(one)) if (key := card.entry.confirmation_id) in waiting]
+            bundles.append(sorted(members, key=lambda card: card.place))
+    return bundles
 
 
 async def load_card(visit: Visit, confirmation_id: str, whole: AbstractSet[str]) -> CardPage:

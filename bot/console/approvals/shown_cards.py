@@ -1,6 +1,5 @@
 """A confirmation card as the pages draw it: the same view as in Telegram, cut into the parts that a page lays out. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -90,7 +89,7 @@ class CardBundle:
 def build_shown_card(found: FoundCard, viewer: Viewer, tr: Translator, *, is_whole: bool = False) -> ShownCard:
     """Return the card as the viewer sees it; with `is_whole` the person asked to see all of it."""
     view = CardView.from_card(found.entry)
-    card = to_confirmation(found, viewer, tr)
+    card = to_confirmation(found, viewer, tr, has_text=False)
     outcomes = {command.key: command for command in card.commands}
     waits = found.entry.is_waiting
     return ShownCard(
@@ -118,19 +117,6 @@ def build_shown_card(found: FoundCard, viewer: Viewer, tr: Translator, *, is_who
         is_own=found.entry.requested_by == viewer.actor.key,
         is_whole=is_whole,
     )
-
-
-def bundle_cards(cards: Sequence[ShownCard]) -> list[CardBundle]:
-    """Return the cards with those of one plan together, first those that the person may approve, and of these what ends soonest."""
-    groups: dict[str, list[ShownCard]] = {}
-    for one in cards:
-        groups.setdefault(one.card.group or one.card.id, []).append(one)
-    bundles = [CardBundle(cards=tuple(members)) for members in groups.values()]
-    return sorted(bundles, key=_find_urgency)
-
-
-def _find_urgency(bundle: CardBundle) -> tuple[bool, str]:
-    return not any(one.card.may_approve for one in bundle.cards), min(one.card.expires_at for one in bundle.cards)
 
 
 def _to_rows(part: PreviewPart) -> tuple[CardRow, ...]:

@@ -9,7 +9,7 @@ from bot.settings import Settings
 SECRET = SecretStr("0123456789abcdef0123456789abcdef")
 
 
-@pytest.mark.req("C-11")
+@pytest.mark.req("C-5")
 @pytest.mark.parametrize(
     ("url", "host", "verdict", "words"),
     [

@@ -14,6 +14,8 @@ from bot.console.widgets import LONGEST
 from bot.http_api.approvals.card_models import to_confirmation
 from bot.i18n.translate import Translator
 from orchestrator.reports.cards import load_cards
+from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.sentences import describe_event
 from orchestrator.reports.viewer import Viewer
 from state.card import Card
 from state.journal.freeze_switch import SwitchOperator
@@ -83,6 +85,8 @@ async def test_an_approval_runs_the_call_once_and_says_where_it_was_made(tmp_pat
         [approved] = made.world.events("ConfirmationApproved")
         assert (approved.data["approved_by"], approved.data["via"]) == ("tg:1007", "console")
         assert '"via":"console"' in made.world.audit()
+        assert "(tg:1007) in the console" in describe_event(approved, Narrator(lambda code, _: code))
+        assert page.visit.say("history-via", via="console") == "в консоли"
         assert [row.body["status"] for row in made.world.outbox() if row.kind == "card"][-1] == "executed"
 
 
