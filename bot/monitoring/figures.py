@@ -13,7 +13,7 @@ from orchestrator.gate.call.budget import Budget, build_person_key, find_month_s
 from orchestrator.reports.activity import Activity, count_activity
 from state.clock import Clock, build_lower_id, read_boottime
 from state.journal.async_store import AsyncStore
-from state.journal.store import ClearEvent, Store
+from state.journal.store import Store
 
 FRESH: Final = 60.0
 """Seconds for which figures are shown again without reading."""
@@ -89,12 +89,9 @@ class FigureReader:
     async def _sum_usage(self, now: datetime) -> tuple[UsageTotals, bool]:
         totals, after = UsageTotals(), build_lower_id(find_month_start(now))
         for _ in range(_MOST_PAGES):
-            events = await self._store.read(_read_page, after)
-            for event in events:
-                totals.add_event(event)
-            if len(events) < PAGE:
+            count, after = await self._store.read(_add_page, totals, after)
+            if count < PAGE:
                 return totals, False
-            after = events[-1].id
         return totals, True
 
     def _list_usage(self, totals: UsageTotals, budget: Budget, now: datetime) -> tuple[PersonUsage, ...]:
@@ -111,8 +108,12 @@ class FigureReader:
         return tuple(sorted(found, key=lambda row: (-(row.money or 0), -row.tokens, row.name)))
 
 
-def _read_page(store: Store, after: str) -> list[ClearEvent]:
-    return store.scan_clear(TYPES, after, PAGE)
+def _add_page(store: Store, totals: UsageTotals, after: str) -> tuple[int, str]:
+    """Add the next page of events to the totals, in the store's thread; return how many there were, and the id of the last."""
+    events = store.scan_clear(TYPES, after, PAGE)
+    for event in events:
+        totals.add_event(event)
+    return len(events), events[-1].id if events else after
 
 
 def _build_day(day: date, activity: Activity) -> DayCalls:
