@@ -74,6 +74,21 @@ def find_conflicts(record: Record, before: JsonObject, now: JsonObject, operatio
     return found
 
 
+def build_conflicts(
+    record: Record, before: JsonObject, now: JsonObject, operations: Sequence[Emitted], keys: Iterable[str]
+) -> list[FieldConflict]:
+    """Return the conflicts of these fields, which were found before. Raises RunFailed for one that the run does not change any more."""
+    changes = _list_changes(record, operations)
+    found: list[FieldConflict] = []
+    for key in keys:
+        name, old = find_field_name(changes, key), find_field(before, key)
+        proposed = _compute(changes[name], old) if name is not None else UNCOMPUTED
+        if proposed is UNCOMPUTED:
+            raise RunFailed("workflow-operations-uncomputed", f"what {key} becomes cannot be computed any more", name=key)
+        found.append(FieldConflict(key=key, before=old, person=find_field(now, key), process=proposed))
+    return found
+
+
 def apply_choices(
     record: Record, operations: Sequence[Emitted], conflicts: Iterable[FieldConflict], choices: Mapping[str, str]
 ) -> list[Emitted]:
