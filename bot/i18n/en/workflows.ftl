@@ -23,6 +23,7 @@ workflow-record-which = { $kind ->
 } Write its number or name.
 workflow-record-several = Several records fit “{ $name }”. Which one is it?
 workflow-record-none = I found no “{ $name }” among the records that you may see. Write the number, or more of the name.
+workflow-records-away = Bitrix24 does not answer now, so “{ $name }” could not be looked up. Write the number, or send the name again a little later.
 workflow-record-many = Too many records fit “{ $name }”. Write the number, or more of the name.
 workflow-record-unfit = It is not clear which record is meant: its number or name is needed. Please start the workflow again.
 workflow-record-hidden = { $kind ->
@@ -31,6 +32,12 @@ workflow-record-hidden = { $kind ->
     [contact] The contact
    *[company] The company
 } No. { $number } cannot be read: there is none, or you may not see it. Nothing was changed.
+workflow-record-away = { $kind ->
+    [deal] The deal
+    [lead] The lead
+    [contact] The contact
+   *[company] The company
+} No. { $number } cannot be read now: Bitrix24 does not answer. Nothing was changed. Press “Retry” a little later.
 workflow-record-locked = For the record “{ $title }” somebody is deciding whose change stays, or a workflow on it has failed. So nothing was changed.
 workflow-conflict = While the workflow was at work, the field “{ $field }” of “{ $title }” was changed from { $before } to { $person }. The workflow proposes: { $process }. Which one shall it be?
 workflow-conflicts-many = While the workflow was at work, { $count } fields that it changes were changed in the record. These are too many to ask about; nothing was changed. Please start the workflow again.

@@ -41,6 +41,8 @@ MOST_CONFLICTS: Final = 20
 """About how many fields a person is asked after one run; with more the run fails."""
 MOST_ASKINGS: Final = 5
 """How often a run asks about conflicts, because the record was changed again before the person answered."""
+AWAY: Final = frozenset({"portal-unreadable", "portal-not-reached", "portal-wait"})
+"""The reasons of reads that were refused because the portal did not answer: nothing is known of the record then."""
 MOST_TEXT: Final = 200_000
 """How many characters the text of a block may have."""
 SHADOW: Final = "shadow"
@@ -305,7 +307,7 @@ async def _open_block(work: RecordWork, workflow: Workflow) -> bool:
 async def read_record(ctx: RunContext, chosen: Chosen, node: str) -> JsonObject:
     """Return the fields of the record; nothing in shadow mode, in which no call is made.
 
-    Raises RunFailed if the person may not see it, or if there is none.
+    Raises RunFailed if the person may not see it, if there is none, or if the portal does not answer.
     """
     record = chosen.record
     entity = ENTITIES[record.kind]
@@ -314,7 +316,8 @@ async def read_record(ctx: RunContext, chosen: Chosen, node: str) -> JsonObject:
     if outcome.status == "planned":
         return {}
     if outcome.status != "succeeded" or not isinstance(outcome.result, dict) or not outcome.result:
-        raise RunFailed("workflow-record-hidden", f"{record.key} was not read: {outcome.detail}", kind=record.kind, number=record.number)
+        code = "workflow-record-away" if outcome.reason is not None and outcome.reason.code in AWAY else "workflow-record-hidden"
+        raise RunFailed(code, f"{record.key} was not read: {outcome.detail}", kind=record.kind, number=record.number)
     return outcome.result
 
 
