@@ -218,3 +218,12 @@ async def test_a_tuum_may_have_any_name(tmp_path: Path, name: str) -> None:
         world.model.will("да")
         await world.work(start())
         assert (result(world)["rawText"], result(world)["globals"]["x"]) == ("да", 5)
+
+
+@pytest.mark.req("S003-4")
+async def test_a_stored_tuum_that_cannot_be_read_any_more_ends_the_run_with_words(tmp_path: Path) -> None:
+    """Such as one that an earlier program has published; it is no error inside."""
+    async with a_workflow_world(tmp_path, workflow({"tuum": "stored"}), tuums={"stored": {"tuumId": 5}}) as world:
+        await world.work(start())
+        notices = [one["code"] for row in world.outbox() if row.kind == "reply" for one in row.body["notices"]]
+        assert notices == ["run-ended", "workflow-unreadable"]
