@@ -85,8 +85,13 @@ def find_field_name(record: JsonObject, key: str) -> str | None:
     """
     if key in record:
         return key
-    found = [name for name in record if _is_same_name(name, key)]
+    found = list_field_names(record, key)
     return found[0] if len(found) == 1 else None
+
+
+def list_field_names(record: JsonObject, key: str) -> list[str]:
+    """Return the names of all fields of a record that could be meant by another spelling."""
+    return [name for name in record if _is_same_name(name, key)]
 
 
 def _is_same_name(one: str, other: str) -> bool:
