@@ -39,7 +39,7 @@ workflow-record-away = { $kind ->
     [contact] The contact
    *[company] The company
 } No. { $number } cannot be read now: Bitrix24 does not answer. Nothing was changed. Press “Retry” a little later.
-workflow-record-locked = For the record “{ $title }” somebody is deciding whose change stays, or a workflow on it has failed. So nothing was changed.
+workflow-record-locked = For the record “{ $title }” somebody is deciding whose change stays, or a workflow on it did not come to its end. So nothing was changed. Answer the question of that workflow, press “Retry” there or start it on this record again, then try again.
 workflow-conflict = While the workflow was at work, the field “{ $field }” of “{ $title }” was changed from { $before } to { $person }. The workflow proposes: { $process }. Which one shall it be?
 workflow-conflicts-many = While the workflow was at work, { $count } fields that it changes were changed in the record. These are too many to ask about; nothing was changed. Please start the workflow again.
 workflow-conflicts-again = “{ $title }” was changed again and again while the workflow waited for an answer. Nothing more was changed for it. Please start it again when nobody works on the record.
