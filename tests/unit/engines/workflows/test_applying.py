@@ -154,6 +154,16 @@ async def test_a_deletion_refuses_all_that_was_proposed_with_it(tmp_path: Path) 
     assert [(one["status"], "crm.deal.delete" in one["error"]) for one in came.applied] == [("refused", True)] * 2
 
 
+@pytest.mark.req("S003-X9", "S003-19")
+@pytest.mark.parametrize("nothing", [[], {}, [""], {"a": None}])
+@pytest.mark.parametrize("beside", [0, 1])
+async def test_a_sum_is_not_emptied_by_a_list_of_nothing(tmp_path: Path, nothing: object, beside: int) -> None:
+    """Neither alone nor beside others, where a batch carries an empty list as a list of one empty text: no card, no write."""
+    came = await play(tmp_path, change(481, nothing), *[change(482, 7)] * beside)
+    assert (came.status, came.written) == ("done", {})
+    assert came.told == (["gate-batch-refused"] if beside else ["gate-value-empty"])
+
+
 UNFIT = {
     "a number beyond all": (change(481, "1e30", "*="), {"OPPORTUNITY": "1e30"}, "workflow-operations-uncomputed"),
     "a number of a million digits": (change(481, "1e999999", "+="), {"OPPORTUNITY": "1"}, "workflow-operations-uncomputed"),
