@@ -117,6 +117,7 @@ finding-script-long = The script has { $size } characters, at most { $most } are
 finding-script-syntax = The script cannot be read: { $problem }.
 finding-script-unsupported = Scripts cannot do this: { $problem }.
 finding-script-name = The name { $name } is not known here.
+finding-script-unawaited = A function is called without await: if something goes wrong in it, the script does not learn of it and goes on.
 finding-script-doubtful = This will probably fail: { $problem }.
 finding-script-raised = The script failed with { $kind }: { $problem }.
 finding-script-time = The script ran longer than { $most } s.

@@ -117,6 +117,7 @@ finding-script-long = В скрипте { $size } знаков, а читает�
 finding-script-syntax = Скрипт не читается: { $problem }.
 finding-script-unsupported = В скриптах так нельзя: { $problem }.
 finding-script-name = Имя { $name } здесь неизвестно.
+finding-script-unawaited = Функция вызвана без await: если в ней что-то пойдёт не так, скрипт об этом не узнает и продолжит.
 finding-script-doubtful = Скорее всего, это не сработает: { $problem }.
 finding-script-raised = Скрипт остановился с ошибкой { $kind }: { $problem }.
 finding-script-time = Скрипт работал дольше { $most } с.

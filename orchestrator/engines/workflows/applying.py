@@ -227,7 +227,7 @@ class _Commands:
             return {self._entity(one).id_parameter: operation.entity_id}
         if len(self._commands) // MOST_COMMANDS != int(made.removeprefix("op")) // MOST_COMMANDS:
             raise RunFailed("workflow-operations-many", "an operation names a record of another card", most=MOST_COMMANDS)
-        return {self._entity(one).id_parameter: f"$result[{made}]"}
+        return {self._entity(one).id_parameter: f"$result[{made}]{self._entity(one).made_id}"}
 
     def _add(self, one: Emitted, params: dict[str, Any], origins: Origins | None = None) -> Command:
         command = Command(

@@ -185,7 +185,10 @@ class WorkflowEngine:
         missing = [version for version in versions if version not in found.data]
         if missing:
             raise RunFailed("workflow-tuum-gone", f"the tuums {', '.join(missing)} are not published or not active", tuum=missing[0])
-        return {version: Tuum.model_validate(document) for version, document in found.data.items()}
+        try:
+            return {version: Tuum.model_validate(document) for version, document in found.data.items()}
+        except ValidationError as error:  # one that another program, or another version of a plugin, has let pass
+            raise RunFailed("workflow-unreadable", f"a tuum that it names is none: {error.error_count()} mistakes") from None
 
     def _compile(self, workflow: Workflow, tuums: Mapping[str, Tuum]) -> CompiledWorkflow:
         try:

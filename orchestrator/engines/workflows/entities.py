@@ -25,6 +25,8 @@ class Entity:
     fields_parameter: str = "fields"
     is_made_flat: bool = False
     """Whether the method that makes one takes its fields as parameters of their own."""
+    made_id: str = ""
+    """Where the answer of that method holds the number, as the end of a reference of a batch; "" if the answer is the number."""
 
     def build_add_params(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of the method that makes a record with these fields."""
@@ -42,9 +44,23 @@ def _name_crm(kind: str) -> Entity:
 ENTITIES: Final[Mapping[str, Entity]] = {
     **{kind: _name_crm(kind) for kind in ("deal", "lead", "contact", "company")},
     "activity": Entity(
-        "crm.activity.get", "crm.activity.list", "crm.activity.todo.add", "crm.activity.update", "crm.activity.delete", is_made_flat=True
+        "crm.activity.get",
+        "crm.activity.list",
+        "crm.activity.todo.add",
+        "crm.activity.update",
+        "crm.activity.delete",
+        is_made_flat=True,
+        made_id="[id]",
     ),
-    "task": Entity("tasks.task.get", "tasks.task.list", "tasks.task.add", "tasks.task.update", "tasks.task.delete", id_parameter="taskId"),
+    "task": Entity(
+        "tasks.task.get",
+        "tasks.task.list",
+        "tasks.task.add",
+        "tasks.task.update",
+        "tasks.task.delete",
+        id_parameter="taskId",
+        made_id="[task][id]",
+    ),
 }
 """By the name that authors write; see `EntityType`."""
 _LOOSE: Final = re.compile(r"_(?![0-9])|(?<![0-9])_", re.ASCII)
@@ -69,8 +85,13 @@ def find_field_name(record: JsonObject, key: str) -> str | None:
     """
     if key in record:
         return key
-    found = [name for name in record if _is_same_name(name, key)]
+    found = list_field_names(record, key)
     return found[0] if len(found) == 1 else None
+
+
+def list_field_names(record: JsonObject, key: str) -> list[str]:
+    """Return the names of all fields of a record that could be meant by another spelling."""
+    return [name for name in record if _is_same_name(name, key)]
 
 
 def _is_same_name(one: str, other: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from orchestrator.engines.runs import RunFailed
-from orchestrator.engines.workflows.entities import find_field, find_field_name
+from orchestrator.engines.workflows.entities import find_field, find_field_name, list_field_names
 from orchestrator.engines.workflows.field_values import compute_value, is_same
 from orchestrator.engines.workflows.operations import Emitted
 from state.stored import JsonObject
@@ -56,9 +56,14 @@ class FieldConflict:
 
 
 def find_conflicts(record: Record, before: JsonObject, now: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
-    """Return the fields in conflict, in the order in which the run changes them. `before` and `now` are the snapshots Input and Temp."""
+    """Return the fields in conflict, in the order in which the run changes them. `before` and `now` are the snapshots Input and Temp.
+
+    Raises RunFailed for a change whose field could be several of the record's: of which one it writes over, nobody could be asked.
+    """
     found: list[FieldConflict] = []
     for key, changes in _list_changes(record, operations).items():
+        if key not in now and len(names := list_field_names(now, key)) > 1:
+            raise RunFailed("workflow-field-doubtful", f"{key} may be {' or '.join(names)} of {record.key}", name=key)
         old, present = find_field(before, key), find_field(now, key)
         if is_same(old, present):
             continue
@@ -71,6 +76,21 @@ def find_conflicts(record: Record, before: JsonObject, now: JsonObject, operatio
         elif _compute(changes, present) is not UNCOMPUTED:
             continue
         found.append(FieldConflict(key=key, before=old, person=present, process=proposed))
+    return found
+
+
+def build_conflicts(
+    record: Record, before: JsonObject, now: JsonObject, operations: Sequence[Emitted], keys: Iterable[str]
+) -> list[FieldConflict]:
+    """Return the conflicts of these fields, which were found before. Raises RunFailed for one that the run does not change any more."""
+    changes = _list_changes(record, operations)
+    found: list[FieldConflict] = []
+    for key in keys:
+        name, old = find_field_name(changes, key), find_field(before, key)
+        proposed = _compute(changes[name], old) if name is not None else UNCOMPUTED
+        if proposed is UNCOMPUTED:
+            raise RunFailed("workflow-operations-uncomputed", f"what {key} becomes cannot be computed any more", name=key)
+        found.append(FieldConflict(key=key, before=old, person=find_field(now, key), process=proposed))
     return found
 
 

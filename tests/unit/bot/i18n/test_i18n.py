@@ -228,6 +228,13 @@ def test_russian_counts_follow_russian_grammar(count: int, said: str) -> None:
     assert Translator("ru").translate("pending", count=count) == said
 
 
+@pytest.mark.parametrize(
+    ("count", "said"), [(21, "21 поле, которое меняет"), (22, "22 поля, которые меняет"), (25, "25 полей, которые меняет")]
+)
+def test_fields_in_conflict_are_counted_as_people_do(count: int, said: str) -> None:
+    assert said in Translator("ru").translate("workflow-conflicts-many", count=count)
+
+
 def test_an_unknown_code_shows_itself_and_arguments_are_never_markup_or_pattern() -> None:
     for locale in LOCALES:
         tr = Translator(locale)

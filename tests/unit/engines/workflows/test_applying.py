@@ -121,6 +121,23 @@ async def test_a_record_that_is_made_under_the_number_of_another_takes_what_foll
     ]
 
 
+TODO = {"ownerTypeId": 2, "ownerId": 481, "deadline": "2027-01-01T10:00:00", "title": "a", "description": "a"}
+MADE = {"deal": {"TITLE": "a"}, "lead": {"TITLE": "a"}, "contact": {"NAME": "a"}, "company": {"TITLE": "a"}, "task": {"TITLE": "a"}}
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
+@pytest.mark.parametrize(("kind", "fields"), [*MADE.items(), ("activity", TODO)])
+async def test_what_follows_on_a_record_of_any_kind_names_the_one_that_was_made(tmp_path: Path, kind: str, fields: dict[str, str]) -> None:
+    """The portal gives the number of a new task or to-do within an object; a reference to the object would be refused with all else."""
+    made = {"operationType": "CreateEntity", "entityType": kind, "entityId": "new", "initialAttributes": fields}
+    later = {**change("new", "b", field="COMMENTS" if kind != "activity" else "DESCRIPTION"), "entityType": kind}
+    document = workflow(tuum("only", put("list", [made, later]), outputMappings={"list": "list"}), terminal={"operations": "list"})
+    async with a_workflow_world(tmp_path, document) as world:
+        await world.work(start())
+        (card,) = [row for row in world.outbox() if row.kind == "card"]
+        assert [one["key"] for one in card.body["preview"]["items"]] == ["op000", "op001"]
+
+
 @pytest.mark.req("S003-X9", "S003-A6")
 async def test_spaces_around_a_number_name_no_other_record(tmp_path: Path) -> None:
     """Changes of one record are joined, however a model wrote its number; otherwise the second sum would not know of the first."""
@@ -135,6 +152,16 @@ async def test_a_deletion_refuses_all_that_was_proposed_with_it(tmp_path: Path) 
     came = await play(tmp_path, change(481, 5), delete)
     assert (came.status, came.written, came.told) == ("done", {}, ["gate-batch-delete"])
     assert [(one["status"], "crm.deal.delete" in one["error"]) for one in came.applied] == [("refused", True)] * 2
+
+
+@pytest.mark.req("S003-X9", "S003-19")
+@pytest.mark.parametrize("nothing", [[], {}, [""], {"a": None}])
+@pytest.mark.parametrize("beside", [0, 1])
+async def test_a_sum_is_not_emptied_by_a_list_of_nothing(tmp_path: Path, nothing: object, beside: int) -> None:
+    """Neither alone nor beside others, where a batch carries an empty list as a list of one empty text: no card, no write."""
+    came = await play(tmp_path, change(481, nothing), *[change(482, 7)] * beside)
+    assert (came.status, came.written) == ("done", {})
+    assert came.told == (["gate-batch-refused"] if beside else ["gate-value-empty"])
 
 
 UNFIT = {
