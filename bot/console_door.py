@@ -1,11 +1,11 @@
 """Builds the console of the browser, if CONSOLE_SECRET is set. Part of the composition root; NiceGUI is not imported here."""
 
 from bot.access.access import Access
-from bot.console.app import Console, parse_public_address
+from bot.console.app import Console
 from bot.console.keys import ConsoleKeys
 from bot.console.services import ConsoleServices
 from bot.monitoring.monitor import Monitor
-from bot.settings import Settings
+from bot.settings import Settings, parse_console_address
 from orchestrator.features.console.handlers import SignLink
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime.worker import Orchestrator
@@ -31,4 +31,4 @@ def build_console(settings: Settings, orchestrator: Orchestrator, access: Access
 
 
 def _find_address(settings: Settings) -> str:
-    return parse_public_address(settings.console_url, settings.http_host, settings.http_port)
+    return parse_console_address(settings.console_url, settings.http_host, settings.http_port)

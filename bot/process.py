@@ -16,7 +16,7 @@ from fastapi import APIRouter
 
 from bot.access.access import Access, load_access
 from bot.bootstrap import build_orchestrator, open_async_store
-from bot.console.app import ROOT, Console
+from bot.console.app import Console
 from bot.console_door import build_console, build_link_signer
 from bot.features import SHIPPED_ENGINES
 from bot.http_api.api import Api
@@ -30,7 +30,7 @@ from bot.http_api.server.tokens import PREFIX
 from bot.model_checks import log_models
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.monitoring.scenario_log import keep_scenario_log
-from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
+from bot.settings import CONSOLE_PATH, Settings, check_required, list_portal_settings, parse_webhook
 from bot.telegram.lazy_aiogram import import_aiogram
 from bot.tool_services import open_documents
 from orchestrator.domain.actor import Actor
@@ -205,7 +205,7 @@ async def _open_http_door(  # noqa: PLR0913 - each is one door
         if monitor is not None:
             app.add_middleware(RequestCounter, meters=monitor.meters)
         if console is not None:
-            app.mount(ROOT, console)
+            app.mount(CONSOLE_PATH, console)
         yield lambda: serve(app, listener, has_sockets=console is not None)
 
 

@@ -2,7 +2,12 @@
 
 from typing import Final
 
+from bot.console.approvals.page import show_approval, show_approvals
 from bot.console.page_spec import PageSpec
 from bot.console.today.page import show_today
 
-PAGES: Final = (PageSpec(name="today", path="/", show=show_today, icon="today"),)
+PAGES: Final = (
+    PageSpec(name="today", path="/", show=show_today, icon="today"),
+    PageSpec(name="approvals", path="/approvals", show=show_approvals, icon="fact_check"),
+    PageSpec(name="approval", path="/approvals/{confirmation_id}", show=show_approval, section="approvals"),
+)

@@ -70,7 +70,7 @@ class Decided(ApiModel):
     status: Literal["approved", "denied"]
     by: Person
     at: Moment
-    via: str = Field(description="button, typed, api, cli or model.", examples=["api"])
+    via: str = Field(description="button, typed, console, api, cli or model.", examples=["api"])
     reason: str = ""
 
 

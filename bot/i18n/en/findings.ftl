@@ -159,6 +159,7 @@ finding-tuum-streaming-idle = isStreaming has no effect without aiService.
 finding-tuum-callback-idle = chunkCallback never runs: it needs aiService and isStreaming.
 finding-tuum-variable-replaced = The program itself sets “{ $name }” in this part: give it another name.
 finding-tuum-not-proposed = “{ $name }” does not stand in mayPropose of this part.
+finding-tuum-proposes-nothing = mayPropose of this part is empty, so “{ $name }” cannot hold changes.
 finding-tuum-empty = This part does nothing.
 finding-tuum-terminal-twice = A part has one terminal.
 finding-tuum-ai-twice = This part asks a model by aiService already.

@@ -159,6 +159,7 @@ finding-tuum-streaming-idle = isStreaming не действует без aiServi
 finding-tuum-callback-idle = chunkCallback не запустится: нужны aiService и isStreaming.
 finding-tuum-variable-replaced = «{ $name }» в этой части задаёт сама программа: дайте другое имя.
 finding-tuum-not-proposed = «{ $name }» нет в mayPropose этой части.
+finding-tuum-proposes-nothing = mayPropose этой части пуст, поэтому в «{ $name }» не может быть изменений.
 finding-tuum-empty = Эта часть ничего не делает.
 finding-tuum-terminal-twice = terminal в части один.
 finding-tuum-ai-twice = Эта часть уже спрашивает модель через aiService.

@@ -4,11 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
+from orchestrator.domain.outcome import Outcome
+from orchestrator.engines.runs import RunEffect
+from orchestrator.rehearsals.rehearsal import Place
 from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
+from tests.unit.engines.workflows.stage_kit import QuietOutside, a_stage
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
 from tests.unit.runs.runs_kit import RUN, index
 from tests.unit.spine_kit import codes_of, press
@@ -24,6 +29,15 @@ def change(deal: int | str, value: Any, operator: str = "=", field: str = "OPPOR
     """A change of a deal."""
     kind = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": deal}
     return {**kind, "attributeKey": field, "modifyOperator": operator, "modifyValue": value}
+
+
+class OneDeal(QuietOutside):
+    """A portal in which every deal that is read has a sum; nothing is written."""
+
+    async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
+        """What a read gives."""
+        planned = await super().perform(place, effect, params)
+        return planned.model_copy(update={"status": "succeeded", "result": {"OPPORTUNITY": "10.00"}}) if effect.must_read else planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +88,37 @@ async def test_what_is_added_follows_a_field_in_any_spelling(tmp_path: Path) -> 
     came = await play(tmp_path, *operations, before={"COMMENTS": "было"})
     assert came.written["481"] == {"COMMENTS": "было и ещё раз"}
     assert came.written["8017"] == {"TITLE": "Счёт № 7"}
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
+async def test_two_fields_of_nearly_one_name_never_take_each_others_value(tmp_path: Path) -> None:
+    """The portal knows UF_CRM_1_23 and UF_CRM_12_3 apart; a call that the gate takes for one field given twice is refused whole."""
+    own = [change(481, "а", field="UF_CRM_1_23"), change(481, "б", field="UF_CRM_12_3")]
+    came = await play(tmp_path, *own, before={"UF_CRM_1_23": "", "UF_CRM_12_3": ""})
+    assert (came.written, came.told) == ({}, ["gate-param-twice"])
+    assert [one["status"] for one in came.applied] == ["refused"] * 2
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
+async def test_a_record_that_is_made_under_the_number_of_another_takes_what_follows() -> None:
+    """Neither does the other get its changes, nor does it begin with a sum of the other."""
+    made = {"operationType": "CreateEntity", "entityType": "deal", "entityId": "481"}
+    operations = [
+        change(481, 5, "+="),
+        {**made, "initialAttributes": {"TITLE": "Новая", "OPPORTUNITY": "100.00"}},
+        change(481, 7, "+="),
+        change(481, "новая", field="COMMENTS"),
+    ]
+    document = workflow(tuum("only", put("list", operations), outputMappings={"list": "list"}), terminal={"operations": "list"})
+    outside = OneDeal()
+    async with a_stage() as stage:
+        await stage.play(document, outside)
+    (_, batch) = outside.effects[-1]
+    assert [unquote(one) for one in batch["cmd"].values()] == [
+        "crm.deal.update?id=481&fields[OPPORTUNITY]=15",
+        "crm.deal.add?fields[TITLE]=Новая&fields[OPPORTUNITY]=100.00",
+        "crm.deal.update?id=$result[op001]&fields[OPPORTUNITY]=107&fields[COMMENTS]=новая",
+    ]
 
 
 @pytest.mark.req("S003-X9", "S003-A6")
