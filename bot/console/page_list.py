@@ -11,10 +11,14 @@ from bot.console.health.page import show_health
 from bot.console.page_spec import PageSpec
 from bot.console.people.page import show_people
 from bot.console.policy.page import show_policy
+from bot.console.runs.list_page import show_runs
+from bot.console.runs.run_page import show_run
 from bot.console.today.page import show_today
 
 PAGES: Final = (
     PageSpec(name="today", path="/", show=show_today, icon="today"),
+    PageSpec(name="runs", path="/runs", show=show_runs, icon="account_tree"),
+    PageSpec(name="run", path="/runs/{run}", show=show_run, section="runs"),
     PageSpec(name="approvals", path="/approvals", show=show_approvals, icon="fact_check"),
     PageSpec(name="approval", path="/approvals/{confirmation_id}", show=show_approval, section="approvals"),
     PageSpec(name="people", path="/people", show=show_people, icon="group", roles=("lead", "admin")),

@@ -31,6 +31,8 @@ class Box:
     text: str
     """What it says or does, cut."""
     shape: Shape
+    key: str = ""
+    """The id of the step that it stands for; "" for what stands beside the steps, and for a step without an id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,14 @@ class Arrow:
     way: Way = "usual"
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is to be seen at a box beside its words: a word of the program, and the name of a style, of Latin letters."""
+
+    style: str
+    word: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
     """Something to look at."""
@@ -53,21 +63,29 @@ class Chart:
     arrows: Sequence[Arrow]
 
 
+NO_MARKS: Final[Mapping[int, Mark]] = {}
+
+
 def cut_text(text: str, most: int) -> str:
     """Return an author's text on one line, without signs that cannot be printed, and of at most so many signs."""
     plain = " ".join("".join(sign if sign.isprintable() else " " for sign in text[: most * 4]).split())
     return plain if len(plain) <= most else plain[: most - 1] + "…"
 
 
-def write_mermaid(chart: Chart) -> str:
-    """Return the chart as a flowchart for Mermaid, as GitHub and many editors show it. Text of the author cannot end its quotes."""
+def write_mermaid(chart: Chart, marks: Mapping[int, Mark] = NO_MARKS) -> str:
+    """Return the chart as a flowchart for Mermaid, as GitHub and many editors show it. Text of the author cannot end its quotes.
+
+    `marks` are those of boxes, by their places: the word stands below the others, the style is a class of the node.
+    """
     lines = ["flowchart TD"]
     for number, box in enumerate(chart.boxes):
         begin, end = _FORMS[box.shape]
-        words = "<br/>".join(_escape(one) for one in (box.title, box.text) if one)
+        mark = marks.get(number)
+        words = "<br/>".join(escape_label(one) for one in (box.title, box.text, mark.word if mark is not None else "") if one)
         lines.append(f'  s{number}{begin}"{words}"{end}')
+        lines += [f"  class s{number} {mark.style}"] if mark is not None else []
     for arrow in chart.arrows:
-        label = f'|"{_escape(arrow.label)}"|' if arrow.label else ""
+        label = f'|"{escape_label(arrow.label)}"|' if arrow.label else ""
         lines.append(f"  s{arrow.source} {_LINKS[arrow.way]}{label} s{arrow.target}")
     for way, style in _STYLES.items():
         numbers = [str(number) for number, arrow in enumerate(chart.arrows) if arrow.way == way]
@@ -75,6 +93,6 @@ def write_mermaid(chart: Chart) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _escape(text: str) -> str:
+def escape_label(text: str) -> str:
     """Return a text as Mermaid takes it inside of quotes: what could mean anything there is written by its number."""
     return "".join(sign if sign.isalnum() or sign in " .,:;!?·…-_/()=+%" else f"#{ord(sign)};" for sign in text)

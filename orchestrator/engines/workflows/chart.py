@@ -98,7 +98,7 @@ def _build_box(node: Node, types: RuneTypes) -> Box:
     """Return the box of a tuum; it stands out if the tuum proposes operations by itself."""
     name = node.id[: _SHOWN_SIGNS if len(node.id) == _UUID_SIGNS else None] or _UNKNOWN
     if node.tuum is None:
-        return Box(title=cut_text(name, _LONGEST_LINE), text=_UNKNOWN if node.id else "", shape="step")
+        return Box(title=cut_text(name, _LONGEST_LINE), text=_UNKNOWN if node.id else "", shape="step", key=node.id)
     tuum = node.tuum
     before, after = ([one.rune_type for one in runes if one.enabled] for runes in (tuum.prompt_runes, tuum.runes))
     after += [_MAIN] if tuum.main_script is not None else []
@@ -108,4 +108,5 @@ def _build_box(node: Node, types: RuneTypes) -> Box:
         title=cut_text(f"{name} · {tuum.metadata.title}" if tuum.metadata.title else name, _LONGEST_LINE),
         text=cut_text(" → ".join(", ".join(dict.fromkeys(one)) for one in done if one), _LONGEST_LINE),
         shape="effect" if emits else "step",
+        key=node.id,
     )

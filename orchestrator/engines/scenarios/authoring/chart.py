@@ -31,7 +31,7 @@ def _build_box(node: Node, step: JsonObject) -> Box:
     shown = str(step.get("condition") or "") if node.type is not None and node.type.decides else ""
     shown = shown or next((str(node.params[name]) for name in _SHOWN if node.params.get(name)), "")
     title = cut_text(f"{node.id or node.index + 1} · {kind}", _LONGEST_LINE)
-    return Box(title=title, text=cut_text(shown, _LONGEST_LINE), shape=_find_shape(node))
+    return Box(title=title, text=cut_text(shown, _LONGEST_LINE), shape=_find_shape(node), key=node.id)
 
 
 def _find_shape(node: Node) -> Shape:

@@ -1,0 +1,107 @@
+"""Draws the graph of a definition: as a picture whose nodes can be pressed, and the same as a list, for keyboards and screen readers.
+
+Text of authors comes into the picture through `write_mermaid` alone, which escapes it; Mermaid itself runs at its strictest.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from nicegui import ui
+from nicegui.events import MermaidNodeClickEventArguments
+
+from bot.console.visit import Visit
+from orchestrator.charts.chart import NO_MARKS, Box, Chart, Mark, write_mermaid
+
+OnClick = Callable[[str], Awaitable[None] | None]
+
+MOST_DRAWN: Final = 200
+"""How many boxes a picture has at most; what has more is shown as a list."""
+_CONFIG: Final = {
+    "securityLevel": "strict",
+    "theme": "base",
+    "htmlLabels": False,
+    "flowchart": {"htmlLabels": False, "useMaxWidth": True, "curve": "basis"},
+    "fontFamily": "inherit",
+    "startOnLoad": False,
+}
+_LONGEST_PLACE: Final = 6
+_UNMARKED: Final = Mark("", "")
+
+
+class ChartView:
+    """One drawn chart. `update` draws anew only what has changed."""
+
+    def __init__(
+        self, visit: Visit, chart: Chart, *, on_click: OnClick | None, name: str, marks: Mapping[int, Mark], has_list: bool
+    ) -> None:
+        """Draw it here; see `draw_chart`."""
+        self._on_click, self._chart, self._marks = on_click, chart, dict(marks)
+        self.element = ui.element("figure").classes("chart").props("role=group")
+        self.element.props["aria-label"] = name
+        is_large = len(chart.boxes) > MOST_DRAWN
+        self._picture: ui.mermaid | None = None
+        with self.element:
+            if not is_large:
+                with ui.element("div").classes("chart-picture").props("aria-hidden=true"):
+                    clicked = self._press if on_click is not None else None
+                    self._picture = ui.mermaid(write_mermaid(chart, marks), config=dict(_CONFIG), on_node_click=clicked)
+            else:
+                ui.label(visit.say("console-chart-large", count=len(chart.boxes))).classes("muted")
+            details = ui.element("details").classes("chart-details")
+            with details:
+                with ui.element("summary"):
+                    ui.label(visit.say("console-chart-list")).classes("inline")
+                self._list = ui.element("ol").classes("chart-list")
+        if is_large:
+            details.props("open")
+        details.set_visibility(has_list or is_large)
+        self._draw_list()
+
+    def update(self, chart: Chart, marks: Mapping[int, Mark]) -> None:
+        """Show this chart with these marks from now on."""
+        if (chart, dict(marks)) == (self._chart, self._marks):
+            return
+        self._chart, self._marks = chart, dict(marks)
+        if self._picture is not None:
+            self._picture.set_content(write_mermaid(chart, marks))
+        self._list.clear()
+        self._draw_list()
+
+    def _draw_list(self) -> None:
+        with self._list:
+            for number, box in enumerate(self._chart.boxes):
+                with ui.element("li"):
+                    self._draw_line(box, self._marks.get(number, _UNMARKED))
+
+    def _draw_line(self, box: Box, mark: Mark) -> None:
+        text = " — ".join(one for one in (box.title, box.text, mark.word) if one)
+        if self._on_click is None or not box.key:
+            ui.label(text).props("dir=auto")
+            return
+        ui.button(text, on_click=lambda: self._choose(box.key), color=None).props("flat dense no-caps align=left").classes("chart-line")
+
+    def _press(self, pressed: MermaidNodeClickEventArguments) -> Awaitable[None] | None:
+        number = pressed.node_id.rpartition("-")[2].removeprefix("s")  # some versions put the id of the picture in front
+        is_place = number.isascii() and number.isdigit() and len(number) < _LONGEST_PLACE and int(number) < len(self._chart.boxes)
+        return self._choose(self._chart.boxes[int(number)].key) if is_place else None
+
+    def _choose(self, key: str) -> Awaitable[None] | None:
+        return self._on_click(key) if self._on_click is not None and key else None
+
+
+def draw_chart(
+    visit: Visit,
+    chart: Chart,
+    *,
+    on_click: OnClick | None,
+    name: str,
+    marks: Mapping[int, Mark] = NO_MARKS,
+    has_list: bool = True,
+) -> ChartView:
+    """Draw a chart here and return what updates it.
+
+    `on_click` is called with the key of the box that is pressed; boxes without a key cannot be. `name` is what a screen reader says of the
+    chart. `marks` are those of boxes by their places; their styles are done, running, waiting, failed, skipped and finding. Without
+    `has_list` a list of the same stands elsewhere on the page.
+    """
+    return ChartView(visit, chart, on_click=on_click, name=name, marks=marks, has_list=has_list)
