@@ -75,7 +75,7 @@ class ChartView:
         ui.button(text, on_click=lambda: self._choose(box.key)).props("flat dense no-caps align=left").classes("chart-line")
 
     def _press(self, pressed: MermaidNodeClickEventArguments) -> None:
-        number = pressed.node_id.removeprefix("s")
+        number = pressed.node_id.rpartition("-")[2].removeprefix("s")
         if number.isascii() and number.isdigit() and int(number) < len(self._chart.boxes):
             self._choose(self._chart.boxes[int(number)].key)
 

@@ -82,7 +82,9 @@ def _build_box(step: FlowStep) -> Box:
     named = f"{step.id} · {step.name}" if step.name and step.name != step.id else step.id
     agent = step.agent_version_id[: _SHOWN_SIGNS if len(step.agent_version_id) == _UUID_SIGNS else None]
     attempts = f" · maxAttempts {step.max_attempts}" if step.max_attempts > 1 else ""
-    return Box(title=cut_text(named, _LONGEST_LINE), text=cut_text(agent, _LONGEST_LINE - len(attempts)) + attempts, shape="step", key=step.id)
+    return Box(
+        title=cut_text(named, _LONGEST_LINE), text=cut_text(agent, _LONGEST_LINE - len(attempts)) + attempts, shape="step", key=step.id
+    )
 
 
 def _read_step(given: object) -> FlowStep:
