@@ -2,7 +2,11 @@
 
 from typing import Final
 
+from bot.console.definitions.list_page import show_definitions
 from bot.console.page_spec import PageSpec
 from bot.console.today.page import show_today
 
-PAGES: Final = (PageSpec(name="today", path="/", show=show_today, icon="today"),)
+PAGES: Final = (
+    PageSpec(name="today", path="/", show=show_today, icon="today"),
+    PageSpec(name="definitions", path="/definitions", show=show_definitions, icon="account_tree"),
+)
