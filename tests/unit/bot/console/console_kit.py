@@ -79,10 +79,14 @@ class OpenPage:
         await self.settle()
 
     async def act(self, element: Element, event: str, args: Any = None) -> None:
-        """Let the element have an event, as a browser would send it."""
+        """Let the element have an event, as a browser would send it, and wait until what this does is done."""
+        before = set(background_tasks.running_tasks)
         with self.visit.page:
             for one in [one for one in element._event_listeners.values() if one.type.split(".")[0] == event and one.handler is not None]:
                 element._handle_event({"listener_id": one.id, "args": args or {}})
+        begun = set(background_tasks.running_tasks) - before
+        if begun:
+            await asyncio.wait(begun, timeout=15)
         await self.settle()
 
     async def settle(self) -> None:
