@@ -15,6 +15,7 @@ console-form-stay = Change nothing
 console-form-go-on = Go on without comments
 console-form-required = { $label } *
 console-form-usual = If not given: { $value }
+console-form-usual-choice = { $value } (as usual)
 console-form-open = As usual
 console-form-yes = Yes
 console-form-no = No

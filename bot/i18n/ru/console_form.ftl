@@ -15,6 +15,7 @@ console-form-stay = Не менять
 console-form-go-on = Продолжить без комментариев
 console-form-required = { $label } *
 console-form-usual = Если не задать: { $value }
+console-form-usual-choice = { $value } (как обычно)
 console-form-open = Как обычно
 console-form-yes = Да
 console-form-no = Нет
@@ -43,7 +44,7 @@ console-form-section = { $section ->
    *[other] Дополнительно
   }
 console-form-flow = { $field ->
-    [flow-flow-id] Ключ флоу
+    [flow-flow-id] Ключ потока
     [flow-title] Название
     [flow-description] Описание
     [flow-tags] Метки, по одной в строке
@@ -69,9 +70,9 @@ console-form-flow = { $field ->
     [step-agent] Агент
     [step-prompt] Задание
     [step-next] После ответа
-    [step-complete] Завершить флоу после ответа
+    [step-complete] Завершить поток после ответа
     [step-next-after-failure] После неудачи
-    [step-fail] Неудача прерывает флоу
+    [step-fail] Неудача прерывает поток
     [step-attempts] Попыток
     [step-reads] Читает из памяти
     [step-writes] Пишет в память
@@ -99,7 +100,7 @@ console-form-flow = { $field ->
    *[other] { $field }
   }
 console-form-flow-hint = { $field ->
-    [flow-flow-id] Латиницей; под ним флоу хранится и запускается.
+    [flow-flow-id] Латиницей; под ним поток хранится и запускается.
     [flow-context] Факты, которые видит каждый агент.
     [flow-result] Тексты вида $steps.review.output.content заменяются ответами шагов.
     [flow-summary] Пути вида steps.review.output.content.
@@ -113,8 +114,8 @@ console-form-flow-hint = { $field ->
   }
 console-form-flow-nothing = { $field ->
     [start-step] Первый в списке
-    [next] Конец флоу
-    [next-after-failure] Нет шага: флоу заканчивается
+    [next] Конец потока
+    [next-after-failure] Нет шага: поток заканчивается
    *[other] Как обычно
   }
 console-form-flow-add = { $what ->
@@ -144,7 +145,7 @@ console-form-flow-choice = { $offer ->
   }
 console-form-add = { $name ->
     [steps] Добавить шаг
-    [tuums] Добавить туум
+    [tuums] Добавить часть
     [promptRunes] Добавить руну промпта
     [runes] Добавить руну
     [triggerParameters] Добавить параметр
