@@ -140,6 +140,8 @@ class FormView:
         """Change the document; before comments of a text are lost for the first time, ask."""
         async with self._lock:
             if not await self._read_text():
+                if change.view is not None:
+                    change.view.reset()
                 return
             if not self._may_lose_comments and await asyncio.to_thread(has_comments, self._text, self._document.format):
                 self._ask(change)

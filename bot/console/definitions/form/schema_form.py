@@ -45,7 +45,7 @@ _MOST_RARE_SHOWN: Final = 1
 """So many of them are not folded: one line more is shorter than something to open."""
 _INLINE: Final = frozenset({"params", "metadata"})
 """Objects whose fields stand among those around them."""
-_TITLE_NAMES: Final = ("name", "title", "id", "tuumId", "tuum", "text")
+_TITLE_NAMES: Final = ("name", "title", "id", "tuumId", "tuum", "text", "prompt", "template", "method", "variable")
 _LONGEST_TITLE: Final = 80
 
 
