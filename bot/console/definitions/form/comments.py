@@ -26,7 +26,7 @@ def _has_yaml_comments(text: str) -> bool:
             at = max(at, token.end_mark.index)
     except yaml.YAMLError:
         return True  # nobody can say, so the person is asked
-    return "#" in text[at:]
+    return False
 
 
 def _has_json_comments(text: str) -> bool:
