@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI
-from nicegui import app, ui
+from nicegui import app, core, ui
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.routing import compile_path
@@ -38,6 +38,10 @@ _SOCKET: Final = "/_nicegui_ws/"
 _BUILD_WITHIN: Final = 20.0
 _RECONNECT_WITHIN: Final = 60.0
 """Seconds for which the page of a browser that lost its connection is kept as it is."""
+
+_LARGEST_MESSAGE: Final = 5_000_000
+"""Bytes of one message of a browser. A text of 1 MB that is pasted must arrive, to be refused with a sentence; a larger message ends
+the connection."""
 
 _KNOWN: Final = [compile_path(spec.path)[0] for spec in PAGES]
 
@@ -142,6 +146,7 @@ class Pages:
 
 _HOST: Final = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
 app.config.socket_io_js_transports = ["websocket"]
+core.sio.eio.max_http_buffer_size = _LARGEST_MESSAGE
 app.config.quasar_config["loadingBar"] = {"skipHijack": True}
 ui.run_with(
     _HOST,

@@ -58,7 +58,7 @@ class KindRoles:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Editor:
-    """Who works on definitions, and through which door ("http", "cli")."""
+    """Who works on definitions, and through which door ("http", "cli", "console")."""
 
     actor: Actor
     via: str

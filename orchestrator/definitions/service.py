@@ -15,11 +15,13 @@ from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes,
 from orchestrator.definitions.methods import find_method_mistakes, list_closed_hosts, list_critical_values
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, is_version_id, link_references, name_references
 from orchestrator.definitions.rules import (
+    Deed,
     Editor,
     FindClasses,
     IsCriticalField,
     KindRoles,
     MayFetch,
+    NotAllowed,
     check_editor,
     check_publisher,
     check_reader,
@@ -173,6 +175,22 @@ class DefinitionService:
         """Return the kind. Raises KindUnknown, which names those that there are."""
         return find_kind(self._kinds, name)
 
+    def may(self, editor: Editor, kind_name: str, deed: Deed) -> bool:
+        """Return whether the person may edit or publish definitions of the kind, whatever these write. Raises KindUnknown."""
+        kind = self.find_kind(kind_name)
+        check = check_editor if deed == "edit" else check_publisher
+        try:
+            check(editor, kind, self._find_roles(kind))
+        except NotAllowed:
+            return False
+        return True
+
+    def list_kinds(self, editor: Editor) -> list[str]:
+        """Return the kinds whose definitions the person may read."""
+        if editor.writes_for_customers:
+            return []
+        return [one.name for one in self._kinds.values() if self._find_roles(one).may_read(editor.actor)]
+
     async def check(self, editor: Editor, kind_name: str, key: str | None, given: Submission) -> Checked:
         """Return what is wrong with a key (None: the one that the document says) and a document, without storing anything."""
         kind = self.find_kind(kind_name)
@@ -299,10 +317,10 @@ class DefinitionService:
 
         `after` is the `place` of the last one of the page before.
         """
-        readable = [self.find_kind(kind_name)] if kind_name else list(self._kinds.values())
         if kind_name:
-            check_reader(editor, readable[0], self._find_roles(readable[0]))
-        seen = {one.name for one in readable if not editor.writes_for_customers and self._find_roles(one).may_read(editor.actor)}
+            kind = self.find_kind(kind_name)
+            check_reader(editor, kind, self._find_roles(kind))
+        seen = set(self.list_kinds(editor))
         found: list[DefinitionKey] = []
         while len(found) < limit:
             size = min(limit - len(found), _PAGE)

@@ -1,0 +1,1 @@
+"""The definitions in the console: their list, versions, editor, comparison, publication and trial."""

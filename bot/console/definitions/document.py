@@ -1,0 +1,148 @@
+"""The document that somebody edits: its text, what the last check found in it, and who wants to know of changes.
+
+The text, the form and the graph of the editor all work on one of these. It knows nothing of how they are drawn.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from nicegui import background_tasks
+
+from bot.console.definitions.work import REFUSALS, write_text
+from orchestrator.definitions.service import Checked
+from orchestrator.documents.document import Document, DocumentFormat
+from orchestrator.documents.reading import read_document
+from orchestrator.domain.finding import Finding, Path
+from state.definitions import DefinitionVersion
+from state.journal.store import StoreError
+
+CHECK_AFTER: Final = 0.4
+"""Seconds without a change after which the text is checked."""
+FORMATS: Final[tuple[DocumentFormat, ...]] = ("yaml", "json")
+Check = Callable[["EditedDocument"], Awaitable[Checked]]
+Follow = Callable[[], None]
+
+
+class EditedDocument:
+    """One document in one open editor."""
+
+    def __init__(self, kind: str, key: str, text: str, *, check: Check, base: DefinitionVersion | None = None) -> None:
+        """Edit `text`, which is that of the version `base`, None for something new whose `key` may be "" for now."""
+        self.kind, self.key = kind, key
+        self.base = base
+        """The stored version on which the text is based, with the revision that the person has seen."""
+        self.format: DocumentFormat = "yaml"
+        self.saved_text = text
+        """The text as it is stored; the present one differs if something is not saved."""
+        self._text, self._check = text, check
+        self.checked = Checked(findings=())
+        """What the last check found; of a text that was changed since, until the next one."""
+        self.is_checked = False
+        """Whether `checked` is about the present text."""
+        self._on_text: list[Follow] = []
+        self._on_checked: list[Follow] = []
+        self._task: asyncio.Task[None] | None = None
+        self._due = 0.0
+
+    @property
+    def text(self) -> str:
+        """The present text."""
+        return self._text
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the present text is stored."""
+        return self._text == self.saved_text
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the last check found."""
+        return self.checked.findings
+
+    @property
+    def document(self) -> Document | None:
+        """The text as it was read at the last check, as far as it could be; None if nothing could."""
+        return self.checked.read
+
+    @property
+    def data(self) -> object:
+        """The data of the text as far as it can be read; None if nothing can be."""
+        return self.document.data if self.document is not None else None
+
+    def set_text(self, text: str) -> None:
+        """Change the text: tell all that follow it, and check it soon."""
+        if text == self._text:
+            return
+        self._text, self.is_checked = text, False
+        for follow in tuple(self._on_text):
+            follow()
+        self.check_soon()
+
+    def on_text(self, follow: Follow) -> None:
+        """Call `follow` after each change of the text."""
+        self._on_text.append(follow)
+
+    def on_checked(self, follow: Follow) -> None:
+        """Call `follow` after each check."""
+        self._on_checked.append(follow)
+
+    def take_findings(self, findings: Sequence[Finding]) -> None:
+        """Take what the service has found when it refused the text."""
+        self.checked = replace(self.checked, findings=tuple(findings))
+        for follow in tuple(self._on_checked):
+            follow()
+
+    def check_soon(self) -> None:
+        """Check the text when it has not been changed for a moment; one check at a time, of the newest text."""
+        self._due = time.monotonic() + CHECK_AFTER
+        if self._task is None or self._task.done():
+            self._task = background_tasks.create(self._check_when_due(), name="handle the check of a definition")
+
+    async def _check_when_due(self) -> None:
+        while True:
+            left = self._due - time.monotonic()
+            if left <= 0 and await self.check_now():
+                return
+            await asyncio.sleep(max(left, 0))
+
+    async def check_now(self) -> bool:
+        """Check the present text now, and return whether it has stayed the present one.
+
+        What the service refuses, and a database that does not answer, leave the last check as it is.
+        """
+        text = self._text
+        try:
+            checked = await self._check(self)
+        except (*REFUSALS, StoreError):
+            return True
+        if text != self._text:
+            return False
+        self.checked, self.is_checked = checked, True
+        for follow in tuple(self._on_checked):
+            follow()
+        return True
+
+    async def change_format(self, to: DocumentFormat) -> bool:
+        """Write the text in another format; return whether it could be, which is not so while it cannot be read."""
+        reading = await asyncio.to_thread(read_document, self._text, self.format)
+        if reading.document is None:
+            return False
+        was_saved = self.is_saved
+        text = await write_text(reading.document.data, to)
+        self.format = to
+        if was_saved:
+            self.saved_text = text
+        self.set_text(text)
+        return True
+
+    def find_line(self, path: Path) -> int:
+        """Return the line at which a part of the document stood when it was checked; 0 if that is not known."""
+        return self.document.find_position(path)[0] if self.document is not None else 0
+
+    def close(self) -> None:
+        """End what is under way."""
+        if self._task is not None:
+            self._task.cancel()

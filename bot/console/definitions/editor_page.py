@@ -1,0 +1,277 @@
+"""The editor of one definition: its text with live findings, beside it the graph, the trial and the form; saving makes a draft."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from nicegui import ui
+
+from bot.console.definitions.conflict import open_conflict
+from bot.console.definitions.document import FORMATS, Check, EditedDocument
+from bot.console.definitions.findings_list import draw_findings
+from bot.console.definitions.form.form_view import FormView
+from bot.console.definitions.graph import GraphView, has_graph
+from bot.console.definitions.publishing import open_publishing
+from bot.console.definitions.saving import Details, Saver, SomebodyWasFirst, says_title
+from bot.console.definitions.starting import build_start
+from bot.console.definitions.text_editor import KeptText, TextEditor
+from bot.console.definitions.trial_panel import TrialPanel
+from bot.console.definitions.work import (
+    REFUSALS,
+    ROOT,
+    build_editor,
+    build_path,
+    explain,
+    find_title,
+    reading,
+    submit_text,
+    tell,
+    write_text,
+)
+from bot.console.visit import Visit
+from bot.console.widgets import cut_text, show_badge
+from bot.http_api.server.errors import ApiError
+from bot.rehearsing.loading import TRIED
+from orchestrator.definitions.service import Checked, Saved
+from orchestrator.domain.finding import DefinitionRefused, Finding
+from state.definitions import DefinitionVersion
+
+_FORBIDDEN: Final = 403
+
+
+async def show_editor(visit: Visit) -> None:
+    """Draw the editor of a definition that is there: of its draft, without one of its last version."""
+    kind, key = visit.params["kind"], visit.params["key"]
+    with reading():
+        _check_rights(visit, kind)
+        base = await visit.services.definitions.find_version(build_editor(visit), kind, key)
+        text = await write_text(base.document)
+    _draw_editor(visit, EditedDocument(kind, key, text, check=_build_check(visit), base=base))
+
+
+async def show_new(visit: Visit) -> None:
+    """Draw the editor of something new."""
+    kind = visit.params["kind"]
+    with reading():
+        _check_rights(visit, kind)
+        text = await write_text(build_start(visit, kind))
+    _draw_editor(visit, EditedDocument(kind, "", text, check=_build_check(visit)))
+
+
+def _check_rights(visit: Visit, kind: str) -> None:
+    if not visit.services.definitions.may(build_editor(visit), kind, "edit"):
+        raise ApiError(_FORBIDDEN, "not_allowed", "The person may not edit definitions of this kind.")
+
+
+def _build_check(visit: Visit) -> Check:
+    async def check(document: EditedDocument) -> Checked:
+        given = submit_text(document.text, document.format)
+        return await visit.services.definitions.check(build_editor(visit), document.kind, document.key or None, given)
+
+    return check
+
+
+def _draw_editor(visit: Visit, document: EditedDocument) -> None:
+    ui.add_head_html('<script src="/console/static/definitions.js" defer></script>')
+    ui.add_head_html('<link rel="stylesheet" href="/console/static/form.css">')
+    visit.page.on_delete(document.close)
+    _EditorPage(visit, document)
+    document.check_soon()
+
+
+class _EditorPage:
+    """One open editor."""
+
+    def __init__(self, visit: Visit, document: EditedDocument) -> None:
+        self._visit, self._document = visit, document
+        self._saver = Saver(visit, document)
+        self._is_saving = False
+        self._kept = ui.element("div").props("aria-live=polite")
+        self._draw_head()
+        with ui.element("div").classes("def-editor"):
+            with ui.element("div").classes("def-left"):
+                self._editor = TextEditor(visit, document, save=self.save, offer=self._offer_kept)
+            with ui.element("div").classes("def-right"):
+                self._draw_panels()
+        document.on_text(self._show_status)
+        document.on_checked(self._show_checked)
+        self._show_status()
+
+    def _draw_head(self) -> None:
+        visit, document = self._visit, self._document
+        is_new = document.base is None
+        with ui.element("div").classes("def-title"):
+            with ui.element("div").classes("def-name"):
+                back = ROOT if is_new else build_path(document.kind, document.key)
+                ui.link(visit.say("console-definitions-back" if is_new else "console-editor-back"), back).classes("small")
+                shown = find_title(document.base) if document.base is not None else visit.say("console-editor-new")
+                ui.label(cut_text(shown, limit=200)).classes("def-big text").props("role=heading aria-level=2 dir=auto")
+                with ui.element("div").classes("def-under"):
+                    ui.label(visit.say("console-definition-kind", kind=document.kind)).classes("muted small")
+                    ui.label(document.key).classes("muted mono")
+                    self._status = ui.element("div").classes("def-status").props("aria-live=polite")
+            ui.space()
+            with ui.element("div").classes("def-actions"):
+                formats = {one: one.upper() for one in FORMATS}
+                self._format = ui.toggle(formats, value=document.format, on_change=self._change_format).props("dense no-caps")
+                self._save_button = ui.button(visit.say("console-editor-save"), icon="save", on_click=self.save)
+                self._save_button.props("unelevated no-caps color=primary")
+                if visit.services.definitions.may(build_editor(visit), document.kind, "publish"):
+                    ui.button(visit.say("console-definition-publish-asked"), on_click=self._publish).props("outline no-caps")
+        self._draw_fields()
+
+    def _draw_fields(self) -> None:
+        """Draw what is said beside the text."""
+        visit, document = self._visit, self._document
+        kind = visit.services.definitions.find_kind(document.kind)
+        with ui.element("div").classes("def-fields"):
+            self._key = ui.input(visit.say("console-editor-key")).props("outlined dense maxlength=64")
+            self._key.set_visibility(document.base is None and not kind.key_field)
+            self._title = ui.input(visit.say("console-editor-title"), value=document.base.title if document.base is not None else "")
+            self._title.props("outlined dense maxlength=200")
+            self._title.set_visibility(not says_title(kind))
+            self._note = ui.input(visit.say("console-definition-note")).props("outlined dense maxlength=500").classes("def-note")
+
+    def _draw_panels(self) -> None:
+        visit, document = self._visit, self._document
+        with ui.tabs().props("no-caps dense align=left inline-label mobile-arrows").classes("def-tabs") as tabs:
+            self._findings_tab = ui.tab("findings", label=visit.say("console-editor-findings", count=0))
+            graph = ui.tab("graph", label=visit.say("console-editor-graph")) if has_graph(document.kind) else None
+            trial = ui.tab("trial", label=visit.say("console-trial")) if document.kind in TRIED else None
+            form = ui.tab("form", label=visit.say("console-editor-form"))
+        with ui.tab_panels(tabs, value="findings", animated=False, keep_alive=True).classes("def-panels"):
+            with ui.tab_panel(self._findings_tab):
+                self._findings = ui.element("div").props("aria-live=polite")
+            if graph is not None:
+                with ui.tab_panel(graph):
+                    GraphView(visit, document, self._go_to)
+            if trial is not None:
+                with ui.tab_panel(trial):
+                    TrialPanel(visit, document)
+            with ui.tab_panel(form):
+                shown = FormView(visit, document, self._go_to)
+        tabs.on_value_change(lambda event: shown.open() if event.value == "form" else None)
+
+    def _go_to(self, line: int) -> None:
+        self._editor.go_to(line)
+
+    def _show_status(self) -> None:
+        """Show whether the text is stored, and where."""
+        visit, document = self._visit, self._document
+        self._status.clear()
+        with self._status:
+            if not document.is_saved or document.base is None:
+                show_badge(visit.say("console-editor-unsaved"), tone="warn")
+            elif document.base.status == "draft":
+                show_badge(visit.say("console-editor-saved", number=document.base.version), tone="good")
+            else:
+                show_badge(visit.say("console-editor-published", number=document.base.version))
+
+    def _show_checked(self) -> None:
+        """Show what the last check found."""
+        visit, findings = self._visit, self._document.findings
+        self._findings_tab.props["label"] = visit.say("console-editor-findings", count=len(findings))
+        self._findings.clear()
+        with self._findings:
+            if not findings:
+                show_badge(visit.say("flow-cli-good"), tone="good")
+            draw_findings(visit, findings, on_click=self._go_to_finding)
+
+    def _go_to_finding(self, finding: Finding) -> None:
+        self._go_to(finding.line)
+
+    async def _change_format(self) -> None:
+        """Write the text in the other format; without a text that can be read it stays as it is."""
+        if self._format.value == self._document.format:
+            return
+        if not await self._document.change_format(self._format.value):
+            self._format.set_value(self._document.format)
+            tell(self._visit, self._visit.say("console-editor-unreadable"), tone="warning")
+
+    def _offer_kept(self, kept: Sequence[KeptText]) -> None:
+        """Offer the texts that the browser has kept."""
+        visit = self._visit
+        self._kept.clear()
+        with self._kept:
+            for one in kept:
+                with ui.element("div").classes("panel def-kept"):
+                    ui.label(visit.say("console-editor-kept", moment=visit.tr.format_time(one.at)))
+                    ui.space()
+                    ui.button(visit.say("console-editor-restore"), on_click=lambda one=one: self._editor.restore(one)).props(
+                        "unelevated dense no-caps color=primary"
+                    )
+                    ui.button(visit.say("console-editor-drop"), on_click=lambda one=one: self._editor.drop(one)).props("flat dense no-caps")
+
+    def _read_details(self) -> Details:
+        key, title, note = (str(one.value or "").strip() for one in (self._key, self._title, self._note))
+        return Details(key=key, title=title, note=note)
+
+    async def save(self) -> None:
+        """Store the text as a draft; if somebody else was first, show what differs and let the person choose."""
+        await self._store(None)
+
+    async def _store(self, over: DefinitionVersion | None) -> None:
+        if self._is_saving:
+            return
+        self._is_saving = True
+        text, details = self._document.text, self._read_details()
+        try:
+            saved = await (self._saver.save(details) if over is None else self._saver.save_over(over, details))
+        except SomebodyWasFirst as error:
+            can_save = self._document.base is not None
+            await open_conflict(
+                self._visit,
+                error.present,
+                text,
+                self._document.format,
+                save_over=self._store if can_save else None,
+                take_theirs=self._take_theirs,
+            )
+        except DefinitionRefused as error:
+            self._document.take_findings(error.findings)
+            tell(self._visit, explain(self._visit, error), tone="negative")
+        except REFUSALS as error:
+            tell(self._visit, explain(self._visit, error), tone="negative")
+        else:
+            self._take_saved(saved, text)
+        finally:
+            self._is_saving = False
+
+    def _take_saved(self, saved: Saved, text: str) -> None:
+        document, version = self._document, saved.version
+        is_new = document.base is None
+        document.base, document.saved_text = version, text
+        self._editor.tell_saved(text)
+        tell(self._visit, self._visit.say("console-editor-is-saved", number=version.version))
+        if is_new:
+            ui.navigate.to(build_path(version.kind, version.key, "edit"))
+            return
+        self._note.set_value("")
+        self._show_status()
+
+    async def _take_theirs(self, present: DefinitionVersion) -> None:
+        """Go on with what is stored; the person's own text stays in the browser, and is offered."""
+        if self._document.base is None:
+            ui.navigate.to(build_path(present.kind, present.key, "edit"))
+            return
+        text = await write_text(present.document, self._document.format)
+        self._editor.set_aside(self._document.text)
+        self._document.base, self._document.saved_text = present, text
+        self._document.set_text(text)
+        self._editor.tell_saved(text)
+        self._show_status()
+
+    async def _publish(self) -> None:
+        """Open the publication of the draft; what is not stored cannot be published."""
+        base = self._document.base
+        if base is None or not self._document.is_saved:
+            tell(self._visit, self._visit.say("console-editor-save-first"), tone="warning")
+            return
+        await open_publishing(self._visit, base.kind, base.key, base.version, self._take_published)
+
+    async def _take_published(self) -> None:
+        base = self._document.base
+        if base is not None:
+            self._document.base = await self._visit.services.definitions.find_version(
+                build_editor(self._visit), base.kind, base.key, base.version
+            )
+        self._show_status()

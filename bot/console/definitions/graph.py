@@ -1,0 +1,170 @@
+"""The graph of the document in the editor: a press on a node shows its step, and findings mark their nodes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from nicegui import ui
+
+from bot.console.charts import ChartView, draw_chart
+from bot.console.definitions.document import EditedDocument
+from bot.console.definitions.findings_list import draw_findings
+from bot.console.visit import Visit
+from bot.console.widgets import show_empty, show_text
+from orchestrator.charts.chart import Box, Chart, Mark
+from orchestrator.domain.finding import Finding, Path, parse_path
+from orchestrator.engines.flows.chart import build_chart as build_flow_chart
+from orchestrator.engines.flows.kind import FLOW
+from orchestrator.engines.scenarios.authoring.chart import build_chart as build_scenario_chart
+from orchestrator.engines.scenarios.kind import KIND as SCENARIO
+from orchestrator.engines.scenarios.plan import StepTypes
+from orchestrator.engines.scenarios.registry import build_step_types, load_plugins
+from orchestrator.engines.workflows.chart import build_chart as build_workflow_chart
+from orchestrator.engines.workflows.kind import WORKFLOW
+from orchestrator.engines.workflows.registry import build_rune_types
+from orchestrator.engines.workflows.registry import load_plugins as load_rune_plugins
+from orchestrator.engines.workflows.rune_types import RuneTypes
+
+_LISTS: Final[Mapping[str, str]] = {SCENARIO: "steps", FLOW: "steps", WORKFLOW: "tuums"}
+"""The field that holds the steps, by the kinds that have a graph."""
+_NAMES: Final = ("id", "tuumId", "tuum")
+"""The fields that name a step, the first that is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlace:
+    """Where the step of a box stands in the document, by the number of the box."""
+
+    number: int
+    path: Path
+
+
+@cache
+def load_step_types() -> StepTypes:
+    """Return the types of steps of scenarios, with those of installed plugins."""
+    return build_step_types(load_plugins())
+
+
+@cache
+def load_rune_types() -> RuneTypes:
+    """Return the types of runes, with those of installed plugins."""
+    return build_rune_types(load_rune_plugins())
+
+
+def has_graph(kind: str) -> bool:
+    """Return whether definitions of the kind go from step to step."""
+    return kind in _LISTS
+
+
+def build_chart(kind: str, data: object) -> Chart:
+    """Return the chart of a draft with any content."""
+    if kind == SCENARIO:
+        return build_scenario_chart(data, load_step_types())
+    if kind == FLOW:
+        return build_flow_chart(data)
+    return build_workflow_chart(data, load_rune_types())
+
+
+def find_places(kind: str, data: object, chart: Chart) -> Sequence[StepPlace]:
+    """Return where the steps of the boxes stand; boxes that are no steps are left out."""
+    field = _LISTS[kind]
+    listed = data.get(field) if isinstance(data, Mapping) else None
+    steps = listed if isinstance(listed, list) else []
+    named = {_find_name(one): index for index, one in reversed(list(enumerate(steps)))}
+    found = [(number, _find_index(number, box, named, len(steps), is_in_order=kind != WORKFLOW)) for number, box in enumerate(chart.boxes)]
+    return [StepPlace(number, (field, index)) for number, index in found if index is not None]
+
+
+def _find_name(step: object) -> str:
+    names = [step.get(one) for one in _NAMES] if isinstance(step, Mapping) else []
+    return next((one for one in names if isinstance(one, str) and one), "")
+
+
+def _find_index(number: int, box: Box, named: Mapping[str, int], count: int, *, is_in_order: bool) -> int | None:
+    """Return which step a box stands for: of scenarios and flows the boxes begin with the steps, in their order."""
+    if is_in_order:
+        return number if number < count else None
+    return named.get(box.key) if box.key else None
+
+
+def mark_boxes(places: Sequence[StepPlace], findings: Sequence[Finding], word: Callable[[int], str]) -> dict[int, Mark]:
+    """Return the marks of the boxes in whose steps something is wrong; `word` says how many things are."""
+    counts: dict[Path, int] = {}
+    for one in findings:
+        if one.severity == "info":
+            continue
+        try:
+            path = parse_path(one.path)[:2]
+        except ValueError:  # a path that was cut
+            continue
+        counts[path] = counts.get(path, 0) + 1
+    return {one.number: Mark("finding", word(counts[one.path])) for one in places if one.path in counts}
+
+
+class GraphView:
+    """The graph beside the text; it follows each check of the document."""
+
+    def __init__(self, visit: Visit, document: EditedDocument, go_to: Callable[[int], None]) -> None:
+        """Draw it here; `go_to` shows a line of the text."""
+        self._visit, self._document, self._go_to = visit, document, go_to
+        self._chart: Chart | None = None
+        self._view: ChartView | None = None
+        self._step = ui.element("div").classes("def-step").props("aria-live=polite")
+        self._place = ui.element("div")
+        document.on_checked(self.refresh)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Draw the present document, which stays as it was while nothing can be read of it."""
+        document = self._document
+        if document.data is None:
+            if self._view is None:
+                self._place.clear()
+                with self._place:
+                    show_empty(self._visit.say("console-editor-no-graph"))
+            return
+        chart = build_chart(document.kind, document.data)
+        self._chart = chart
+        places = find_places(document.kind, document.data, chart)
+        marks = mark_boxes(places, document.findings, lambda count: self._visit.say("console-editor-marked", count=count))
+        if self._view is not None:
+            self._view.update(chart, marks)
+            return
+        self._place.clear()
+        with self._place:
+            name = self._visit.say("console-editor-graph-name")
+            self._view = draw_chart(self._visit, chart, on_click=self.show_step, name=name, marks=marks)
+
+    def show_step(self, key: str) -> None:
+        """Show what a step is, where it leads and what is wrong with it, and go to its lines in the text."""
+        document, chart = self._document, self._chart
+        if chart is None:
+            return
+        number = next((at for at, box in enumerate(chart.boxes) if box.key == key), None)
+        if number is None:
+            return
+        path = next((one.path for one in find_places(document.kind, document.data, chart) if one.number == number), None)
+        self._go_to(document.find_line(path) if path is not None else 0)
+        self._step.clear()
+        with self._step:
+            self._draw_step(chart, number, path)
+
+    def _draw_step(self, chart: Chart, number: int, path: Path | None) -> None:
+        box = chart.boxes[number]
+        ui.label(box.title).classes("strong text").props("dir=auto")
+        if box.text:
+            show_text(box.text, classes="small")
+        ways = [(arrow.label, chart.boxes[arrow.target].title) for arrow in chart.arrows if arrow.source == number]
+        for label, target in ways:
+            told = self._visit.say("console-editor-way", target=target, why=label) if label else f"→ {target}"
+            show_text(told, classes="small muted")
+        if path is not None:
+            draw_findings(self._visit, [one for one in self._document.findings if _is_within(one, path)])
+
+
+def _is_within(finding: Finding, path: Path) -> bool:
+    try:
+        return parse_path(finding.path)[: len(path)] == path
+    except ValueError:
+        return False

@@ -1,0 +1,141 @@
+"""The list of definitions: what there is, which version is in force, what is being drafted, and who changed it last."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from nicegui import ui
+
+from bot.console.definitions.work import ROOT, build_editor, build_path, find_title, name_account, reading
+from bot.console.visit import Visit
+from bot.console.widgets import cut_text, show_badge, show_empty
+from state.definitions import DefinitionKey
+
+_MOST: Final = 2_000
+_SHOWN: Final = 200
+"""How many lines are drawn at once; a search finds the others."""
+_PAGE: Final = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListView:
+    """What the page shows."""
+
+    found: tuple[DefinitionKey, ...]
+    kinds: tuple[str, ...]
+    """The kinds that the person may read."""
+    editable: tuple[str, ...]
+
+
+class _List:
+    """The lines that fit the search of the person, which is kept while what there is changes."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        self._view = ListView(found=(), kinds=(), editable=())
+        self._kind, self._words, self._state = "", "", ""
+        self._place: ui.element | None = None
+
+    def draw_search(self, view: ListView) -> None:
+        """Draw the fields of the search, and the buttons for something new; nothing of it is drawn again."""
+        visit = self._visit
+        with ui.element("div").classes("def-search"):
+            words = ui.input(visit.say("console-definitions-search")).props("outlined dense clearable debounce=200").classes("def-words")
+            words.on_value_change(lambda event: self._choose(words=str(event.value or "")))
+            kinds = {"": visit.say("console-definitions-all")}
+            kinds |= {one: visit.say("console-definition-kinds", kind=one) for one in view.kinds}
+            kind = ui.select(kinds, value="", label=visit.say("console-definitions-kind")).props("outlined dense")
+            kind.on_value_change(lambda event: self._choose(kind=str(event.value or "")))
+            states = {one: visit.say("console-definitions-state", state=one or "all") for one in ("", "published", "draft", "off")}
+            state = ui.select(states, value="", label=visit.say("console-definitions-states")).props("outlined dense")
+            state.on_value_change(lambda event: self._choose(state=str(event.value or "")))
+            ui.space()
+            if view.editable:
+                self._draw_new(view)
+
+    def _draw_new(self, view: ListView) -> None:
+        with (
+            ui.button(self._visit.say("console-definitions-new"), icon="add").props("unelevated no-caps color=primary"),
+            ui.menu().props("auto-close"),
+        ):
+            for kind in view.editable:
+                ui.menu_item(
+                    self._visit.say("console-definition-kind", kind=kind), on_click=lambda kind=kind: ui.navigate.to(f"{ROOT}/{kind}/new")
+                )
+
+    def draw(self, view: ListView) -> None:
+        """Draw the lines here."""
+        self._view = view
+        self._place = ui.element("div").classes("def-list").props("role=list")
+        self._fill()
+
+    def _choose(self, *, words: str | None = None, kind: str | None = None, state: str | None = None) -> None:
+        self._words = self._words if words is None else words.casefold().strip()
+        self._kind = self._kind if kind is None else kind
+        self._state = self._state if state is None else state
+        self._fill()
+
+    def _fill(self) -> None:
+        if self._place is None:
+            return
+        found = [one for one in self._view.found if self._fits(one)]
+        self._place.clear()
+        with self._place:
+            for head in found[:_SHOWN]:
+                self._draw_line(head)
+            if not found:
+                show_empty(self._visit.say("console-definitions-none" if self._view.kinds else "console-definitions-not-yours"))
+            if len(found) > _SHOWN:
+                show_empty(self._visit.say("console-definitions-more", count=len(found) - _SHOWN))
+
+    def _fits(self, head: DefinitionKey) -> bool:
+        is_in_state = {
+            "": True,
+            "published": head.enabled and bool(head.active_version),
+            "draft": head.has_draft,
+            "off": not head.enabled,
+        }[self._state]
+        return is_in_state and self._kind in {"", head.kind} and self._words in f"{head.title}\n{head.key}".casefold()
+
+    def _draw_line(self, head: DefinitionKey) -> None:
+        visit = self._visit
+        with ui.element("div").props("role=listitem"), ui.link(target=build_path(head.kind, head.key)).classes("line def-line"):
+            with ui.element("div").classes("def-name"):
+                ui.label(cut_text(find_title(head), limit=200)).classes("strong text").props("dir=auto")
+                with ui.element("div").classes("def-under"):
+                    ui.label(visit.say("console-definition-kind", kind=head.kind)).classes("muted small")
+                    ui.label(head.key).classes("muted mono")
+            with ui.element("div").classes("def-state"):
+                show_state(visit, head)
+            with ui.element("div").classes("def-when small muted"):
+                ui.label(visit.tr.format_time(head.updated_at))
+                ui.label(name_account(visit, head.updated_by))
+
+
+def show_state(visit: Visit, head: DefinitionKey) -> None:
+    """Show what is in force of a definition: its published version, that it is off, and that there is a draft."""
+    if not head.enabled:
+        show_badge(visit.say("console-definition-off"), tone="bad")
+    if head.active_version:
+        show_badge(visit.say("console-definition-active", number=head.active_version), tone="good" if head.enabled else "plain")
+    else:
+        show_badge(visit.say("console-definition-unpublished"))
+    if head.has_draft:
+        show_badge(visit.say("console-definition-draft", number=head.last_version), tone="warn")
+
+
+async def show_definitions(visit: Visit) -> None:
+    """Draw the page, and keep it current."""
+    shown = _List(visit)
+    with reading():
+        shown.draw_search(await _load(visit))
+        await visit.keep_current(lambda: _load(visit), shown.draw)
+
+
+async def _load(visit: Visit) -> ListView:
+    service, editor = visit.services.definitions, build_editor(visit)
+    found: list[DefinitionKey] = []
+    while len(found) < _MOST and (page := await service.list_keys(editor, after=found[-1].place if found else "", limit=_PAGE)):
+        found += page
+    kinds = service.list_kinds(editor)
+    editable = tuple(one for one in kinds if service.may(editor, one, "edit"))
+    return ListView(found=tuple(found), kinds=tuple(kinds), editable=editable)

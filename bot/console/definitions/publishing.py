@@ -1,0 +1,141 @@
+"""The dialog of a publication: what changes, what the server finds, who may publish it, and what happens if somebody else was first."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from nicegui import ui
+
+from bot.console.definitions.diffing import DiffLine, compare_texts, draw_diff
+from bot.console.definitions.findings_list import draw_findings
+from bot.console.definitions.work import REFUSALS, build_editor, explain, name_account, submit_stored, tell, write_text
+from bot.console.visit import Visit
+from bot.console.widgets import show_badge, show_text
+from orchestrator.definitions.service import Checked
+from orchestrator.domain.finding import DefinitionRefused, has_errors
+from state.definitions import DefinitionVersion, StaleRevision
+
+Done = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """A version before its publication: what it changes, and what the server says of it."""
+
+    version: DefinitionVersion
+    active: int
+    """The version that is in force; 0 for none."""
+    lines: Sequence[DiffLine]
+    checked: Checked
+    is_newer: bool = False
+    """Whether `lines` say what somebody has changed since the person looked, and not what the publication changes."""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing in it keeps it from being published."""
+        return not has_errors(self.checked.findings)
+
+
+async def load_verdict(visit: Visit, kind: str, key: str, number: int) -> Verdict:
+    """Return what is to be seen before a publication. Raises what the service of definitions raises."""
+    service, editor = visit.services.definitions, build_editor(visit)
+    head = await service.find_key(editor, kind, key)
+    version = await service.find_version(editor, kind, key, number)
+    before = await service.find_version(editor, kind, key, head.active_version) if head.active_version else None
+    lines = await compare_texts(await write_text(before.document) if before is not None else "", await write_text(version.document))
+    checked = await service.check(editor, kind, key, submit_stored(version))
+    return Verdict(version=version, active=head.active_version, lines=lines, checked=checked)
+
+
+class PublishDialog:
+    """One open dialog. It publishes what it has shown: the revision that was compared, and no later one."""
+
+    def __init__(self, visit: Visit, verdict: Verdict, done: Done) -> None:
+        """Open it; `done` is called after the publication."""
+        self._visit, self._verdict, self._done = visit, verdict, done
+        self._trouble = ""
+        self._dialog = ui.dialog()
+        with self._dialog, ui.card().classes("def-dialog"):
+            self._body = ui.element("div").classes("def-dialog-body")
+            self.note = ui.input(visit.say("console-definition-note")).props("outlined dense maxlength=500").classes("full")
+            with ui.element("div").classes("def-actions"):
+                ui.button(visit.say("console-close"), on_click=self._dialog.close).props("flat no-caps")
+                self._button = ui.button(visit.say("console-definition-publish"), on_click=self.publish)
+                self._button.props("unelevated no-caps color=primary")
+        self._draw()
+        self._dialog.open()
+
+    def _draw(self) -> None:
+        visit, verdict = self._visit, self._verdict
+        number = verdict.version.version
+        self._body.clear()
+        with self._body:
+            ui.label(visit.say("console-definition-publish-title", number=number)).classes("heading").props("role=heading aria-level=2")
+            if self._trouble:
+                ui.label(self._trouble).classes("def-trouble").props("role=alert")
+            _draw_verdict(visit, verdict)
+            active = visit.say("console-definition-number", number=verdict.active) if verdict.active else visit.say("console-diff-nothing")
+            before, after = visit.say("console-diff-seen"), visit.say("console-diff-now")
+            if not verdict.is_newer:
+                before, after = active, visit.say("console-definition-number", number=number)
+            draw_diff(visit, verdict.lines, before=before, after=after)
+        self._button.set_enabled(verdict.is_right)
+
+    async def publish(self) -> None:
+        """Publish the version as it was shown; if it has changed since, show how it is now and what differs."""
+        shown = self._verdict.version
+        service = self._visit.services.definitions
+        try:
+            await service.publish(
+                build_editor(self._visit), shown.kind, shown.key, shown.version, expected=shown.revision, note=str(self.note.value or "")
+            )
+        except StaleRevision as error:
+            await self._show_newer(error)
+            return
+        except DefinitionRefused as error:
+            self._trouble = explain(self._visit, error)
+            self._verdict = replace(self._verdict, checked=Checked(findings=error.findings))
+            self._draw()
+            return
+        except REFUSALS as error:
+            self._trouble = explain(self._visit, error)
+            self._draw()
+            return
+        self._dialog.close()
+        tell(self._visit, self._visit.say("console-definition-is-published", number=shown.version))
+        await self._done()
+
+    async def _show_newer(self, error: StaleRevision) -> None:
+        """Show the version as somebody else has left it, and against what the person has seen."""
+        seen = self._verdict.version
+        now = await load_verdict(self._visit, seen.kind, seen.key, seen.version)
+        who = name_account(self._visit, now.version.updated_by or error.present.updated_by)
+        self._trouble = self._visit.say("console-definition-publish-stale", who=who)
+        lines = await compare_texts(await write_text(seen.document), await write_text(now.version.document))
+        self._verdict = replace(now, lines=lines, is_newer=True) if lines else now
+        self._draw()
+
+
+def _draw_verdict(visit: Visit, verdict: Verdict) -> None:
+    """Show what the server says: mistakes, and who may publish it."""
+    checked = verdict.checked
+    with ui.element("div").classes("def-verdict"):
+        if not verdict.is_right:
+            show_badge(visit.say("console-definition-verdict-wrong"), tone="bad")
+        elif checked.critical == ():
+            show_badge(visit.say("console-definition-verdict-good"), tone="good")
+        else:
+            show_badge(visit.say("console-definition-verdict-two"), tone="warn")
+            told = ", ".join(checked.critical or ())
+            show_text(visit.say("console-definition-two" if told else "console-definition-two-unknown", methods=told), classes="small")
+    draw_findings(visit, checked.findings)
+
+
+async def open_publishing(visit: Visit, kind: str, key: str, number: int, done: Done) -> None:
+    """Open the dialog of the publication of a version, or say why it cannot be shown."""
+    try:
+        verdict = await load_verdict(visit, kind, key, number)
+    except REFUSALS as error:
+        tell(visit, explain(visit, error), tone="negative")
+        return
+    with visit.page:
+        PublishDialog(visit, verdict, done)

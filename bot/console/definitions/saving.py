@@ -1,0 +1,106 @@
+"""Stores what is in the editor as a draft: a new version, or the text of the draft that is there; and what if somebody else was first."""
+
+from dataclasses import dataclass
+
+from bot.console.definitions.document import EditedDocument
+from bot.console.definitions.work import build_editor, submit_text
+from bot.console.visit import Visit
+from orchestrator.definitions.kinds import DefinitionKind, find_no_title
+from orchestrator.definitions.rules import Editor
+from orchestrator.definitions.service import DefinitionService, Saved, Submission
+from state.definitions import DefinitionMissing, DefinitionVersion, NotADraft, StaleRevision
+
+
+class SomebodyWasFirst(Exception):
+    """Somebody has saved or published something since the person looked; `present` is how the definition is now."""
+
+    def __init__(self, present: DefinitionVersion) -> None:
+        """Keep the version, with its document."""
+        super().__init__(f"{present.kind}/{present.key} is version {present.version}, revision {present.revision} by now")
+        self.present = present
+
+
+@dataclass(frozen=True, kw_only=True)
+class Details:
+    """What the person says beside the text."""
+
+    key: str = ""
+    """The key of something new, where the document does not say it."""
+    title: str = ""
+    note: str = ""
+
+
+def says_title(kind: DefinitionKind) -> bool:
+    """Return whether documents of the kind say their title themselves."""
+    return kind.find_title is not find_no_title
+
+
+class Saver:
+    """Stores the document of one editor."""
+
+    def __init__(self, visit: Visit, document: EditedDocument) -> None:
+        """Store `document` with the rights of the person."""
+        self._visit, self._document = visit, document
+
+    @property
+    def _service(self) -> DefinitionService:
+        return self._visit.services.definitions
+
+    async def save(self, details: Details) -> Saved:
+        """Store the text as a draft and return what was stored.
+
+        Raises SomebodyWasFirst, with nothing stored, and what the service of definitions raises.
+        """
+        base = self._document.base
+        if base is None:
+            return await self._create_key(details)
+        if base.status == "draft":
+            return await self._replace(base, details)
+        present = await self._service.find_version(build_editor(self._visit), base.kind, base.key)
+        if present.version != base.version:
+            raise SomebodyWasFirst(present)
+        return await self._create(base.key, details)
+
+    async def save_over(self, present: DefinitionVersion, details: Details) -> Saved:
+        """Store the text although somebody else was first: in place of the text of their draft, or as a version after theirs."""
+        if present.status == "draft":
+            return await self._replace(present, details)
+        return await self._create(present.key, details)
+
+    async def _create_key(self, details: Details) -> Saved:
+        """Store something new; a key that is there already is none of it."""
+        kind, editor = self._service.find_kind(self._document.kind), build_editor(self._visit)
+        checked = await self._service.check(editor, kind.name, details.key or None, self._submit(details))
+        data = checked.read.data if checked.read is not None else None
+        said = data.get(kind.key_field) if kind.key_field and isinstance(data, dict) else ""
+        key = details.key or (said if isinstance(said, str) else "")
+        if key and (present := await self._find(editor, key)) is not None:
+            raise SomebodyWasFirst(present)
+        return await self._create(details.key or ("" if not kind.key_field else None), details)
+
+    async def _find(self, editor: Editor, key: str) -> DefinitionVersion | None:
+        try:
+            return await self._service.find_version(editor, self._document.kind, key)
+        except DefinitionMissing:
+            return None
+
+    async def _create(self, key: str | None, details: Details) -> Saved:
+        return await self._service.create(build_editor(self._visit), self._document.kind, key, self._submit(details))
+
+    async def _replace(self, base: DefinitionVersion, details: Details) -> Saved:
+        editor = build_editor(self._visit)
+        try:
+            return await self._service.save(editor, base.kind, base.key, base.version, self._submit(details), expected=base.revision)
+        except (StaleRevision, NotADraft):
+            raise SomebodyWasFirst(await self._service.find_version(editor, base.kind, base.key)) from None
+
+    def _submit(self, details: Details) -> Submission:
+        document = self._document
+        return submit_text(document.text, document.format, title=self._find_title(details), note=details.note)
+
+    def _find_title(self, details: Details) -> str | None:
+        """Return the title that the person gives; for something without any title, what its engine calls it."""
+        if details.title or (self._document.base is not None and self._document.base.title):
+            return details.title or None
+        engine = self._visit.services.engines.runs.get(self._document.kind)
+        return engine.describe(self._document.data)[0] if engine is not None else None

@@ -1,0 +1,252 @@
+"""The trial of the definition in the editor, as a conversation: what it says, asks and would do; the author answers for everybody else."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+from nicegui import ui
+from pydantic import ValidationError
+
+from bot.console.definitions.document import EditedDocument
+from bot.console.definitions.findings_list import draw_findings
+from bot.console.definitions.graph import load_rune_types, load_step_types
+from bot.console.definitions.work import build_editor, submit_text, tell
+from bot.console.visit import Visit
+from bot.console.widgets import cut_text, show_badge, show_empty, show_text
+from bot.i18n.translate import split_method
+from bot.rehearsing.loading import load_playable
+from bot.rehearsing.trials import Playable, TrialInputs, Tried, Wanted, Watch, find_case_model, try_definition
+from bot.rendering.kinds import render_message
+from bot.rendering.spans import to_plain_text
+from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.documents.findings import Findings
+from orchestrator.documents.reading import read_document
+from orchestrator.domain.finding import Finding, has_errors
+from orchestrator.rehearsals.dialogue import Given
+from orchestrator.rehearsals.rehearsal import Happening
+from orchestrator.runs.stored_definitions import add_stored_definitions
+from state.canonical import dumps
+from state.stored import JsonObject
+
+_AT_ONCE: Final = asyncio.Semaphore(2)
+"""Trials of all pages that are played at the same time; each needs a thread, and a workflow processes for its scripts."""
+_LONGEST: Final = 4_000
+_LISTS: Final = ("dialogues", "tests")
+"""The fields of a file of tests that hold its tests, of which the first is taken."""
+
+
+class TrialPanel:
+    """One trial beside the text."""
+
+    def __init__(self, visit: Visit, document: EditedDocument) -> None:
+        """Draw it here; nothing is played before the author wants it."""
+        self._visit, self._document = visit, document
+        self._playable: Playable | None = None
+        self._inputs = TrialInputs()
+        self._watch: Watch | None = None
+        show_text(visit.say("console-trial-told"), classes="small muted")
+        with ui.element("div").classes("def-actions trial-actions"):
+            self._start = ui.button(visit.say("console-trial-start"), icon="play_arrow", on_click=self.start)
+            self._start.props("unelevated no-caps color=primary")
+            self._stop = ui.button(visit.say("console-trial-stop"), icon="stop", on_click=self.stop).props("outline no-caps")
+            self._stop.set_visibility(False)
+        with ui.element("details").classes("trial-case"):
+            with ui.element("summary"):
+                ui.label(visit.say("console-trial-case")).classes("def-summary small")
+            self._case = ui.textarea(visit.say("console-trial-case-label")).props("outlined autogrow maxlength=100000").classes("full mono")
+        self._place = ui.element("div").classes("trial").props("aria-live=polite")
+        visit.page.on_delete(self.stop)
+
+    def stop(self) -> None:
+        """End the trial that is played."""
+        if self._watch is not None:
+            self._watch.stop()
+
+    async def start(self) -> None:
+        """Check the text, and play it from its beginning without any answers."""
+        visit, document = self._visit, self._document
+        given = submit_text(document.text, document.format)
+        checked = await visit.services.definitions.check(build_editor(visit), document.kind, document.key or None, given)
+        case = self._read_case()
+        findings = checked.findings if has_errors(checked.findings) else ()
+        if findings or not isinstance(checked.document, Mapping):
+            self._show_findings("console-trial-mistakes", findings)
+            return
+        services = visit.services
+        self._playable = await load_playable(
+            services.definitions.find_kind(document.kind),
+            document.key or "trial",
+            checked.document,
+            store=services.store,
+            definitions=add_stored_definitions(services.engines, services.store).definitions,
+            types=(load_step_types(), load_rune_types()),
+        )
+        if isinstance(case, tuple) or (wrong := self._check_case(case)):
+            self._show_findings("console-trial-case-wrong", case if isinstance(case, tuple) else wrong)
+            return
+        self._inputs = TrialInputs(case=case)
+        await self._play()
+
+    def _read_case(self) -> JsonObject | tuple[Finding, ...]:
+        """Return the test that the author has given, empty without one; what is wrong with its text if it cannot be read."""
+        text = str(self._case.value or "")
+        if not text.strip():
+            return {}
+        reading = read_document(text, "yaml")
+        if reading.document is None or not isinstance(reading.document.data, dict):
+            return reading.findings
+        data = reading.document.data
+        tests = next((data[one] for one in _LISTS if isinstance(data.get(one), list) and data[one]), [data])
+        return tests[0] if isinstance(tests[0], dict) else {}
+
+    def _check_case(self, case: JsonObject) -> tuple[Finding, ...]:
+        assert self._playable is not None  # noqa: S101 - it was loaded before
+        findings = Findings()
+        report_model_mistakes(findings, find_case_model(self._playable), {"name": "trial", **case}, ())
+        return findings.list_all()
+
+    async def _play(self) -> None:
+        """Play the definition with what was given, and show what came of it."""
+        visit, playable = self._visit, self._playable
+        if playable is None or self._watch is not None:
+            return
+        self._watch = Watch()
+        self._stop.set_visibility(True)
+        try:
+            async with _AT_ONCE:
+                tried = await try_definition(playable, self._inputs, visit.actor, self._watch)
+        except ValidationError:
+            self._show_findings("console-trial-case-wrong", ())
+            return
+        finally:
+            self._watch = None
+            if not visit.page.is_deleted:
+                self._stop.set_visibility(False)
+        if tried.wanted is not None and tried.wanted.is_unfit:
+            self._inputs = self._inputs.drop_answer()
+        if not visit.page.is_deleted:
+            self._show(tried)
+
+    async def _give(self, wanted: Wanted, given: Any) -> None:
+        self._inputs = self._inputs.add(wanted, given)
+        await self._play()
+
+    def _show_findings(self, code: str, findings: tuple[Finding, ...]) -> None:
+        self._place.clear()
+        with self._place:
+            ui.label(self._visit.say(code)).props("role=alert")
+            draw_findings(self._visit, findings)
+
+    def _show(self, tried: Tried) -> None:
+        self._start.text = self._visit.say("console-trial-again")
+        self._place.clear()
+        with self._place:
+            for one in tried.happenings:
+                self._draw_happening(one)
+            if tried.wanted is not None:
+                self._draw_wanted(tried.wanted)
+            else:
+                self._draw_end(tried)
+        self._visit.page.run_javascript("sdelkaTexts.showLast()")
+
+    def _draw_happening(self, one: Happening) -> None:
+        visit = self._visit
+        with ui.element("div").classes(f"trial-line trial-{one.kind}"):
+            if one.place.step and one.kind != "answer":
+                ui.label(one.place.step).classes("mono muted")
+            match one.kind:
+                case "message" | "question" | "failure":
+                    _show_said(visit, one)
+                case "answer":
+                    given = visit.say(one.controls[0]) if one.controls else one.data
+                    show_text(given if isinstance(given, str) else dumps(given))
+                case "effect":
+                    self._draw_effect(one)
+                case "model" | "agent":
+                    show_text(visit.say("console-trial-model", text=cut_text(one.text, limit=_LONGEST)))
+                case "wait":
+                    show_text(visit.say("console-trial-wait", moment=visit.tr.format_time(one.text)))
+                case "child":
+                    show_text(visit.say("console-trial-child", what=one.text))
+
+    def _draw_effect(self, one: Happening) -> None:
+        """Show an effect as the plan that it is."""
+        visit, data = self._visit, one.data
+        status = str(data["status"])
+        show_badge(visit.say("console-trial-effect", status=status), tone="live" if status == "planned" else "plain")
+        method = str(data["method"])
+        ui.label(visit.tr.describe_call(method, *split_method(method)) or method).classes("strong")
+        if data["comment"]:
+            show_text(str(data["comment"]), classes="small")
+        ui.label(cut_text(f"{method} {dumps(data['params'])}", limit=_LONGEST)).classes("mono muted text")
+
+    def _draw_wanted(self, wanted: Wanted) -> None:
+        """Ask the author for what the trial needs to go on."""
+        visit = self._visit
+        with ui.element("div").classes("trial-wanted"):
+            if wanted.is_unfit:
+                ui.label(visit.say("console-trial-unfit")).classes("def-trouble").props("role=alert")
+            ui.label(visit.say("console-trial-wanted", kind=wanted.kind, step=wanted.step)).classes("strong")
+            if wanted.kind != "answer":
+                show_text(cut_text(wanted.text, limit=_LONGEST), classes="small muted trial-asked")
+            with ui.element("div").classes("def-actions"):
+                for label in wanted.options:
+                    ui.button(cut_text(label, limit=100), on_click=lambda label=label: self._give(wanted, label)).props("outline no-caps")
+                for code in wanted.controls:
+                    ui.button(visit.say(code), on_click=lambda code=code: self._give(wanted, Given(press=code))).props("flat no-caps")
+            if wanted.kind != "answer" or wanted.takes_text:
+                self._draw_field(wanted)
+
+    def _draw_field(self, wanted: Wanted) -> None:
+        visit = self._visit
+        label = visit.say("console-trial-field", kind=wanted.kind)
+        is_line = wanted.kind == "answer"
+        given = (ui.input(label) if is_line else ui.textarea(label)).props("outlined dense autofocus maxlength=20000").classes("full")
+        if not is_line:
+            given.props("autogrow")
+
+        async def give() -> None:
+            text = str(given.value or "")
+            if wanted.kind not in {"read", "run"}:
+                await self._give(wanted, text)
+                return
+            reading = read_document(text, "yaml") if text.strip() else None
+            if reading is not None and reading.document is None:
+                tell(visit, visit.say("console-trial-read-wrong"), tone="warning")
+                return
+            await self._give(wanted, reading.document.data if reading is not None and reading.document is not None else None)
+
+        if is_line:
+            given.on("keydown.enter", give)
+        ui.button(visit.say("console-trial-give"), on_click=give).props("unelevated no-caps color=primary")
+
+    def _draw_end(self, tried: Tried) -> None:
+        visit = self._visit
+        tone = {"done": "good", "failed": "bad"}.get(tried.status, "warn")
+        with ui.element("div").classes("trial-end"):
+            show_badge(visit.say("console-trial-ended", status=tried.status), tone=tone)
+            if tried.problem:
+                show_text(tried.problem, classes="small muted")
+            if not tried.happenings and not tried.result:
+                show_empty(visit.say("console-trial-nothing"))
+            for operation in tried.proposed:
+                told = operation.model_dump(mode="json", by_alias=True, exclude_none=True)
+                with ui.element("div").classes("trial-line trial-effect"):
+                    show_badge(visit.say("console-trial-effect", status="planned"), tone="live")
+                    ui.label(cut_text(dumps(told), limit=_LONGEST)).classes("mono text")
+            if tried.result:
+                with ui.element("details").props("open" if tried.status == "done" else ""):
+                    with ui.element("summary"):
+                        ui.label(visit.say("console-trial-result")).classes("def-summary small")
+                    for name, value in tried.result.items():
+                        show_text(f"{name} = {cut_text(value if isinstance(value, str) else dumps(value), limit=_LONGEST)}", classes="mono")
+
+
+def _show_said(visit: Visit, one: Happening) -> None:
+    """Show a message as a chat shows it, without its marks, and the buttons below it."""
+    if one.reply is not None:
+        show_text(to_plain_text(render_message("reply", one.reply.model_dump(mode="json"), visit.tr)))
+    if one.kind == "failure" and one.text:
+        show_text(one.text, classes="small muted")
+    if one.options:
+        show_text(" · ".join(one.options), classes="small muted")

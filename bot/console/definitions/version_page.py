@@ -1,0 +1,264 @@
+"""The page of one definition: its versions, the text of one of them, what differs between two, and what is done with it as a whole."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from nicegui import ui
+
+from bot.console.definitions.diffing import compare_texts, draw_diff
+from bot.console.definitions.list_page import show_state
+from bot.console.definitions.publishing import open_publishing
+from bot.console.definitions.work import (
+    REFUSALS,
+    ROOT,
+    build_editor,
+    build_path,
+    explain,
+    find_title,
+    name_account,
+    reading,
+    tell,
+    write_text,
+)
+from bot.console.visit import Visit
+from bot.console.widgets import build_panel, cut_text, show_badge, show_heading, show_text
+from state.definitions import DefinitionKey, DefinitionVersion, HistoryEntry, StaleRevision
+
+_MOST_ENTRIES: Final = 50
+_TRIES: Final = 5
+_LONGEST_NUMBER: Final = 9
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyView:
+    """What the page shows."""
+
+    head: DefinitionKey
+    versions: tuple[DefinitionVersion, ...]
+    history: tuple[HistoryEntry, ...]
+    may_edit: bool
+    may_publish: bool
+
+
+async def load_key(visit: Visit, kind: str, key: str) -> KeyView:
+    """Return a definition with its versions. Raises what the service of definitions raises."""
+    service, editor = visit.services.definitions, build_editor(visit)
+    return KeyView(
+        head=await service.find_key(editor, kind, key),
+        versions=tuple(await service.list_versions(editor, kind, key)),
+        history=tuple(await service.list_history(editor, kind, key, limit=_MOST_ENTRIES)),
+        may_edit=service.may(editor, kind, "edit"),
+        may_publish=service.may(editor, kind, "publish"),
+    )
+
+
+async def show_definition(visit: Visit) -> None:
+    """Draw the page, and keep it current."""
+    kind, key = visit.params["kind"], visit.params["key"]
+    page = _KeyPage(visit, kind, key)
+    with reading():
+        view = await load_key(visit, kind, key)
+        ui.link(visit.say("console-definitions-back"), ROOT).classes("small")
+        await visit.keep_current(lambda: load_key(visit, kind, key), page.draw)
+        place = build_panel().classes("def-shown").props("aria-live=polite")
+        page.place = place
+        await page.show_asked(view)
+
+
+class _KeyPage:
+    """The page of one definition; what is opened below its versions stays open while these change."""
+
+    def __init__(self, visit: Visit, kind: str, key: str) -> None:
+        self._visit, self._kind, self._key = visit, kind, key
+        self.place: ui.element | None = None
+        """Where a text or a difference is shown."""
+
+    def draw(self, view: KeyView) -> None:
+        """Draw all but the text that is open."""
+        visit, head = self._visit, view.head
+        with ui.element("div").classes("def-title"):
+            with ui.element("div").classes("def-name"):
+                title = ui.label(cut_text(find_title(head), limit=200)).classes("def-big text").props("role=heading aria-level=2 dir=auto")
+                title.props["data-key"] = head.key
+                with ui.element("div").classes("def-under"):
+                    ui.label(visit.say("console-definition-kind", kind=head.kind)).classes("muted small")
+                    ui.label(head.key).classes("muted mono")
+            with ui.element("div").classes("def-state"):
+                show_state(visit, head)
+            ui.space()
+            self._draw_actions(view)
+        self._draw_versions(view)
+        self._draw_history(view.history)
+
+    def _draw_actions(self, view: KeyView) -> None:
+        visit, head = self._visit, view.head
+        with ui.element("div").classes("def-actions"):
+            if view.may_edit:
+                edit = ui.button(visit.say("console-definition-edit-asked"), icon="edit").props("unelevated no-caps color=primary")
+                edit.on_click(lambda: ui.navigate.to(build_path(self._kind, self._key, "edit")))
+            if (view.may_edit or view.may_publish) if head.enabled else view.may_publish:
+                switch = ui.button(visit.say("console-definition-switch-off" if head.enabled else "console-definition-switch-on"))
+                switch.props("outline no-caps").on_click(lambda: self._confirm_switch(view))
+
+    def _confirm_switch(self, view: KeyView) -> None:
+        """Ask before new runs are refused or allowed."""
+        visit, enabled = self._visit, not view.head.enabled
+        with ui.dialog() as dialog, ui.card().classes("def-dialog def-small"):
+            ui.label(visit.say("console-definition-switch-on-asked" if enabled else "console-definition-switch-off-asked"))
+            note = ui.input(visit.say("console-definition-note")).props("outlined dense maxlength=500").classes("full")
+            with ui.element("div").classes("def-actions"):
+                ui.button(visit.say("console-close"), on_click=dialog.close).props("flat no-caps")
+                done = ui.button(visit.say("console-definition-switch-on" if enabled else "console-definition-switch-off"))
+                done.props("unelevated no-caps color=primary")
+
+                async def switch() -> None:
+                    dialog.close()
+                    await self._switch(enabled=enabled, note=str(note.value or ""))
+
+                done.on_click(switch)
+        dialog.open()
+
+    async def _switch(self, *, enabled: bool, note: str) -> None:
+        """Switch the definition, whatever others change at the same time: an emergency must not look for a revision."""
+        service = self._visit.services.definitions
+        try:
+            for left in reversed(range(_TRIES)):
+                editor = build_editor(self._visit)
+                head = await service.find_key(editor, self._kind, self._key)
+                try:
+                    await service.switch(editor, self._kind, self._key, enabled=enabled, expected=head.revision, note=note)
+                    break
+                except StaleRevision:
+                    if not left:
+                        raise
+        except REFUSALS as error:
+            tell(self._visit, explain(self._visit, error), tone="negative")
+        await self._visit.feed.refresh_all()
+
+    def _draw_versions(self, view: KeyView) -> None:
+        visit = self._visit
+        show_heading(visit.say("console-definition-versions"), count=len(view.versions))
+        with ui.element("div").classes("def-versions").props("role=list"):
+            for version in view.versions:
+                with ui.element("div").classes("line def-version").props("role=listitem"):
+                    self._draw_version(view, version)
+
+    def _draw_version(self, view: KeyView, version: DefinitionVersion) -> None:
+        visit, number = self._visit, version.version
+        with ui.element("div").classes("def-name"):
+            with ui.element("div").classes("def-under"):
+                ui.label(visit.say("console-definition-number", number=number)).classes("strong")
+                if version.active:
+                    show_badge(visit.say("console-definition-in-force"), tone="good")
+                else:
+                    is_draft = version.status == "draft"
+                    show_badge(
+                        visit.say("console-definition-is-draft" if is_draft else "console-definition-was-published"),
+                        tone="warn" if is_draft else "plain",
+                    )
+            if version.note:
+                show_text(version.note, classes="small")
+            who = name_account(visit, version.updated_by or version.author, "" if version.updated_by else version.author_name)
+            told = [visit.say("console-definition-written", who=who, moment=visit.tr.format_time(version.updated_at))]
+            if version.published_at:
+                by = name_account(visit, version.published_by, version.published_by_name)
+                told.append(visit.say("console-definition-published-by", who=by, moment=visit.tr.format_time(version.published_at)))
+            ui.label(" · ".join(told)).classes("small muted")
+        with ui.element("div").classes("def-actions"):
+            self._draw_version_actions(view, version)
+
+    def _draw_version_actions(self, view: KeyView, version: DefinitionVersion) -> None:
+        visit, number, active = self._visit, version.version, view.head.active_version
+        self._add_button("console-definition-open", number, lambda: self.show_version(number))
+        other = active if active and active != number else number - 1
+        if other > 0:
+            self._add_button("console-definition-compare", number, lambda: self.show_difference(other, number), other=other)
+        if view.may_edit and version.status == "published" and not version.active:
+            self._add_button("console-definition-roll-back", number, lambda: self._roll_back(number))
+        if view.may_publish and not version.active:
+            code = "console-definition-publish-asked" if version.status == "draft" else "console-definition-back-in-force"
+            publish = ui.button(visit.say(code)).props("outline dense no-caps color=primary").classes("def-publish")
+            publish.props["aria-label"] = visit.say("console-definition-publish-title", number=number)
+            publish.on_click(lambda: open_publishing(visit, self._kind, self._key, number, visit.feed.refresh_all))
+
+    def _add_button(self, code: str, number: int, handler: Callable[[], Awaitable[None]], **args: object) -> None:
+        button = ui.button(self._visit.say(code, **args), on_click=handler).props("flat dense no-caps")
+        button.props["aria-label"] = f"{self._visit.say(code, **args)}: {self._visit.say('console-definition-number', number=number)}"
+
+    async def _roll_back(self, number: int) -> None:
+        """Make a draft with the text of an earlier version."""
+        service = self._visit.services.definitions
+        try:
+            note = self._visit.say("console-definition-rolled-back", number=number)
+            saved = await service.roll_back(build_editor(self._visit), self._kind, self._key, number, note=note)
+        except REFUSALS as error:
+            tell(self._visit, explain(self._visit, error), tone="negative")
+            return
+        tell(self._visit, self._visit.say("console-definition-draft-made", number=saved.version.version))
+        await self._visit.feed.refresh_all()
+
+    def _draw_history(self, history: Sequence[HistoryEntry]) -> None:
+        visit = self._visit
+        with ui.element("details").classes("def-history"):
+            with ui.element("summary"):
+                ui.label(visit.say("console-definition-history")).classes("def-summary")
+            for one in history:
+                with ui.element("div").classes("def-entry small"):
+                    ui.label(visit.tr.format_time(one.at)).classes("muted")
+                    ui.label(visit.say("console-definition-did", what=one.what, number=one.version)).classes("strong")
+                    ui.label(name_account(visit, one.by, one.by_name))
+                    if one.note:
+                        show_text(one.note, classes="muted")
+
+    async def show_asked(self, view: KeyView) -> None:
+        """Show what the address asks for: a difference or a version; without either the one in force, or the last."""
+        asked = {name: _read_number(self._visit.query.get(name, "")) for name in ("version", "before", "after")}
+        if asked["before"] and asked["after"]:
+            await self.show_difference(asked["before"], asked["after"])
+        else:
+            await self.show_version(asked["version"] or view.head.active_version or view.head.last_version)
+
+    async def show_version(self, number: int) -> None:
+        """Show the text of a version."""
+        service = self._visit.services.definitions
+        try:
+            found = await service.find_version(build_editor(self._visit), self._kind, self._key, number)
+        except REFUSALS as error:
+            self._show_trouble(explain(self._visit, error))
+            return
+        text = await write_text(found.document)
+        assert self.place is not None  # noqa: S101 - the page is drawn before anything is opened in it
+        self.place.clear()
+        with self.place:
+            show_heading(self._visit.say("console-definition-text", number=number))
+            shown = ui.codemirror(text, language="YAML", theme="githubLight", line_wrapping=True).classes("def-code def-code-shown")
+            shown.disable()
+            shown.props["data-editor"] = "shown"
+
+    async def show_difference(self, before: int, after: int) -> None:
+        """Show what differs between two versions."""
+        visit, service = self._visit, self._visit.services.definitions
+        try:
+            editor = build_editor(visit)
+            old, new = [await service.find_version(editor, self._kind, self._key, one) for one in (before, after)]
+        except REFUSALS as error:
+            self._show_trouble(explain(visit, error))
+            return
+        lines = await compare_texts(await write_text(old.document), await write_text(new.document))
+        assert self.place is not None  # noqa: S101 - see show_version
+        self.place.clear()
+        with self.place:
+            show_heading(visit.say("console-diff-title", before=before, after=after))
+            names = [visit.say("console-definition-number", number=one) for one in (before, after)]
+            draw_diff(visit, lines, before=names[0], after=names[1])
+
+    def _show_trouble(self, told: str) -> None:
+        assert self.place is not None  # noqa: S101 - see show_version
+        self.place.clear()
+        with self.place:
+            ui.label(told).props("role=alert")
+
+
+def _read_number(given: str) -> int:
+    return int(given) if given.isascii() and given.isdecimal() and len(given) <= _LONGEST_NUMBER else 0

@@ -1,0 +1,119 @@
+"""What the pages of definitions have in common: who works on them, the words for what is refused, and the texts of stored versions."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Final, Literal
+
+from nicegui import ui
+
+from bot.console.visit import Visit
+from bot.http_api.definitions.error_answers import to_api_error
+from orchestrator.definitions.rules import Editor, NotAllowed
+from orchestrator.definitions.service import KindUnknown, Submission
+from orchestrator.documents.document import Document, DocumentFormat
+from orchestrator.documents.reading import Reading, read_document
+from orchestrator.documents.writing import write_document
+from orchestrator.domain.finding import DefinitionRefused
+from state.definitions import (
+    DefinitionDamaged,
+    DefinitionKey,
+    DefinitionMissing,
+    DefinitionsBusy,
+    DefinitionUnstorable,
+    DefinitionVersion,
+    NotADraft,
+    StaleRevision,
+)
+
+VIA: Final = "console"
+ROOT: Final = "/console/definitions"
+REFUSALS: Final = (
+    KindUnknown,
+    NotAllowed,
+    DefinitionRefused,
+    DefinitionMissing,
+    StaleRevision,
+    NotADraft,
+    DefinitionsBusy,
+    DefinitionDamaged,
+    DefinitionUnstorable,
+)
+"""What the service of definitions raises beside the errors of a database that does not answer."""
+
+
+def build_editor(visit: Visit) -> Editor:
+    """Return the person with their present rights as somebody who works on definitions. Raises VisitOver."""
+    return Editor(actor=visit.actor, via=VIA)
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Turn refusals within the block into the ApiError of the endpoints of definitions, which the frame of the page shows."""
+    try:
+        yield
+    except REFUSALS as error:
+        raise to_api_error(error) from None
+
+
+def explain(visit: Visit, error: Exception) -> str:
+    """Return the sentence for the person about what the service has refused."""
+    match error:
+        case NotAllowed():
+            return visit.say("console-definition-not-allowed", code=error.code, reason=error.reason)
+        case DefinitionRefused():
+            return visit.say("console-definition-mistakes", count=sum(one.severity == "error" for one in error.findings))
+        case StaleRevision():
+            return visit.say("console-definition-stale")
+        case NotADraft():
+            return visit.say("console-definition-published-already", number=error.present.version)
+        case DefinitionMissing() | KindUnknown():
+            return visit.say("console-not-found")
+        case DefinitionUnstorable():
+            return visit.say("console-definition-unstorable")
+        case DefinitionDamaged():
+            return visit.say("console-definition-damaged")
+        case _:
+            return visit.say("console-definition-busy")
+
+
+def tell(visit: Visit, told: str, *, tone: Literal["positive", "warning", "negative"] = "positive") -> None:
+    """Show a sentence for a moment, also if the button that led to it is there no longer."""
+    with visit.page:
+        ui.notify(told, type=tone)
+
+
+def name_account(visit: Visit, key: str, name: str = "") -> str:
+    """Return what people call an account: the person's name, or which program or terminal it is."""
+    door, _, rest = key.partition(":")
+    if door in {"cli", "http"}:
+        return visit.say("console-definition-account", door=door, who=name or rest)
+    actor = visit.services.access.find_actor_by_key(key)
+    return name or (actor.name if actor is not None else key)
+
+
+def find_title(head: DefinitionKey | DefinitionVersion) -> str:
+    """Return what people call a definition: its title on one line, without one its key."""
+    return " ".join(head.title.split()) or head.key
+
+
+def build_path(kind: str, key: str, *rest: str) -> str:
+    """Return the address of a page of a definition; kinds and keys are plain words, which the store has checked."""
+    return "/".join((ROOT, kind, key, *rest))
+
+
+async def write_text(document: object, form: DocumentFormat = "yaml") -> str:
+    """Return a stored document as the text that the person reads and edits."""
+    return await asyncio.to_thread(write_document, document, form)
+
+
+def submit_text(text: str, form: DocumentFormat, *, title: str | None = None, note: str = "") -> Submission:
+    """Return a typed text as what is handed in."""
+    return Submission(read=partial(read_document, text, form), title=title, note=note)
+
+
+def submit_stored(version: DefinitionVersion) -> Submission:
+    """Return a stored version as what is handed in, to have it checked once more."""
+    document = Document.from_data(version.document)
+    return Submission(read=lambda: Reading(document=document, draft=document, findings=()), title=version.title)

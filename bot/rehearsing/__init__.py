@@ -1,0 +1,1 @@
+"""Tries definitions without their outside, for the doors in which authors work."""
