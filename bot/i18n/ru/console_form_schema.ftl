@@ -52,6 +52,7 @@ console-form-name = { $name ->
     [params] Параметры (JSON)
     [next_step] Следующий шаг
     [condition] Условие
+    [branches] Ветви (JSON)
     [if] Если да
     [else] Если нет
     [seconds] Секунд
