@@ -31,6 +31,8 @@ from state.stored import JsonObject
 _AT_ONCE: Final = asyncio.Semaphore(2)
 """Trials of all pages that are played at the same time; each needs a thread, and a workflow processes for its scripts."""
 _LONGEST: Final = 4_000
+_SHOWN: Final = 50
+"""How many of the last happenings are drawn."""
 _LISTS: Final = ("dialogues", "tests")
 """The fields of a file of tests that hold its tests, of which the first is taken."""
 
@@ -141,7 +143,9 @@ class TrialPanel:
         self._start.text = self._visit.say("console-trial-again")
         self._place.clear()
         with self._place:
-            for one in tried.happenings:
+            if len(tried.happenings) > _SHOWN:
+                show_empty(self._visit.say("console-trial-earlier", count=len(tried.happenings) - _SHOWN))
+            for one in tried.happenings[-_SHOWN:]:
                 self._draw_happening(one)
             if tried.wanted is not None:
                 self._draw_wanted(tried.wanted)

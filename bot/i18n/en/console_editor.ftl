@@ -6,6 +6,7 @@ console-editor-back = ← Versions
 console-editor-new = New definition
 console-editor-key = Key, in Latin letters
 console-editor-title = Title
+console-editor-text = Text of the definition. To leave it with the keyboard: Esc, then Tab.
 console-editor-save = Save draft
 console-editor-save-first = Save the draft first: what is stored is published.
 console-editor-is-saved = The draft is saved: version { $number }. It comes into force when it is published.

@@ -6,6 +6,7 @@ console-editor-back = ← Версии
 console-editor-new = Новое определение
 console-editor-key = Ключ, латиницей
 console-editor-title = Название
+console-editor-text = Текст определения. Чтобы выйти из него с клавиатуры: Esc, затем Tab.
 console-editor-save = Сохранить черновик
 console-editor-save-first = Сначала сохраните черновик: публикуется то, что сохранено.
 console-editor-is-saved = Черновик сохранён: версия { $number }. В работу он пойдёт после публикации.
