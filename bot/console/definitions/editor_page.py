@@ -141,6 +141,7 @@ class _EditorPage:
         with ui.tab_panels(tabs, value="findings", animated=False, keep_alive=True).classes("def-panels"):
             with ui.tab_panel(self._findings_tab):
                 self._findings = ui.element("div").props("aria-live=polite")
+                ui.label(visit.say("console-editor-data")).classes("small muted")
             if graph is not None:
                 with ui.tab_panel(graph):
                     GraphView(visit, document, self._go_to)
