@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.bulk import bulk_benches
+from bench.console import console_benches
 from bench.definitions import definition_benches
 from bench.expressions import expression_benches
 from bench.flows import flow_benches
@@ -47,6 +48,7 @@ BENCHES = {
     "rag": rag_benches,
     "http": http_benches,
     "idle": idle_benches,
+    "console": console_benches,
 }
 RESULTS = Path(__file__).parent / "results.jsonl"
 

@@ -57,7 +57,7 @@ async def history_benches() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as name:
         short, long = _settings(Path(name) / "short"), _settings(Path(name) / "long")
         for settings, turns in ((short, SHORT), (long, LONG)):
-            await asyncio.to_thread(_written, _url(settings), turns)
+            await asyncio.to_thread(write_conversations, _url(settings), turns)
         small, large = await _memory(short, _page), await _memory(long, _page)
         shown = [await _first(settings, _page) for settings in (short, long)]
         told = [await _first(settings, _audit) for settings in (short, long)]
@@ -183,7 +183,7 @@ def _upgraded(url: str) -> float:
     return time.perf_counter() - begun
 
 
-def _written(url: str, turns: int) -> None:
+def write_conversations(url: str, turns: int) -> None:
     """Conversations with one approved change a turn, some turns in one transaction."""
     store = open_store(url)
     keys = [f"tg:{1000 + number}" for number in range(STREAMS)]

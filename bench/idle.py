@@ -28,9 +28,9 @@ async def idle_benches() -> list[dict[str, Any]]:
     """Start, share of one processor while nobody writes, memory."""
     async with _bot() as (process, ready):
         await asyncio.sleep(SETTLED)
-        begun, before = time.monotonic(), _cpu(process.pid)
+        begun, before = time.monotonic(), read_cpu_seconds(process.pid)
         await asyncio.sleep(WATCHED)
-        share = 100 * (_cpu(process.pid) - before) / (time.monotonic() - begun)
+        share = 100 * (read_cpu_seconds(process.pid) - before) / (time.monotonic() - begun)
         memory = _memory(process.pid)
     return [
         _row("start of `sdelka run` until /healthz answers", ready, "s", "<= 2.5 s", holds=ready <= 2.5),
@@ -69,7 +69,7 @@ def _free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def _cpu(pid: int) -> float:
+def read_cpu_seconds(pid: int) -> float:
     """Seconds of the processor so far, of all threads."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS

@@ -3,7 +3,8 @@
 "A tuum" is the processor time of a tuum that ends at once, so that the critical path is nothing: all of the engine without a journal, on a
 chain, a fan and a ladder of 1,000. Journalled, it is that of the whole process from the order of a run to the last byte of journal and
 audit log, beside an engine that keeps one value for each tuum of the same document and does nothing else. Lanes are ten chains of ten, each
-with one slow tuum at a level of its own. The peers run the same graphs in the same process, as far as they are installed.
+with one slow tuum at a level of its own. The peers run the same graphs in the same process, as far as they are installed. How soon people
+see what a workflow shows is measured in `displays.py`.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from typing import Any, Final, cast
 
 from pydantic import Field
 
+from bench.displays import display_benches
 from bench.peers_flows import Passed
 from bench.peers_workflows import measure_peers
 from bench.runs import build_row, build_settings, started
@@ -146,7 +148,7 @@ class BareContext:
 
 
 async def workflow_benches() -> list[dict[str, Any]]:
-    """The engine on three shapes, journalled, on uneven lanes; compiling; a long chain."""
+    """The engine on three shapes, journalled, on uneven lanes; compiling; a long chain; display updates."""
     gc.collect()
     gc.freeze()  # as `sdelka run` does: what was imported is not looked through for garbage
     types = build_types()
@@ -167,7 +169,7 @@ async def workflow_benches() -> list[dict[str, Any]]:
     ready = max(_measure_compiling(build(COUNT), types) for build in SHAPES.values()) * 1000
     rows.append(_row("workflow: 1,000 tuums compiled", round(ready, 1), "ms", "<= 50", holds=ready <= 50, versus="chain, fan, ladder"))
     rows += await _measure_journalled(types)
-    return rows
+    return [*rows, *await display_benches()]
 
 
 def _compile(needs: Needs, types: RuneTypes, seconds: Sequence[float] = ()) -> CompiledWorkflow:

@@ -31,7 +31,7 @@ from bot.http_credentials import load_http_credentials
 from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
-from bot.monitoring.reachability import ReachabilityTracker
+from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
 from bot.scenarios import build_downloader, build_file_reader, connect_services, limit_scenarios
 from bot.settings import Settings, hide_secrets
 from bot.tool_services import build_service_clients, build_tool_agent
@@ -53,6 +53,7 @@ from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.features.history.reader import HistoryData, HistoryReader
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.policy_news import PolicyWatcher
+from orchestrator.features.people.staff import Employees
 from orchestrator.features.portal_events.news import Audience, Nobody
 from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking.voice import VoiceInput
@@ -151,6 +152,9 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     )
     models = build_models(settings, heard=ears.record_model_call, observe=ears.record_provider_call)
     ears.breakers = {name: route.breaker for name, route in models.router.routes.items()}
+    ears.limits = lambda: PortalLimits(
+        requests=limiter.describe(), methods=client.list_spent_times(), seconds=settings.bitrix_operating_limit
+    )
     ears.portal.probe = partial_of(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
     ears.model.probe = models.probe
     speech = settings.openai_transcribe_model
@@ -246,6 +250,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         sign_link=sign_link,
     )
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
+    employees = Employees(reads.reference, naming)
     texts = load_agent_texts(DATA / "agent")
     histories = HistoryReader(store, HistoryData(catalogue=catalogue, names=naming, records=reads), clock, present)
     gate = Gate(
@@ -275,7 +280,12 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
             "crm_agent": build_agent(settings, catalogue, live, texts),
             "tool_agent": build_tool_agent(settings, services, tells_asker="rag" in services.believed),
         },
-        queries={**build_queries(reads, naming, clock, live), "startable": partial_of(list_startable, engines=engines)},
+        queries={
+            **build_queries(reads, naming, clock, live),
+            "startable": partial_of(list_startable, engines=engines),
+            "employees": employees.list_working,
+            "employee": employees.read_employee,
+        },
         audit=Audit(InteractionLogger(settings.log_dir, clock=clock), clock),
         mode=settings.agent_mode,
         show_partial=partial,

@@ -16,7 +16,7 @@ from fastapi import APIRouter
 
 from bot.access.access import Access, load_access
 from bot.bootstrap import build_orchestrator, open_async_store
-from bot.console.app import ROOT, Console
+from bot.console.app import Console
 from bot.console_door import build_console, build_link_signer
 from bot.features import SHIPPED_ENGINES
 from bot.http_api.api import Api
@@ -28,9 +28,10 @@ from bot.http_api.server.portal_events import build_portal_events_router
 from bot.http_api.server.serving import bind_socket, serve
 from bot.http_api.server.tokens import PREFIX
 from bot.model_checks import log_models
+from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.monitoring.scenario_log import keep_scenario_log
-from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
+from bot.settings import CONSOLE_PATH, Settings, check_required, list_portal_settings, parse_webhook
 from bot.telegram.lazy_aiogram import import_aiogram
 from bot.tool_services import open_documents
 from orchestrator.domain.actor import Actor
@@ -95,9 +96,20 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
         monitor.track_cost(lambda: orchestrator.tools.gate.deps.policy.budget)
         await orchestrator.receive([build_start_row(clock.now())])
         try:
-            console = build_console(settings, orchestrator, access, monitor, engines)
+            checks = monitor.build_health_checks(
+                orchestrator, delivers=doors.telegram.is_delivering if doors.telegram is not None else None
+            )
+            console = build_console(settings, orchestrator, access, monitor, engines, checks)
             async with _open_http_door(
-                settings, orchestrator, doors.telegram, clock, api=doors.api, monitor=monitor, engines=engines, console=console
+                settings,
+                orchestrator,
+                doors.telegram,
+                clock,
+                api=doors.api,
+                monitor=monitor,
+                checks=checks,
+                engines=engines,
+                console=console,
             ) as http:
                 await _run_until_stopped(
                     lambda: _serve(
@@ -181,6 +193,7 @@ async def _open_http_door(  # noqa: PLR0913 - each is one door
     *,
     api: Api | None = None,
     monitor: Monitor | None = None,
+    checks: HealthChecks | None = None,
     engines: Engines = SHIPPED_ENGINES,
     console: Console | None = None,
 ) -> AsyncIterator[Work | None]:
@@ -195,7 +208,7 @@ async def _open_http_door(  # noqa: PLR0913 - each is one door
     with contextlib.closing(bind_socket(settings.http_host, settings.http_port)) as listener:
         routers = [
             *(api.build_routers(orchestrator, engines) if api is not None else []),
-            *_build_monitoring_routers(settings, orchestrator, door, monitor),
+            *_build_monitoring_routers(settings, checks, monitor),
             *([posts] if posts is not None else []),
         ]
         if settings.event_tokens:
@@ -205,19 +218,16 @@ async def _open_http_door(  # noqa: PLR0913 - each is one door
         if monitor is not None:
             app.add_middleware(RequestCounter, meters=monitor.meters)
         if console is not None:
-            app.mount(ROOT, console)
+            app.mount(CONSOLE_PATH, console)
         yield lambda: serve(app, listener, has_sockets=console is not None)
 
 
-def _build_monitoring_routers(
-    settings: Settings, orchestrator: Orchestrator, door: "TelegramDoor | None", monitor: Monitor | None
-) -> Sequence[APIRouter]:
+def _build_monitoring_routers(settings: Settings, checks: HealthChecks | None, monitor: Monitor | None) -> Sequence[APIRouter]:
     """Return the routers of the health checks and of the metrics; empty without a monitor."""
     if monitor is None:
         return []
-    parties = monitor.build_health_checks(orchestrator, delivers=door.is_delivering if door is not None else None)
     may = build_monitoring_check(settings.metrics_token)
-    return [build_health_router(parties, may), build_metrics_router(monitor.scrape, may)]
+    return [build_health_router(checks, may), build_metrics_router(monitor.scrape, may)]
 
 
 async def _stop_gracefully(door: "TelegramDoor | None", orchestrator: Orchestrator) -> None:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from dotenv import dotenv_values
@@ -363,3 +363,22 @@ def parse_webhook(url: str | None, secret: SecretStr | None) -> Webhook | None:
     if secret is None or not _WEBHOOK_SECRET.fullmatch(secret.get_secret_value()):
         raise SettingsError("TELEGRAM_WEBHOOK_SECRET: 16 to 256 characters of A-Z a-z 0-9 _ - are needed with TELEGRAM_WEBHOOK_URL")
     return Webhook(url=url, secret=secret)
+
+
+CONSOLE_PATH: Final = "/console"
+"""The path at which the console is served; its pages and cookies know it."""
+
+
+def parse_console_address(address: str | None, host: str, port: int) -> str:
+    """Return the address of the console for browsers, without a slash at its end. Raises SettingsError for one that cannot be it."""
+    if address is None:
+        return f"http://{_format_host(host)}:{port}{CONSOLE_PATH}"
+    parts = urlsplit(address.rstrip("/"))
+    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path != CONSOLE_PATH or parts.query or parts.fragment:
+        raise SettingsError(f"CONSOLE_URL: an address such as https://bot.company.ru{CONSOLE_PATH} is needed, with the path {CONSOLE_PATH}")
+    return address.rstrip("/")
+
+
+def _format_host(host: str) -> str:
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - where nobody can connect to
+    return f"[{shown}]" if ":" in shown else shown

@@ -40,23 +40,31 @@ class Block:
     is_dismissed: bool = False
     input: JsonObject = field(default_factory=dict)
     conflict: tuple[JsonObject, ...] = ()
+    """The fields about which its person was asked, each as it was asked about last; see `BlockConflicted`."""
     choices: Mapping[str, str] = field(default_factory=dict)
+    chosen_by: Mapping[str, str] = field(default_factory=dict)
+    """Who chose, by field."""
     raw_text: str = ""
     origins: tuple[str, ...] = ()
     operations: tuple[JsonObject, ...] = ()
     post_ai: JsonObject = field(default_factory=dict)
     post_user: JsonObject = field(default_factory=dict)
     code: str = ""
+    ended: str = ""
+    """When its run ended, or another one put it aside, as an ISO time; "" while it goes on."""
+    is_erased: bool = False
+    """Whether a person was erased whose texts or values it held: those are blank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockEvent:
-    """One event of the stream: its type, data, number and time."""
+    """One event of the stream: its type, data, number and time, and whether the person was erased whose key sealed it."""
 
     type: str
     data: JsonObject
     seq: int
     ts: str
+    erased: bool = False
 
 
 def fold_blocks(events: Iterable[BlockEvent]) -> tuple[Block, ...]:
@@ -66,7 +74,7 @@ def fold_blocks(events: Iterable[BlockEvent]) -> tuple[Block, ...]:
         known = found.get(str(one.data.get("block", "")))
         changed = _open_block(one) if one.type == BlockOpened.__name__ else _change_block(known, one) if known is not None else None
         if changed is not None:
-            found[changed.id] = changed
+            found[changed.id] = replace(changed, is_erased=True) if one.erased else changed
     return tuple(found.values())
 
 
@@ -89,11 +97,13 @@ def _open_block(event: BlockEvent) -> Block:
 def _change_block(block: Block, event: BlockEvent) -> Block | None:
     match event.type:
         case BlockResumed.__name__:
-            return replace(block, status="Loading", code="")
+            return replace(block, status="Loading", code="", ended="")
         case BlockConflicted.__name__:
-            return replace(block, status="Conflict", conflict=tuple(BlockConflicted.from_data(event.data).fields))
+            return _add_conflict(block, BlockConflicted.from_data(event.data).fields)
         case BlockResolved.__name__:
-            return replace(block, status="Loading", choices=BlockResolved.from_data(event.data).choices)
+            resolved = BlockResolved.from_data(event.data)
+            by = {key: block.chosen_by.get(key, resolved.by) for key in resolved.choices}
+            return replace(block, status="Loading", choices=resolved.choices, chosen_by=by)
         case BlockFinished.__name__:
             said = BlockFinished.from_data(event.data)
             return replace(
@@ -104,13 +114,26 @@ def _change_block(block: Block, event: BlockEvent) -> Block | None:
                 operations=tuple(said.operations),
                 post_ai=said.post_ai,
                 post_user=said.post_user,
+                ended=event.ts,
             )
         case BlockFailed.__name__:
-            return replace(block, status="Error", code=BlockFailed.from_data(event.data).code)
+            return replace(block, status="Error", code=BlockFailed.from_data(event.data).code, ended=event.ts)
         case BlockDismissed.__name__:
-            return replace(block, status="Error", is_dismissed=True)
+            return replace(block, status="Error", is_dismissed=True, ended=block.ended or event.ts)
         case _:
             return None
+
+
+def _add_conflict(block: Block, fields: Iterable[JsonObject]) -> Block:
+    """Return a block whose person is asked about these fields; what was chosen before for one of them does not count any more."""
+    new = {str(one.get("key", "")): one for one in fields}
+    return replace(
+        block,
+        status="Conflict",
+        conflict=(*(one for one in block.conflict if str(one.get("key", "")) not in new), *new.values()),
+        choices={key: one for key, one in block.choices.items() if key not in new},
+        chosen_by={key: one for key, one in block.chosen_by.items() if key not in new},
+    )
 
 
 def find_current(blocks: Iterable[Block]) -> Block | None:

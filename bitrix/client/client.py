@@ -121,6 +121,10 @@ class BitrixClient:
             headers={"User-Agent": USER_AGENT, "Accept": "application/json", "Content-Type": "application/json"},
         )
 
+    def list_spent_times(self) -> dict[str, float]:
+        """Return the seconds that each method has used of its time budget, as the portal last said; infinite for one that it refused."""
+        return self._operating.list_spent()
+
     @property
     def portal(self) -> str:
         """Host and port of the portal in lower case, according to the settings. Not secret; it stays the same if the portal is renamed."""

@@ -11,6 +11,7 @@ import itertools
 import math
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Self
 
 from bitrix.limits.plan import Plan
@@ -39,6 +40,18 @@ class SendResult(enum.Enum):
 
 
 _Ticket = tuple[Priority, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LimiterState:
+    """What a limiter knows at one moment: the plan, the portal's counter as far as it is known, and the requests of this process."""
+
+    rate: float
+    burst: float
+    """The threshold of the counter; infinite for a plan without one."""
+    level: float
+    waiting: int
+    in_flight: int
 
 
 class Limiter:
@@ -109,6 +122,11 @@ class Limiter:
             self._level = self._plan.apply_traffic(self._level, 0, 1)
             self._count_traffic(refused=1)
         self._call_next()
+
+    def describe(self) -> LimiterState:
+        """Return what is known now; changes nothing."""
+        level = self._plan.drain(self._level, self.clock() - self._seen_at)
+        return LimiterState(self._plan.rate, self._plan.burst, level, len(self._queue), self._in_flight)
 
     async def aclose(self) -> None:
         """Add the requests not yet reported to the shared counter, and end the background task."""

@@ -97,6 +97,11 @@ class OperatingTime:
         budgets = (self._budgets.get(method.lower()) for method in methods)
         return max((found.free_at - now for found in budgets if found and found.spent >= self._limit and found.free_at > now), default=0.0)
 
+    def list_spent(self) -> dict[str, float]:
+        """Return the seconds that each method has used of its time budget, as the portal last said; infinite for one that it refused."""
+        now = self._clock()
+        return {method: found.spent for method, found in self._budgets.items() if found.free_at > now}
+
     def find_free_time(self, methods: Iterable[str]) -> datetime | None:
         """Return when all these methods may run again; None means now."""
         wait = self.wait(methods)

@@ -119,6 +119,10 @@ class Access:
         person = self._merge_people().get(_parse_telegram_id(key))
         return person.name if person else ""
 
+    def find_dismissal(self, key: str) -> str:
+        """Return since when the portal has listed the person as dismissed (ISO 8601); "" for everybody else."""
+        return self._registry.out.get(key, "")
+
     def find_present_name(self, chat: int) -> str | None:
         """Return the name of the person with this private chat; None if they have no access now."""
         person = self._by_telegram.get(chat)

@@ -7,8 +7,8 @@ does.
 import asyncio
 import getpass
 import sys
-from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from state.journal.store import InboxRow
     from state.registry import Registry
     from state.sql.store import SqlStore
+    from state.stored import JsonObject
 
 NOBODY = 1
-_LONGEST_NAME = 60
-_PATIENCE = 10.0
 
 app = typer.Typer(add_completion=False, help="Make a link with which one person joins.")
 people = typer.Typer(add_completion=False, invoke_without_command=True, help="Who may use the bot.")
@@ -58,26 +57,36 @@ def invite(
     Works while the bot runs and while it does not. Exit codes: 0 = the link is on the screen, 2 = nothing was changed: there is no bot
     token or no database, or the employee is unknown, was dismissed or has access already (see --second-account).
     """
-    from bot.settings import check_required, load_settings  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from bot.access.invitations import build_invitation, fetch_bot_name  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from bot.settings import check_required, load_settings  # noqa: PLC0415 - as above
+    from state.clock import format_iso  # noqa: PLC0415 - as above
 
     settings = load_settings()
     check_required(settings, "telegram_bot_token")
     if not second_account:
         _refuse_second(settings, bitrix_user)
     with open_database_writer(settings) as store:
-        bot = _fetch_bot_name(settings)
+        bot = fetch_bot_name(settings)
         called = _fetch_employee_name(settings, bitrix_user, name.strip())
-        link, row = _build_invitation(bot, bitrix_user, role.value, called, hours=hours)
-        _store_row(store, row)
+        made = build_invitation(bot, bitrix_user, role.value, called, hours=hours, now=_read_clock(), actor=_build_actor(), door="cli")
+        _store_row(store, made.row)
     if as_json:
         write_json_lines(
-            [{"link": link, "expires_at": row.body["expires_at"], "bitrix_user_id": bitrix_user, "role": role.value, "name": called}]
+            [
+                {
+                    "link": made.link,
+                    "expires_at": format_iso(made.expires_at),
+                    "bitrix_user_id": bitrix_user,
+                    "role": role.value,
+                    "name": called,
+                }
+            ]
         )
         return
-    sys.stdout.write(f"{link}\n")
+    sys.stdout.write(f"{made.link}\n")
     sys.stdout.flush()  # the link must come before what is said about it
     whom = f"{called} (employee {bitrix_user})" if called else f"employee {bitrix_user}"
-    _write_line(f"For {whom}, role {role.value}. Works once, until {_format_moment(str(row.body['expires_at']))}. It is not shown again.")
+    _write_line(f"For {whom}, role {role.value}. Works once, until {_format_moment(format_iso(made.expires_at))}. It is not shown again.")
 
 
 def _refuse_second(settings: "Settings", user_id: int) -> None:
@@ -128,6 +137,7 @@ def remove(
     access file lists the person (remove them there), or the database cannot be used.
     """
     from bot.access.access import load_access  # noqa: PLC0415 - see invite
+    from bot.access.invitations import build_removal  # noqa: PLC0415 - see invite
     from bot.settings import load_settings  # noqa: PLC0415 - see invite
     from state.events.people import build_invitation_key  # noqa: PLC0415 - see invite
 
@@ -142,7 +152,7 @@ def remove(
         _write_line(f"Nobody has the key {key}: `sdelka people` shows them all.")
         raise typer.Exit(NOBODY)
     with open_database_writer(settings) as store:
-        _store_row(store, _build_row("person_removed", {"person": key}, _read_clock()))
+        _store_row(store, build_removal(key, now=_read_clock(), actor=_build_actor(), door="cli"))
     _write_line(f"Noted: {key} loses access within a second if the bot runs, else at its next start.")
 
 
@@ -179,75 +189,27 @@ def _load_registry(settings: "Settings") -> "Registry":
             raise SettingsError(f"the registry of people cannot be read: {error}") from None
 
 
-def _fetch_bot_name(settings: "Settings") -> str:
-    """Return the bot's username; raises SettingsError, whose text never contains the token, if Telegram does not give it."""
-    import httpx  # noqa: PLC0415 - see invite
-
-    token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
-    try:
-        answer = httpx.get(f"{settings.telegram_api_base.rstrip('/')}/bot{token}/getMe", timeout=_PATIENCE)
-        name = str(answer.json()["result"]["username"]) if answer.status_code == httpx.codes.OK else ""
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, KeyError):
-        raise SettingsError(
-            "Telegram does not answer, so nobody knows the bot's name for the link: try again; nothing was changed"
-        ) from None
-    if not name:
-        raise SettingsError("TELEGRAM_BOT_TOKEN: Telegram does not accept it; nothing was changed")
-    return name
-
-
 def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
     """Return the given name, else the employee's name in the portal; raises SettingsError if the employee is unknown or dismissed.
 
     If the portal cannot be reached, the given name is returned, which may be "".
     """
-    from bitrix.errors import BitrixError  # noqa: PLC0415 - see invite
-    from bitrix.masking import mask  # noqa: PLC0415 - see invite
-    from bot.access.portal_probe import fetch_employee  # noqa: PLC0415 - see invite
-    from orchestrator.directory.reference import is_employed  # noqa: PLC0415 - see invite
-    from orchestrator.language.text import to_visible_line  # noqa: PLC0415 - see invite
+    from bot.access.invitations import EmployeeUnfit, fetch_invited_name  # noqa: PLC0415 - see invite
 
     try:
-        row = asyncio.run(fetch_employee(settings, user_id))
-    except (BitrixError, SettingsError) as error:
-        _write_line(f"Bitrix24 could not be asked about employee {user_id} ({mask(str(error))}): the link is made without.")
-        return to_visible_line(given, limit=_LONGEST_NAME)
-    if row is None:
-        raise SettingsError(f"Bitrix24 has no employee {user_id}; nothing was changed")
-    name = to_visible_line(row.full_name, limit=_LONGEST_NAME)
-    if not is_employed(row):
-        raise SettingsError(f"employee {user_id} ({escape_text(name)}) was dismissed in Bitrix24; nothing was changed")
-    return to_visible_line(given, limit=_LONGEST_NAME) or name
+        name, trouble = asyncio.run(fetch_invited_name(settings, user_id, given))
+    except EmployeeUnfit as error:
+        if error.code == "unknown":
+            raise SettingsError(f"Bitrix24 has no employee {user_id}; nothing was changed") from None
+        raise SettingsError(f"employee {user_id} ({escape_text(error.name)}) was dismissed in Bitrix24; nothing was changed") from None
+    if trouble:
+        _write_line(f"Bitrix24 could not be asked about employee {user_id} ({trouble}): the link is made without.")
+    return name
 
 
-def _build_invitation(bot: str, user_id: int, role: str, name: str, *, hours: int) -> "tuple[str, InboxRow]":
-    """Return the invitation link and the inbox row (input for the bot) that makes it valid.
-
-    The row holds a fingerprint of the link's token, not the token itself.
-    """
-    from orchestrator.features.people.registry import build_proof, create_token, seal_name  # noqa: PLC0415 - see invite
-    from state.clock import format_iso  # noqa: PLC0415 - see invite
-
-    token, now = create_token(), _read_clock()
-    proof = build_proof(token)
-    body = {
-        "fingerprint": proof.fingerprint,
-        "bitrix_user_id": user_id,
-        "role": role,
-        "sealed_name": seal_name(name, proof),
-        "expires_at": format_iso(now + timedelta(hours=hours)),
-    }
-    return f"https://t.me/{bot}?start={token}", _build_row("invite", body, now)
-
-
-def _build_row(kind: str, body: Mapping[str, Any], now: datetime) -> "InboxRow":
-    from state.clock import generate_id  # noqa: PLC0415 - see invite
-    from state.journal.store import InboxRow  # noqa: PLC0415 - see invite
-    from state.registry import SESSION  # noqa: PLC0415 - see invite
-
-    row_id, user = generate_id(), getpass.getuser()
-    actor = {"key": f"cli:{user}", "name": user}
-    return InboxRow(id=row_id, source=f"cli:{row_id}", session=SESSION, lane="express", kind=kind, actor=actor, body=body, received_at=now)
+def _build_actor() -> "JsonObject":
+    user = getpass.getuser()
+    return {"key": f"cli:{user}", "name": user}
 
 
 def _store_row(store: "SqlStore", row: "InboxRow") -> None:

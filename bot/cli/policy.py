@@ -21,8 +21,8 @@ from state.clock import SystemClock, format_iso, parse_iso
 
 if TYPE_CHECKING:
     from bot.access.access import Access
-    from bot.cli.policy_explain import ExplainedCall
     from orchestrator.domain.actor import Actor, Mode
+    from orchestrator.reports.policy_explain import ExplainedCall
     from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, Rules
     from orchestrator.reports.rehearsal.summary import Summary
     from state.journal.store import Store
@@ -122,7 +122,7 @@ def explain(  # noqa: PLR0913 - one parameter for each option of the command
 
     The command sends nothing. Exit codes: 0 = explained, 1 = the journal does not hold that call, 2 = wrong use or a faulty policy.
     """
-    from bot.cli.policy_explain import HypotheticalCall, explain_hypothetical, explain_recorded  # noqa: PLC0415 - see replay
+    from orchestrator.reports.policy_explain import HypotheticalCall, explain_hypothetical, explain_recorded  # noqa: PLC0415 - see replay
 
     settings = load_settings()
     if bool(call) == bool(method):

@@ -22,8 +22,8 @@ from bot.console.login import COOKIE, LoginPages, choose_locale
 from bot.console.security import find_path, is_same_origin
 from bot.console.services import ConsoleServices
 from bot.i18n.translate import Locale
+from bot.settings import CONSOLE_PATH as ROOT
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import ConsoleLogin, PreferenceChange
 from state.clock import format_iso, generate_id, parse_iso
 from state.journal.store import InboxRow, StoreError
@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-ROOT: Final = "/console"
 _STATIC: Final = Path(__file__).parent / "static"
 _LONGEST_FORM: Final = 4_000
+_LOAD_AFTER: Final = 3.0
+"""Seconds after the start when NiceGUI is imported, unless a page is asked for before: until then the start itself needs the processor."""
 _LOOK_EVERY: Final = 1.0
 """Seconds between two looks whether open pages must be closed."""
 
@@ -197,6 +198,7 @@ class Console:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self.feed.run())
+                await asyncio.sleep(_LOAD_AFTER)
                 pages = await self.load_pages()
                 while True:
                     await asyncio.sleep(_LOOK_EVERY)
@@ -230,18 +232,3 @@ def _read_time(text: str) -> datetime:
         return parse_iso(text)
     except ValueError:  # a setting that cannot be read ends every login
         return datetime.max.replace(tzinfo=UTC)
-
-
-def parse_public_address(address: str | None, host: str, port: int) -> str:
-    """Return the address of the console for browsers, without a slash at its end. Raises SettingsError for one that cannot be it."""
-    if address is None:
-        return f"http://{_format_host(host)}:{port}{ROOT}"
-    parts = urlsplit(address.rstrip("/"))
-    if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path != ROOT or parts.query or parts.fragment:
-        raise SettingsError(f"CONSOLE_URL: an address such as https://bot.company.ru{ROOT} is needed, with the path {ROOT}")
-    return address.rstrip("/")
-
-
-def _format_host(host: str) -> str:
-    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - where nobody can connect to
-    return f"[{shown}]" if ":" in shown else shown

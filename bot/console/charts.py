@@ -3,7 +3,7 @@
 Text of authors comes into the picture through `write_mermaid` alone, which escapes it; Mermaid itself runs at its strictest.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 from nicegui import ui
@@ -11,6 +11,8 @@ from nicegui.events import MermaidNodeClickEventArguments
 
 from bot.console.visit import Visit
 from orchestrator.charts.chart import NO_MARKS, Box, Chart, Mark, write_mermaid
+
+OnClick = Callable[[str], Awaitable[None] | None]
 
 MOST_DRAWN: Final = 200
 """How many boxes a picture has at most; what has more is shown as a list."""
@@ -22,13 +24,16 @@ _CONFIG: Final = {
     "fontFamily": "inherit",
     "startOnLoad": False,
 }
+_LONGEST_PLACE: Final = 6
 _UNMARKED: Final = Mark("", "")
 
 
 class ChartView:
     """One drawn chart. `update` draws anew only what has changed."""
 
-    def __init__(self, visit: Visit, chart: Chart, *, on_click: Callable[[str], None] | None, name: str, marks: Mapping[int, Mark]) -> None:
+    def __init__(
+        self, visit: Visit, chart: Chart, *, on_click: OnClick | None, name: str, marks: Mapping[int, Mark], has_list: bool
+    ) -> None:
         """Draw it here; see `draw_chart`."""
         self._on_click, self._chart, self._marks = on_click, chart, dict(marks)
         self.element = ui.element("figure").classes("chart").props("role=group")
@@ -49,6 +54,7 @@ class ChartView:
                 self._list = ui.element("ol").classes("chart-list")
         if is_large:
             details.props("open")
+        details.set_visibility(has_list or is_large)
         self._draw_list()
 
     def update(self, chart: Chart, marks: Mapping[int, Mark]) -> None:
@@ -72,24 +78,30 @@ class ChartView:
         if self._on_click is None or not box.key:
             ui.label(text).props("dir=auto")
             return
-        ui.button(text, on_click=lambda: self._choose(box.key)).props("flat dense no-caps align=left").classes("chart-line")
+        ui.button(text, on_click=lambda: self._choose(box.key), color=None).props("flat dense no-caps align=left").classes("chart-line")
 
-    def _press(self, pressed: MermaidNodeClickEventArguments) -> None:
-        number = pressed.node_id.rpartition("-")[2].removeprefix("s")
-        if number.isascii() and number.isdigit() and int(number) < len(self._chart.boxes):
-            self._choose(self._chart.boxes[int(number)].key)
+    def _press(self, pressed: MermaidNodeClickEventArguments) -> Awaitable[None] | None:
+        number = pressed.node_id.rpartition("-")[2].removeprefix("s")  # some versions put the id of the picture in front
+        is_place = number.isascii() and number.isdigit() and len(number) < _LONGEST_PLACE and int(number) < len(self._chart.boxes)
+        return self._choose(self._chart.boxes[int(number)].key) if is_place else None
 
-    def _choose(self, key: str) -> None:
-        if self._on_click is not None and key:
-            self._on_click(key)
+    def _choose(self, key: str) -> Awaitable[None] | None:
+        return self._on_click(key) if self._on_click is not None and key else None
 
 
 def draw_chart(
-    visit: Visit, chart: Chart, *, on_click: Callable[[str], None] | None, name: str, marks: Mapping[int, Mark] = NO_MARKS
+    visit: Visit,
+    chart: Chart,
+    *,
+    on_click: OnClick | None,
+    name: str,
+    marks: Mapping[int, Mark] = NO_MARKS,
+    has_list: bool = True,
 ) -> ChartView:
     """Draw a chart here and return what updates it.
 
     `on_click` is called with the key of the box that is pressed; boxes without a key cannot be. `name` is what a screen reader says of the
-    chart. `marks` are those of boxes by their places; their styles are done, running, waiting, failed, skipped and finding.
+    chart. `marks` are those of boxes by their places; their styles are done, running, waiting, failed, skipped and finding. Without
+    `has_list` a list of the same stands elsewhere on the page.
     """
-    return ChartView(visit, chart, on_click=on_click, name=name, marks=marks)
+    return ChartView(visit, chart, on_click=on_click, name=name, marks=marks, has_list=has_list)

@@ -25,7 +25,7 @@ def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
             ui.add_head_html(f'<link rel="stylesheet" href="{ROOT}/static/{name}.css">')
     ui.add_head_html(f'<script src="{ROOT}/static/console.js" defer></script>')
     ui.link(visit.say("console-skip"), "#content").classes("skip-link")
-    drawer = ui.left_drawer(value=None, fixed=True, bordered=False).classes("nav").props("width=232 breakpoint=900 show-if-above")
+    drawer = ui.left_drawer(value=False, fixed=True, bordered=False).classes("nav").props("width=232 breakpoint=900 show-if-above")
     with ui.header(elevated=False).classes("bar"):
         ui.button(icon="menu", on_click=drawer.toggle).props(f'flat round aria-label="{visit.say("console-menu")}"').classes("bar-menu")
         ui.label(visit.say(f"console-{spec.name}")).classes("bar-title").props("role=heading aria-level=1")
@@ -47,7 +47,7 @@ def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
 
 
 def _show_line(visit: Visit, spec: PageSpec, *, is_here: bool) -> None:
-    with ui.link(target=f"{ROOT}{spec.path}").classes("nav-line" + (" nav-here" if is_here else "")) as line:
+    with ui.link(target=spec.path).classes("nav-line" + (" nav-here" if is_here else "")) as line:
         if is_here:
             line.props("aria-current=page")
         ui.icon(spec.icon).props("aria-hidden=true")
@@ -68,4 +68,4 @@ def show_problem(visit: Visit, code: str) -> None:
     with ui.element("div").classes("empty"):
         ui.icon("info").props("aria-hidden=true")
         ui.label(visit.say(code))
-        ui.link(visit.say("console-back"), f"{ROOT}/")
+        ui.link(visit.say("console-back"), "/")

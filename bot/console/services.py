@@ -10,11 +10,15 @@ from bot.http_api.runs.run_inputs import RunInputs
 from bot.http_api.runs.run_reader import RunReader
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Client
+from bot.monitoring.figures import FigureReader
 from bot.monitoring.health_checks import HealthChecks
+from bot.monitoring.journal_watch import JournalWatch, watch_database
 from bot.monitoring.monitor import Monitor
+from bot.policy_desk import PolicyDesk
 from bot.settings import Settings
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.actor import Actor
+from orchestrator.features.budgets.usage_meter import UsageMeter
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
@@ -45,6 +49,11 @@ class ConsoleServices:
         return self.orchestrator.tools.store
 
     @cached_property
+    def usage(self) -> UsageMeter:
+        """Measures how much of their limits people have used."""
+        return UsageMeter(self.store, self.clock.now)
+
+    @cached_property
     def startable(self) -> Engines:
         """The engines with the published definitions."""
         return add_stored_definitions(self.engines, self.store)
@@ -53,6 +62,11 @@ class ConsoleServices:
     def streams(self) -> StreamReader:
         """Reads the events of conversations and runs."""
         return StreamReader(self.desk)
+
+    @cached_property
+    def journal_watch(self) -> JournalWatch:
+        """Knows whether the journal is as it was written."""
+        return watch_database(self.settings.database.get_secret_value(), self.clock)
 
     @cached_property
     def runs(self) -> RunReader:
@@ -71,6 +85,18 @@ class ConsoleServices:
         return build_definition_service(
             self.store, self.engines, policies=deps.policies, catalogue=lambda: deps.catalogue, clock=self.clock
         )
+
+    @cached_property
+    def figures(self) -> FigureReader:
+        """Reads the figures of the charts, once a minute for all who look."""
+        deps = self.orchestrator.tools.gate.deps
+        return FigureReader(self.store, self.clock, budget=lambda: deps.policy.budget, list_people=self.access.list_people)
+
+    @cached_property
+    def policy(self) -> PolicyDesk:
+        """Shows, checks, rehearses and saves the policy."""
+        deps = self.orchestrator.tools.gate.deps
+        return PolicyDesk(settings=self.settings, deps=deps, engines=self.engines, store=self.store, clock=self.clock)
 
 
 def build_caller(actor: Actor) -> Client:

@@ -79,10 +79,11 @@ class Visit:
         """Return the sentence of a notice in the person's language."""
         return self.tr.translate_notice(notice)
 
-    async def keep_current(self, load: Callable[[], Awaitable[T]], draw: Callable[[T], None]) -> None:
+    async def keep_current(self, load: Callable[[], Awaitable[T]], draw: Callable[[T], None]) -> Callable[[], Awaitable[None]]:
         """Draw what `load` returns here and now, and draw it anew in the same place whenever it has become something else.
 
         What `load` returns is compared with `==`, so it should be a frozen dataclass, a model or a tuple of such.
+        The returned function does at once what a change does.
         """
         place = ui.element("div").classes("live")
         shown = await load()
@@ -102,3 +103,4 @@ class Visit:
                 draw(now)
 
         self.page.on_delete(self.feed.follow(refresh))
+        return refresh

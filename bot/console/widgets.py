@@ -4,8 +4,11 @@ Pages show foreign text through these functions, `ui.label` and the fields of fo
 """
 
 from typing import Final
+from urllib.parse import urlsplit
 
 from nicegui import ui
+
+from bot.rendering.spans import Spans
 
 LONGEST: Final = 20_000
 """Characters of one text that a page shows; a longer one is cut, which it says."""
@@ -42,3 +45,29 @@ def show_badge(text: str, *, tone: str = "plain") -> None:
 def build_panel() -> ui.element:
     """Return a box for things that belong together."""
     return ui.element("section").classes("panel")
+
+
+def show_spans(text: Spans, *, classes: str = "", limit: int | None = LONGEST) -> ui.element:
+    """Show formatted text as chats show it; a link leads to web addresses alone. `limit` is as in `cut_text`, None shows all."""
+    left = limit
+    with ui.element("div").classes(f"text spans {classes}").props("dir=auto") as made:
+        for span in text:
+            if left is not None and left <= 0:
+                break
+            shown = span.text if left is None else cut_text(span.text, limit=left)
+            left = None if left is None else left - len(span.text)
+            styles = " ".join(f"span-{style}" for style in span.styles)
+            if is_web_address(span.url):
+                ui.link(shown, span.url, new_tab=True).props('rel="noopener noreferrer"').classes(styles)
+            else:
+                ui.label(shown).classes(styles)
+    return made
+
+
+def is_web_address(url: str) -> bool:
+    """Return whether the text is the address of a web page, so that a link may lead to it."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.netloc)

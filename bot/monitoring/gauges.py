@@ -6,7 +6,7 @@ If the database is slow or damaged, the page lacks these gauges or shows old one
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -19,6 +19,9 @@ from state.journal.thread_worker import ThreadWorker
 from state.sql.backlog import OPEN, OPEN_RUNS, Backlog, Waiting
 
 log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 FRESH: Final = 5.0
 """Seconds for which figures read from the database are reused."""
@@ -59,6 +62,15 @@ class Gauges:
         await asyncio.wait([self._refresh_task], timeout=PATIENCE)
         if not self._refresh_task.done():
             self._up = False
+
+    @property
+    def figures(self) -> Backlog | None:
+        """The figures of the last successful read; None before it, and while the database gives none."""
+        return self._figures if self._up else None
+
+    async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return the result of `function`, which uses the reader of the figures, from the thread that they are read in."""
+        return await self._worker.call(function, *args, **kwargs)
 
     async def aclose(self) -> None:
         """End the thread unless a read hangs; such a thread is a daemon and ends with the process."""

@@ -16,9 +16,9 @@ from bot.settings import Settings
 from orchestrator.gate.call.budget import Budget
 from orchestrator.runtime.metrics import CommitCounter
 from orchestrator.runtime.worker import Orchestrator
-from state.clock import Clock
+from state.clock import Clock, format_iso
 from state.journal.async_store import AsyncStore
-from state.sql.backlog import BacklogReader
+from state.sql.backlog import Backlog, BacklogReader, HeldLeases
 
 if TYPE_CHECKING:
     from aiogram import Bot
@@ -38,7 +38,8 @@ class Monitor:
         self.reachability = ReachabilityTracker(record_wait=self.meters.observe_wait, record_provider_call=self.meters.count_provider_call)
         self.meters.watch_breakers(lambda: {name: one.state for name, one in self.reachability.breakers.items()})
         self._reader = BacklogReader(address)
-        self.scrape = Scrape(self.meters.registry, Gauges(self._reader.read, clock))
+        self._gauges = Gauges(self._reader.read, clock)
+        self.scrape = Scrape(self.meters.registry, self._gauges)
         store.watchers.append(CommitCounter(self.meters).count)
 
     def track_cost(self, budget: Callable[[], Budget]) -> None:
@@ -85,6 +86,15 @@ class Monitor:
             },
             self._clock,
         )
+
+    async def read_backlog(self) -> Backlog | None:
+        """Return what waits in the database, a few seconds old at most; None if the database does not tell. Never raises."""
+        await self._gauges.refresh()
+        return self._gauges.figures
+
+    async def read_leases(self, limit: int) -> HeldLeases:
+        """Return which sessions are worked on now, at most `limit` of them one by one. Raises StoreError."""
+        return await self._gauges.call(self._reader.read_leases, format_iso(self._clock.now()), limit)
 
     async def aclose(self) -> None:
         """End the monitor's threads and close its connection to the database."""

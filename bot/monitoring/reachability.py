@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from bitrix.errors import NoAccess, NotSent, OutcomeUnknown, Refused
+from bitrix.limits.limiter import LimiterState
 from orchestrator.model_client.breaker import CircuitBreaker
 from state.clock import read_boottime
 
@@ -33,6 +34,17 @@ class Reachability:
         return float("inf") if self.answers is None else self.clock() - self.at
 
 
+@dataclass(frozen=True, kw_only=True)
+class PortalLimits:
+    """How much of the portal's limits this process knows to be used."""
+
+    requests: LimiterState
+    methods: Mapping[str, float]
+    """The seconds that each method has used of its time budget; infinite for one that the portal refused."""
+    seconds: float
+    """The time budget of each method; 0 if none is set."""
+
+
 @dataclass
 class ReachabilityTracker:
     """Records how this process's calls to the portal, the model and Telegram end."""
@@ -46,6 +58,9 @@ class ReachabilityTracker:
     """Called for each call of a provider of models with its name, how it ended, and the seconds that it took."""
     breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
     """The circuit breakers of the providers of models, by name; set by `bootstrap`."""
+
+    limits: Callable[[], PortalLimits] | None = None
+    """Returns how much of the portal's limits is used; set by `bootstrap`."""
 
     def record_portal_call(self, error: Exception | None) -> None:
         """Record how a portal call ended; `error` is None for success.

@@ -15,8 +15,13 @@ RUN_CHANNEL: Final = "run"
 """The first part of the session keys of runs (executions of scenarios, flows and workflows): "run:<id>"."""
 CARD_CHANNELS: Final = TALK_CHANNELS | {RUN_CHANNEL}
 """Channels whose sessions hold cards that people decide about: conversations, and runs, whose cards are shown in a conversation."""
-CHANNEL_WORDS: Final[Mapping[str, str]] = {"tg": "in Telegram", "http": "through the API", "cli": "in the terminal"}
-"""How each channel is named in the sentences of reports."""
+CHANNEL_WORDS: Final[Mapping[str, str]] = {
+    "tg": "in Telegram",
+    "http": "through the API",
+    "cli": "in the terminal",
+    "console": "in the console",
+}
+"""How each channel, and the console of the browser, is named in the sentences of reports."""
 REHEARSAL_PERSON: Final = "tg:1"
 """The key of whoever has the dialogue of a rehearsal, in which nothing is sent, and of their chat."""
 KEY_EXAMPLES: Final = 'a key such as "employee:7", "tg:1007" or "http:site"'

@@ -58,6 +58,8 @@ class WorkflowPlayed:
     reached: frozenset[str] = frozenset()
     """The tuums that ran, to their end or not."""
     happenings: Sequence[Happening] = ()
+    ended: RunResult
+    """How the run ended."""
     problem: str = ""
     """Why it could not be played to its end; "" if it was."""
     left: int = 0
@@ -161,6 +163,7 @@ async def rehearse_workflow(
         proposed=execution.result.operations if execution is not None else (),
         reached=reached,
         happenings=script.happenings,
+        ended=ended,
         problem=script.problem or problem,
         left=script.left,
     )
@@ -185,7 +188,13 @@ async def play_workflow(
     now: datetime = BEGINS,
 ) -> WorkflowPlayed:
     """Return what comes of a workflow under this test. It begins at `now`, or at the hour of `now` on the day that the test names."""
-    script = WorkflowScript(test, find_classes=find_classes)
+    return await play_script(workflow, test, WorkflowScript(test, find_classes=find_classes), scripts, now=now)
+
+
+async def play_script(
+    workflow: PlayableWorkflow, test: WorkflowCase, script: WorkflowScript, scripts: ScriptRunner, *, now: datetime = BEGINS
+) -> WorkflowPlayed:
+    """Return what comes of a workflow that is started as this test says, with this outside."""
     person = build_actor(test.person)
     return await rehearse_workflow(workflow, build_launch_args(test), script, scripts, now=test.find_start(now), person=person)
 

@@ -12,14 +12,16 @@ journal. This search decrypts no record and reads each record only once per proc
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from orchestrator.domain.address import CARD_CHANNELS, RUN_CHANNEL
+from orchestrator.domain.address import CARD_CHANNELS, RUN_CHANNEL, Address
 from orchestrator.gate.approve import card_groups, confirmations
 from orchestrator.reports.viewer import Viewer
 from state.card import Card
+from state.clock import build_lower_id
+from state.events.confirmations import ConfirmationRequested
 from state.events.fold import list_open_confirmations
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
@@ -102,13 +104,57 @@ async def load_cards(store: AsyncStore, session: str) -> list[FoundCard]:
     return sorted(cards, key=lambda card: card.place)
 
 
+async def load_recent_cards(store: AsyncStore, viewer: Viewer, *, state: str, since: datetime, limit: int) -> list[FoundCard]:
+    """Return at most `limit` cards asked for at `since` or later that have the status `state`, the newest first. Raises StoreError.
+
+    With the state `ANY_STATE`, cards of every status are returned. Only cards that `viewer` may see and that their sessions still hold are
+    among them, and at most `SESSIONS` sessions are read.
+    """
+    found: list[FoundCard] = []
+    read: dict[str, dict[str, FoundCard]] = {}
+    for session, confirmation_id, requested_by in await store.read(_list_requests, since):
+        if not (viewer.is_lead or viewer.is_own(session) or requested_by == viewer.actor.key):
+            continue
+        if session not in read:
+            if len(read) == SESSIONS:
+                break
+            read[session] = {card.entry.confirmation_id: card for card in await load_cards(store, session)}
+        card = read[session].get(confirmation_id)
+        if card is not None and state in (ANY_STATE, card.entry.status) and viewer.may_see_card(session, card.entry):
+            found.append(card)
+            if len(found) == limit:
+                break
+    return found
+
+
+def _list_requests(store: Store, since: datetime) -> list[tuple[str, str, str]]:
+    """Return (session, confirmation id, person who asked) of every card asked for since then, the newest first."""
+    found: list[tuple[str, str, str]] = []
+    after = build_lower_id(since)
+    while page := store.scan_clear((ConfirmationRequested.__name__,), after, PAGE):
+        for event in page:
+            session = to_lease_key(event.stream)
+            if session.partition(":")[0] in CARD_CHANNELS:
+                found.append((session, str(event.data["confirmation_id"]), str(event.data.get("requested_by", event.actor))))
+        after = page[-1].id
+    return found[::-1]
+
+
+def list_plan_cards(found: FoundCard) -> list[FoundCard]:
+    """Return the other cards of the plan that the card belongs to, in the order of its steps; empty if it is of none."""
+    group = card_groups.find_group(found.entry, found.entries) if found.run is None else None
+    members = group.members if group is not None else ()
+    return [replace(found, entry=card) for card in members if card.confirmation_id != found.entry.confirmation_id]
+
+
 async def _list_sessions(store: AsyncStore, viewer: Viewer, state: str) -> list[str]:
-    """Return the sessions that may hold cards in `state` and that the viewer may read."""
+    """Return the sessions that may hold cards in `state` which the viewer may see; in a group a person may see the own ones alone."""
     names = await (store.read(_list_waiting_sessions) if state == "requested" else store.read(_list_all_sessions))
     if viewer.is_lead:
         return [name for name in names if viewer.is_own(name) or name.partition(":")[0] in CARD_CHANNELS]
     runs = await store.list_runs(RunFilter(owner=viewer.actor.key, limit=MOST)) if _has_runs(names) else []
     own = {f"{RUN}{one.run_id}" for one in runs}
+    own.update(name for name in names if Address.parse(viewer.actor.key).is_messenger and Address.parse(name).is_group)
     return [name for name in names if viewer.is_own(name) or name in own]
 
 

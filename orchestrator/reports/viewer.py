@@ -1,4 +1,6 @@
-"""Decides which cards and conversations a caller of the HTTP API may see and decide. The gate checks every decision again.
+"""Decides which cards and conversations a caller of the HTTP API, or a person in the console, may see and decide.
+
+The gate checks every decision again.
 
 A caller sees their own sessions. A lead (head of sales) or administrator also sees the cards and calls of people whose records they may
 see. An administrator also sees the conversations of those people. Everything else is answered as if it did not exist.
@@ -10,7 +12,7 @@ from hmac import compare_digest
 from typing import Any, Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.address import CARD_CHANNELS, RUN_CHANNEL, TALK_CHANNELS
+from orchestrator.domain.address import CARD_CHANNELS, TALK_CHANNELS
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce, can_see_all, check_entitlement
 from orchestrator.gate.call.gate_deps import GateDeps
@@ -24,22 +26,26 @@ _DECIDING_ROLES: Final = frozenset({"lead", "admin"})
 
 @dataclass(frozen=True, kw_only=True)
 class Viewer:
-    """The rights of one caller of the API."""
+    """The rights of one caller of the API, or of a person in the console."""
 
     actor: Actor
     deps: GateDeps
 
     def is_own(self, session: str) -> bool:
-        """Return whether the session is one of the caller's own conversations."""
-        return session.startswith(f"{self.actor.key}:")
+        """Return whether the session is one of the caller's own conversations.
+
+        A token has many, whose keys begin with its own ("http:site:42"); a person's private chat has the person's key ("tg:1007").
+        """
+        return session == self.actor.key or session.startswith(f"{self.actor.key}:")
 
     def may_see_card(self, session: str, entry: Entry) -> bool:
         """Return whether the caller may know that the card exists.
 
-        The card of a run (an execution of a scenario, flow or workflow) belongs to the person with whose rights the run works.
+        Whoever asked for a card may, wherever that was: in a group too. The card of a run (an execution of a scenario, flow or workflow)
+        belongs to the person with whose rights the run works.
         """
         channel = session.partition(":")[0]
-        if self.is_own(session) or (channel == RUN_CHANNEL and entry.requested_by == self.actor.key):
+        if self.is_own(session) or (channel in CARD_CHANNELS and entry.requested_by == self.actor.key):
             return True
         by = entry.requested_by_user
         return channel in CARD_CHANNELS and self._may_see(entry.before or {}, by)

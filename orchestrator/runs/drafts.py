@@ -48,12 +48,14 @@ class Drafts:
         """Show the beginning of the model's answer to the node, unless that of another one is shown."""
         if self._streamed in {"", node}:
             self._streamed = node
+            self._tools.progress.show_draft(self._key, node, shown)
             await self.show_text(shown)
 
     async def end_stream(self, node: str) -> None:
         """End the draft if it is the model's answer to the node."""
         if self._streamed == node:
             self._streamed = ""
+            self._tools.progress.show_draft(self._key, node, "")
             await self.end()
 
 

@@ -28,6 +28,14 @@ class ShownPicture:
     after: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The beginning of the model's answer to a node of a run, while it comes."""
+
+    node: str
+    text: str
+
+
 class RunProgress:
     """The pictures of the runs that are played in this process."""
 
@@ -37,6 +45,9 @@ class RunProgress:
         self._numbers = count(1)
         self.listeners: list[Callable[[], None]] = []
         """Called after each change of a picture."""
+        self._drafts: dict[str, Draft] = {}
+        self.draft_listeners: list[Callable[[str], None]] = []
+        """Called with the key of a run after each piece of an answer that it shows; there may be hundreds a second."""
 
     def show_snapshot(self, key: str, snapshot: Any) -> bool:
         """Show a whole picture of the run `key`. Return whether it was taken, or dropped because it is too large."""
@@ -52,9 +63,23 @@ class RunProgress:
         """Return the picture of the run, None if it has shown none, or none in this process."""
         return self._shown.get(key)
 
+    def show_draft(self, key: str, node: str, text: str) -> None:
+        """Show the beginning of the model's answer to a node of the run `key`, in place of the one before; "" shows none."""
+        if text:
+            self._drafts[key] = Draft(node, text)
+        else:
+            self._drafts.pop(key, None)
+        for listener in tuple(self.draft_listeners):
+            listener(key)
+
+    def find_draft(self, key: str) -> Draft | None:
+        """Return the answer of the model that the run shows while it comes, None if it shows none."""
+        return self._drafts.get(key)
+
     def drop(self, key: str) -> None:
         """Forget the picture of a run that has ended."""
         self._shown.pop(key, None)
+        self._drafts.pop(key, None)
 
     def _put(self, key: str, snapshot: Any, patch: Any) -> bool:
         if len(dumps(snapshot)) > MAX_CHARACTERS:

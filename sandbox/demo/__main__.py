@@ -91,7 +91,7 @@ def _announce(installation: Installation, options: argparse.Namespace) -> None:
             "telegram": addresses["telegram"],
             "portal": addresses["portal"],
             "model": addresses["model"],
-            "console": None,
+            "console": f"{api}/console",
             "api": api,
             "tokens": {**tokens},
             "people": people,

@@ -43,6 +43,8 @@ class Event(BaseModel):
     """The part of `blanks` that reading fills in: that of fields which every record has."""
     models: ClassVar[tuple[str, ...]] = ()
     """Names of its fields that are pydantic models."""
+    containers: ClassVar[Mapping[str, Callable[[], Any]]] = {}
+    """Its fields whose default is an empty list or dict, with what makes one; pydantic takes a while to find that out."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -58,6 +60,8 @@ class Event(BaseModel):
             for name, field in cls.model_fields.items()
             if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
         )
+        factories = {name: field.default_factory for name, field in cls.model_fields.items()}
+        cls.containers = {name: dict if made is dict else list for name, made in factories.items() if made is dict or made is list}
         type_names[cls.__name__] = cls
 
     @classmethod
@@ -72,7 +76,8 @@ class Event(BaseModel):
             for name in cls.models
             if isinstance(data.get(name), Mapping)
         }
-        return cls.model_construct(**{**data, **nested})  # type: ignore[return-value]  # pydantic's plugin gives the base class
+        empty = {name: make() for name, make in cls.containers.items() if name not in data}
+        return cls.model_construct(**{**empty, **data, **nested})  # type: ignore[return-value]  # pydantic's plugin gives the base class
 
 
 def keep_last(mapping: dict[str, Any], keep: int) -> None:

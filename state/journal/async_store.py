@@ -243,6 +243,10 @@ class AsyncStore:
         """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
         return await self._reader.call(self._store.list_effects, stream, status)
 
+    async def list_effects_in(self, status: EffectStatus, limit: int = 1000) -> list[EffectRow]:
+        """Return at most `limit` effects (proposed calls) of all streams that have the status `status`, the one changed first first."""
+        return await self._reader.call(self._store.list_effects_in, status, limit)
+
     async def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
 

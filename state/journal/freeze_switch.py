@@ -31,7 +31,7 @@ class SwitchBusy(StoreError):
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchOperator:
-    """The person who operates the switch, through which channel ("telegram", "cli", "http"), and when."""
+    """The person who operates the switch, through which channel ("tg", "cli", "http", "console"), and when."""
 
     key: str
     name: str

@@ -80,7 +80,7 @@ def _read_events(store: Store, place: RecordPlace, end: int) -> list[BlockEvent]
     found: list[BlockEvent] = []
     after = _find_start(store, place, end) - 1
     while after < end and (page := store.read_events(place.stream, after=after, limit=_PAGE)):
-        found += [BlockEvent(type=one.type, data=one.data, seq=one.seq, ts=one.ts) for one in page if one.seq <= end]
+        found += [BlockEvent(type=one.type, data=one.data, seq=one.seq, ts=one.ts, erased=one.erased) for one in page if one.seq <= end]
         after = page[-1].seq
     return found
 

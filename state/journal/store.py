@@ -344,10 +344,19 @@ class Store(Protocol):
     def list_heads(self) -> list[tuple[str, int, str]]:
         """Return (stream, seq, hash) for every stream with events: the number (seq) and hash that its last event should have."""
 
+    def list_ends(self) -> list[tuple[str, int, str]]:
+        """Return (stream, seq, ts) for every stream with events: the number (seq) of its last event, and when that was written."""
+
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id, which is nearly time order.
 
         For look-ups only: a commit that is still running may add an event whose id is below ids already returned. `prev` is left empty.
+        """
+
+    def scan_back(self, types: Sequence[str] = (), before: str = "", limit: int = 1000) -> list[StoredEvent]:
+        """Return events of all streams with id < `before` ("" for all) and one of `types` (all if empty), the newest id first.
+
+        For look-ups only, as `scan`.
         """
 
     def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
@@ -364,6 +373,12 @@ class Store(Protocol):
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
         """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
+
+    def list_effects_in(self, status: EffectStatus, limit: int = 1000) -> list[EffectRow]:
+        """Return at most `limit` effects (proposed calls) of all streams that have the status `status`, the one changed first first.
+
+        It is meant for a status that few effects have: if there are more than `limit`, some of them are left out.
+        """
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.

@@ -13,7 +13,7 @@ from sqlalchemy.engine import make_url
 from state.journal.store import SWITCH
 from state.sql.database import translate_errors
 from state.sql.dialect import open_read_only
-from state.sql.tables import effects, inbox, outbox, runs, timers, values
+from state.sql.tables import effects, inbox, leases, outbox, runs, timers, values
 
 TIMEOUT_SECONDS: Final = 2.0
 """The time limit of one statement in seconds; a statement that takes longer is aborted, and the reading fails."""
@@ -52,6 +52,15 @@ class Backlog:
     """Whether all writes to the portal are stopped."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class HeldLeases:
+    """The sessions that some process works on at one moment."""
+
+    count: int = 0
+    held: tuple[tuple[str, str, str], ...] = ()
+    """Session, owner and end of the lease (ISO 8601) of the first of them, by session."""
+
+
 class BacklogReader:
     """Reads the backlog of the database at `url` over its own connection, while others work with the database.
 
@@ -65,10 +74,8 @@ class BacklogReader:
 
     def read(self, now: str) -> Backlog:
         """Return the backlog at this moment. `now` is the present time (ISO 8601): timers set for it or earlier are due."""
-        if self._engine is None:
-            with translate_errors(), open_read_only(self._url) as dialect:
-                self._engine = dialect.engine
-        with translate_errors(self._engine.dialect.loaded_dbapi.Error), self._engine.connect() as connection:
+        engine = self._open()
+        with translate_errors(engine.dialect.loaded_dbapi.Error), engine.connect() as connection:
             _limit_time(connection)
             open_effects = _count_effects(connection)
             due = select(func.count()).where(timers.c.due_at <= now)
@@ -82,6 +89,22 @@ class BacklogReader:
                 database_bytes=_measure_size(connection, self._url),
                 frozen=bool(connection.execute(select(values.c.value).where(values.c.key == SWITCH)).scalar()),
             )
+
+    def read_leases(self, now: str, limit: int) -> HeldLeases:
+        """Return which sessions are leased at the time `now` (ISO 8601), at most `limit` of them one by one."""
+        held = (leases.c.owner != "", leases.c.until > now)
+        engine = self._open()
+        with translate_errors(engine.dialect.loaded_dbapi.Error), engine.connect() as connection:
+            _limit_time(connection)
+            count = int(connection.execute(select(func.count()).select_from(leases).where(*held)).scalar_one())
+            found = select(leases.c.session, leases.c.owner, leases.c.until).where(*held).order_by(leases.c.session).limit(limit)
+            return HeldLeases(count=count, held=tuple((row[0], row[1], row[2]) for row in connection.execute(found)))
+
+    def _open(self) -> Engine:
+        if self._engine is None:
+            with translate_errors(), open_read_only(self._url) as dialect:
+                self._engine = dialect.engine
+        return self._engine
 
     def close(self) -> None:
         """Close the connection."""

@@ -79,7 +79,7 @@ class Statements:
         self._insert = dialect.insert
         self._locks = dialect.batches_commits
         self._change_effect: dict[int, Statement] = {}
-        self._scan: dict[int, Statement] = {}
+        self._scan: dict[tuple[int, bool], Statement] = {}
         self._secrets: dict[int, Statement] = {}
         self._runs: dict[tuple[tuple[str, ...], int], Statement] = {}
         # SQLite accepts any bytes as text; one key that cannot be decoded must not prevent reading with the other keys.
@@ -103,18 +103,21 @@ class Statements:
             self._change_effect[expected] = self._compile(_build_effect_update(effects.c.status.in_(places)))
         return self._change_effect[expected]
 
-    def build_scan(self, types: int) -> Statement:
-        """Return the query for the events of all streams that have one of several types, in order of id.
+    def build_scan(self, types: int, *, back: bool = False) -> Statement:
+        """Return the query for the events of all streams that have one of several types, in order of id, or with `back` the newest first.
 
-        `types` is the number of types, which are the parameters at_0, at_1 and so on; 0 means all types.
+        `types` is the number of types, which are the parameters at_0, at_1 and so on; 0 means all types. The events are those with an id
+        above the parameter at_id, or below it with `back`.
         """
-        if types not in self._scan:
-            found = select(*_list_columns(events, EVENT)).where(events.c.id > bindparam("at_id"))
+        if (types, back) not in self._scan:
+            at_id: ColumnElement[str] = bindparam("at_id")
+            found = select(*_list_columns(events, EVENT)).where(events.c.id < at_id if back else events.c.id > at_id)
             if types:
                 places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(types)]
                 found = found.where(events.c.type.in_(places))
-            self._scan[types] = self._compile(found.order_by(events.c.id).limit(bindparam("at_most")))
-        return self._scan[types]
+            order = events.c.id.desc() if back else events.c.id
+            self._scan[types, back] = self._compile(found.order_by(order).limit(bindparam("at_most")))
+        return self._scan[types, back]
 
     def build_secrets(self, keys: int) -> Statement:
         """Return the query for the secrets of `keys` encryption keys, whose ids are the parameters at_0, at_1 and so on.
@@ -168,6 +171,10 @@ class Statements:
         self.live_key = self._compile(select(person_keys.c.key_id, person_keys.c.secret).where(live))
         self.head = self._compile(select(leases.c.seq, leases.c.hash).where(leases.c.session == bindparam("at_session")))
         self.heads = self._compile(select(leases.c.session, leases.c.seq, leases.c.hash).where(leases.c.seq > 0).order_by(leases.c.session))
+        is_run = func.substr(leases.c.session, 1, 4) == literal_column("'run:'")  # see state.journal.streams
+        stream: ColumnElement[str] = case((is_run, leases.c.session), else_=literal_column("'session:'").concat(leases.c.session))
+        last = and_(events.c.stream == stream, events.c.seq == leases.c.seq)
+        self.ends = self._compile(select(events.c.stream, events.c.seq, events.c.ts).select_from(leases.join(events, last)))
         self.move_head = self._compile(
             update(leases).where(leases.c.session == bindparam("at_session")).values(seq=bindparam("seq"), hash=bindparam("hash"))
         )
@@ -256,6 +263,13 @@ class Statements:
         self.effects = self._compile(
             select(*_list_columns(effects, EFFECT))
             .where(effects.c.stream == bindparam("at_stream"), effects.c.status == bindparam("at_status"))
+            .order_by(effects.c.updated_at, effects.c.effect_id)
+        )
+        # the inner query reads an index alone, and not the rows, which are long
+        wanted = select(effects.c.effect_id).where(effects.c.status == bindparam("at_status")).limit(bindparam("at_most"))
+        self.effects_in = self._compile(
+            select(*_list_columns(effects, EFFECT))
+            .where(effects.c.effect_id.in_(wanted))
             .order_by(effects.c.updated_at, effects.c.effect_id)
         )
 

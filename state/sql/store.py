@@ -51,6 +51,8 @@ log = logging.getLogger(__name__)
 
 REMEMBERED = 10_000
 """The most streams whose last seq and hash are remembered; when there are more, all are forgotten."""
+AFTER_ALL = "g"
+"""A text that comes after the id of every event."""
 
 
 def open_store(url: str) -> "SqlStore":
@@ -257,10 +259,20 @@ class SqlStore:
         """Return (stream, seq, hash) for every stream: the number (seq) and hash that its last event should have, stored apart from it."""
         return [(to_stream(key), seq, hash_) for key, seq, hash_ in self._fetch_rows(self._statements.heads, {})]
 
+    def list_ends(self) -> list[tuple[str, int, str]]:
+        """Return (stream, seq, ts) for every stream: the number (seq) of its last event, and when that was written."""
+        return [(stream, seq, ts) for stream, seq, ts in self._fetch_rows(self._statements.ends, {})]
+
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id; `prev` is empty."""
         wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
         journal, secrets = self._fetch_journal_rows(self._statements.build_scan(len(types)), wanted)
+        return [row_mapping.to_stored_event(row, "", secrets) for row in journal]
+
+    def scan_back(self, types: Sequence[str] = (), before: str = "", limit: int = 1000) -> list[StoredEvent]:
+        """Return events of all streams with id < `before` ("" for all) and one of `types` (all if empty), the newest id first."""
+        wanted = {"at_id": before or AFTER_ALL, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
+        journal, secrets = self._fetch_journal_rows(self._statements.build_scan(len(types), back=True), wanted)
         return [row_mapping.to_stored_event(row, "", secrets) for row in journal]
 
     def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
@@ -292,6 +304,14 @@ class SqlStore:
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
         """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
         found = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
+        return [row_mapping.to_effect_row(row) for row in found]
+
+    def list_effects_in(self, status: EffectStatus, limit: int = 1000) -> list[EffectRow]:
+        """Return at most `limit` effects (proposed calls) of all streams that have the status `status`, the one changed first first.
+
+        It is meant for a status that few effects have: if there are more than `limit`, some of them are left out.
+        """
+        found = self._fetch_rows(self._statements.effects_in, {"at_status": status, "at_most": limit})
         return [row_mapping.to_effect_row(row) for row in found]
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:

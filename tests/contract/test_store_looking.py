@@ -60,6 +60,26 @@ class TestLooking:
         assert store.scan(["TurnFinished"]) == []
         assert {event.prev for event in store.scan()} == {""}
 
+    def test_a_scan_back_finds_the_newest_first(self, store: SqlStore) -> None:
+        """What a scan finds, in the opposite order, in pages, of the types asked for or of all."""
+        store.commit(step(lease(store), said("раз"), FAILED))
+        store.commit(step(lease(store, "tg:2"), said("два")))
+        whole = [event.id for event in store.scan()][::-1]
+        said_ids = [event.id for event in store.scan(["MessageReceived"])][::-1]
+
+        assert [event.id for event in store.scan_back()] == whole
+        assert [event.id for event in store.scan_back(["MessageReceived"])] == said_ids
+        assert [event.id for event in store.scan_back(before=whole[0], limit=1)] == [whole[1]]
+        assert store.scan_back(["TurnFinished"]) == store.scan_back(before=whole[-1]) == []
+
+    def test_ends_tell_when_each_stream_was_last_written(self, store: SqlStore) -> None:
+        """Of conversations and of runs; a session without events has no end."""
+        lease(store, "tg:9")
+        [*_, last] = store.commit(step(lease(store), said("раз"), FAILED))
+        [ran] = store.commit(step(lease(store, "run:abc"), said()))
+
+        assert sorted(store.list_ends()) == [("run:abc", 1, ran.ts), (STREAM, 2, last.ts)]
+
     def test_sessions_of_others_are_not_offered(self, store: SqlStore) -> None:
         """Who asks for work gets what is free, what is theirs and what a dead owner left, never what a living one holds."""
         store.put_inbox([incoming(str(number), f"tg:{number}") for number in range(4)])

@@ -23,6 +23,8 @@ class Demo:
 
     page: httpx.AsyncClient
     portal: httpx.AsyncClient
+    console: str = ""
+    """The address of the console."""
 
     def person(self, number: int) -> Person:
         """One of the people of the demo, in the private chat."""
@@ -74,7 +76,7 @@ async def running_demo(folder: Path, *options: str) -> AsyncIterator[Demo]:
             httpx.AsyncClient(base_url=line["telegram"], trust_env=False, timeout=PATIENCE) as page,
             httpx.AsyncClient(base_url=line["portal"], trust_env=False, timeout=PATIENCE) as portal,
         ):
-            yield Demo(page, portal)
+            yield Demo(page, portal, line["console"])
     finally:
         process.terminate()
         await process.wait()

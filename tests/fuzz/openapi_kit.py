@@ -198,7 +198,7 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
         features = with_engines(world.tools.features, stored)
         world.orchestrator.tools = replace(world.tools, features=features)
         app = build_app(
-            *_build_monitoring_routers(settings, world.orchestrator, None, monitor),
+            *_build_monitoring_routers(settings, monitor.build_health_checks(world.orchestrator, None), monitor),
             *api.build_routers(world.orchestrator, engines),
             identity=api.identity,
         )

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import AsyncIterator
 from typing import Final
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -11,7 +12,7 @@ from bitrix.auth.auth import LOOPBACK
 from bot.cli.doctor.findings import Area, Finding
 from bot.http_api.server.authentication import parse_networks
 from bot.http_api.server.tokens import read_tokens
-from bot.settings import Settings, parse_webhook
+from bot.settings import Settings, parse_console_address, parse_webhook
 from orchestrator.domain.errors import SettingsError
 
 AREA = Area("http")
@@ -35,13 +36,31 @@ async def check_http(settings: Settings) -> AsyncIterator[Finding]:
         hook = None
     if hook is not None:
         yield AREA.report_ok("TELEGRAM_WEBHOOK_URL", f"Posts to {hook.path} are taken as Telegram's when they carry the secret.")
-    if not any((settings.event_tokens, settings.telegram_webhook_url, settings.http_api_tokens, settings.metrics_token)):
-        yield AREA.report_ok("port", "The door is closed: no API, no events, no webhook and no metrics are set up.")
+    if settings.console_secret is not None:
+        yield _check_console(settings)
+    if not any(
+        (settings.event_tokens, settings.telegram_webhook_url, settings.http_api_tokens, settings.metrics_token, settings.console_secret)
+    ):
+        yield AREA.report_ok("port", "The door is closed: no API, no events, no webhook, no metrics and no console are set up.")
         return
     yield await _check_port(settings.http_host, settings.http_port)
     yield _check_exposure(settings.http_host)
     if settings.http_api_tokens is not None:
         yield _check_callers(settings)
+
+
+def _check_console(settings: Settings) -> Finding:
+    """Return a finding about the address of the console: whoever can read what goes to a browser can act as that person."""
+    try:
+        address = parse_console_address(settings.console_url, settings.http_host, settings.http_port)
+    except SettingsError as error:
+        return AREA.report_wrong("CONSOLE_URL", f"{error.reason.partition(': ')[2]}.", "Correct it, see docs/console.md.")
+    parts = urlsplit(address)
+    if parts.scheme == "http" and LOOPBACK.fullmatch(parts.hostname or "") is None:
+        says = f"Browsers reach the console at {address} without TLS: whoever reads along can act as the person who is logged in."
+        return AREA.report_warning("CONSOLE_URL", says, "Put a proxy with TLS in front and name its https address, see docs/console.md.")
+    where = "from this machine only; CONSOLE_URL names an address for others" if settings.console_url is None else f"at {address}"
+    return AREA.report_ok("CONSOLE_URL", f"The console is open {where}.")
 
 
 def _check_callers(settings: Settings) -> Finding:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from bot.cli import ops
-from bot.cli.ops import AS_JSON, escape_text, hide_log_lines
+from bot.cli.ops import AS_JSON, hide_log_lines
 
 if TYPE_CHECKING:
     from bot.i18n.translate import Translator
@@ -175,12 +175,8 @@ def record(
 
     Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
     """
-    from bot.cli.flow.recording import record_run  # noqa: PLC0415 - see load_translator
-    from orchestrator.rehearsals.recording import NotRecordable  # noqa: PLC0415 - see load_translator
+    from bot.cli.flow.recording import take_run  # noqa: PLC0415 - see load_translator
+    from bot.cli.linked.recording import save_run  # noqa: PLC0415 - see load_translator
 
-    try:
-        key = record_run(run_id, out)
-    except NotRecordable as error:
-        typer.echo(escape_text(f"Not recorded: {error}."), err=True)
-        raise typer.Exit(NOT_DONE) from None
-    typer.echo(escape_text(f"{out}: a test of {key}. Put it beside the flow as NAME.test.yaml, and play it with `sdelka flow test`."))
+    if not save_run(run_id, out, take_run, "flow"):
+        raise typer.Exit(NOT_DONE)

@@ -171,20 +171,11 @@ def record(
 
     Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
     """
-    from bitrix.masking import hide_installed  # noqa: PLC0415 - see steps
-    from bot.cli.scenario.recording import record_run  # noqa: PLC0415 - see steps
-    from orchestrator.rehearsals.recording import NotRecordable  # noqa: PLC0415 - see steps
+    from bot.cli.linked.recording import save_run  # noqa: PLC0415 - see steps
+    from bot.cli.scenario.recording import take_run  # noqa: PLC0415 - see steps
 
-    try:
-        key, left_out = record_run(run_id, out)
-    except NotRecordable as error:
-        typer.echo(escape_text(f"Not recorded: {error}."), err=True)
-        raise typer.Exit(NOT_DONE) from None
-    typer.echo(
-        escape_text(f"{out}: a test of {key}. Put it beside the scenario as {key}.test.yaml, and play it with `sdelka scenario test`.")
-    )
-    for one in left_out:
-        typer.echo(escape_text(hide_installed(f"  not looked at: {one}")))
+    if not save_run(run_id, out, take_run, "scenario", field="dialogues"):
+        raise typer.Exit(NOT_DONE)
 
 
 @app.command()

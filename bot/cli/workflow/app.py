@@ -183,3 +183,54 @@ def play_tests(
 
     if not check_tests_of(path, as_json=as_json):
         raise typer.Exit(NOT_DONE)
+
+
+@app.command()
+def record(
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="The run's id, or a part of it that only one run has.")],
+    *,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The new file, such as NAME.test.yaml beside the workflow.")],
+) -> None:
+    """Save a finished run as a test. What the person, the models and the portal said stands in it: replace what others must not read.
+
+    Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
+    """
+    from bot.cli.linked.recording import save_run  # noqa: PLC0415 - see load_translator
+    from bot.cli.workflow.recording import take_run  # noqa: PLC0415 - see load_translator
+
+    if not save_run(run_id, out, take_run, "workflow"):
+        raise typer.Exit(NOT_DONE)
+
+
+@app.command()
+def blocks(
+    record: Annotated[str, typer.Argument(metavar="KIND:NUMBER", help="A deal, lead, contact or company, such as deal:481.")],
+    *,
+    language: Language = "ru",
+    as_json: Json = False,
+) -> None:
+    """List what workflows did on a record, oldest first: the last 100 blocks of a year.
+
+    Exit codes: 0 = listed, 2 = wrong use, no workflow has worked on it, or the database cannot be read.
+    """
+    from bot.cli.workflow.blocks import write_blocks  # noqa: PLC0415 - see load_translator
+
+    write_blocks(record, load_translator(language), as_json=as_json)
+
+
+@app.command()
+def block(
+    block_id: Annotated[
+        str, typer.Argument(metavar="BLOCK", help="Its id, or a part at the beginning or end of its run's id that only one block has.")
+    ],
+    *,
+    language: Language = "ru",
+    as_json: Json = False,
+) -> None:
+    """Show one block: its text, the fields before and after, who chose what where people had changed the same, what became of the changes.
+
+    Exit codes: 0 = shown, 2 = no such block, several fit, or the database cannot be read.
+    """
+    from bot.cli.workflow.blocks import write_block  # noqa: PLC0415 - see load_translator
+
+    write_block(block_id, load_translator(language), as_json=as_json)

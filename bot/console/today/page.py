@@ -1,40 +1,183 @@
-"""Draws the first page: what waits for a decision of the person."""
+"""Draws the first page: what waits for the person, and what else needs attention; each line leads to its page."""
 
-from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
 
 from nicegui import ui
 
+from bot.console.approvals.drawing import show_line
+from bot.console.today.freeze import FreezeDesk
+from bot.console.today.loading import FAILED_DAYS, MOST, CardPart, HealthGlance, RunPart, ShownRun, TodayView, load_today
 from bot.console.visit import Visit
-from bot.console.widgets import show_empty, show_heading
-from bot.http_api.approvals.card_models import Confirmation, to_confirmation
-from orchestrator.reports.cards import load_cards_page
+from bot.console.widgets import cut_text, show_badge, show_heading
+from bot.http_api.approvals.freeze import describe_freeze
+from orchestrator.features.budgets.usage_meter import LimitUse
+from orchestrator.language.money_format import format_sum
+from orchestrator.reports.unknown_calls import UnknownCall
 
-_MOST_CARDS = 20
-
-
-@dataclass(frozen=True, kw_only=True)
-class TodayView:
-    """What the page shows."""
-
-    waiting: tuple[Confirmation, ...]
+_SHORT: Final = 300
+_NEAR: Final = 80
+"""The percentage of a limit from which it is shown as nearly used up."""
+_FULL: Final = 100
+_RUNS: Final = {
+    "running": ("live", "console-today-run-running"),
+    "waiting": ("warn", "console-today-run-waiting"),
+    "paused": ("plain", "console-today-run-paused"),
+    "failed": ("bad", "console-today-run-failed"),
+}
+"""The tone and the word of each status of a run."""
 
 
 async def show_today(visit: Visit) -> None:
     """Draw the page, and keep it current."""
-    await visit.keep_current(lambda: _load(visit), lambda view: _draw(visit, view))
+    checks = visit.services.health
+    glance = HealthGlance(checks=checks) if checks is not None else None
+    desk = FreezeDesk(visit) if visit.opened_as.role == "admin" else None
+    refresh = await visit.keep_current(lambda: load_today(visit, glance), lambda view: _draw(visit, desk, view))
+    if desk is not None:
+        desk.refresh = refresh
 
 
-async def _load(visit: Visit) -> TodayView:
-    viewer = visit.viewer
-    page = await load_cards_page(visit.services.store, viewer, session="", state="requested", after=None, limit=_MOST_CARDS)
-    return TodayView(waiting=tuple(to_confirmation(card, viewer, visit.tr) for card in page.cards))
+def _draw(visit: Visit, desk: FreezeDesk | None, view: TodayView) -> None:
+    _show_alerts(visit, desk, view)
+    _show_tiles(visit, view)
+    if view.is_calm:
+        with ui.element("div").classes("calm"):
+            ui.icon("task_alt").props("aria-hidden=true")
+            ui.label(visit.say("console-today-calm"))
+    with ui.element("div").classes("day"):
+        with ui.element("div").classes("day-column"):
+            _show_cards(visit, visit.say("console-today-waiting"), view.mine)
+            _show_cards(visit, visit.say("console-today-others"), view.others)
+            _show_unknown(visit, view.unknown)
+        with ui.element("div").classes("day-column"):
+            _show_runs(visit, visit.say("console-today-runs"), view.open_runs)
+            _show_runs(visit, visit.say("console-today-failed", days=FAILED_DAYS), view.failed_runs)
+    if desk is not None and view.freeze is None:
+        with ui.element("div").classes("day-foot"):
+            desk.show_button(None)
+            ui.label(visit.say("console-today-freeze-hint")).classes("muted small")
 
 
-def _draw(visit: Visit, view: TodayView) -> None:
-    show_heading(visit.say("console-today-waiting"), count=len(view.waiting))
-    if not view.waiting:
-        show_empty(visit.say("console-today-nothing"))
-    for card in view.waiting:
-        with ui.element("div").classes("line"):
-            ui.label(card.title).classes("strong")
-            ui.label(card.asked_by.name).classes("muted")
+def _show_alerts(visit: Visit, desk: FreezeDesk | None, view: TodayView) -> None:
+    """Show what is wrong: writing that is stopped, parties that do not work, and messages that do not arrive."""
+    if view.freeze is not None:
+        with ui.element("div").classes("alert alert-bad").props("role=alert"):
+            ui.label(cut_text(visit.say_notice(describe_freeze("frozen-now", view.freeze)), limit=_SHORT * 2)).classes("text").props(
+                "dir=auto"
+            )
+            if desk is not None:
+                desk.show_button(view.freeze)
+    for party in view.troubles.unwell:
+        words = visit.say("console-today-unwell", party=party.name, since=visit.tr.format_time(party.since))
+        _show_alert(words, "/health", "bad")
+    if view.troubles.failed:
+        _show_alert(visit.say("console-today-undelivered", count=view.troubles.failed), "/health", "warn")
+    if view.troubles.is_late:
+        _show_alert(visit.say("console-today-late"), "/health", "warn")
+
+
+def _show_alert(words: str, target: str, tone: str) -> None:
+    with ui.link(target=target).classes(f"alert alert-{tone}"):
+        ui.icon("warning").props("aria-hidden=true")
+        ui.label(words).classes("text")
+
+
+def _show_tiles(visit: Visit, view: TodayView) -> None:
+    """Show the numbers at one glance, each a link to where they come from."""
+    limits = view.limits
+    with ui.element("div").classes("tiles"):
+        more = "+" if view.has_more else ""
+        _show_tile(visit.say("console-today-waiting"), f"{view.mine.count}{more}", "/approvals", "live" if view.mine.count else "")
+        _show_tile(visit.say("console-today-unknown"), _count(view.unknown), "/approvals?state=unknown", "warn" if view.unknown else "")
+        runs, failed = view.open_runs.count, view.failed_runs.count
+        detail = visit.say("console-today-failed-count", count=failed) if failed else ""
+        _show_tile(visit.say("console-today-runs"), str(runs), "/runs", "bad" if failed else "", detail)
+        used = _format_count(visit, limits.changes)
+        of = visit.say("console-today-of", limit=_format_count(visit, limits.changes_limit)) if limits.changes_limit is not None else ""
+        _show_tile(visit.say("console-today-changes"), used, "/audit", _find_tone(_calculate_share(limits)), of)
+        is_admin = visit.opened_as.role == "admin"
+        own = visit.say("console-today-budget", percent=limits.percent) if limits.percent is not None else ""
+        title = visit.say("console-today-model-all" if is_admin else "console-today-model")
+        _show_tile(title, _format_cost(visit, limits), "/health" if is_admin else "/conversations", _find_tone(limits.percent), own)
+
+
+def _show_tile(title: str, value: str, target: str, tone: str = "", detail: str = "") -> None:
+    with ui.link(target=target).classes(f"tile {f'tile-{tone}' if tone else ''}"):
+        with ui.element("div").classes("tile-head"):
+            ui.label(value).classes("tile-value")
+            if detail:
+                ui.label(detail).classes("small tile-detail")
+        ui.label(title).classes("small muted")
+
+
+def _count(found: tuple[UnknownCall, ...]) -> str:
+    return f"{len(found)}+" if len(found) == MOST else str(len(found))
+
+
+def _calculate_share(limits: LimitUse) -> int | None:
+    """Return how much of the daily limit is used, in percent; None without a limit."""
+    if limits.changes_limit is None:
+        return None
+    return limits.changes * _FULL // limits.changes_limit if limits.changes_limit else _FULL
+
+
+def _find_tone(percent: int | None) -> str:
+    if percent is None or percent < _NEAR:
+        return ""
+    return "bad" if percent >= _FULL else "warn"
+
+
+def _format_count(visit: Visit, count: int) -> str:
+    return format_sum(Decimal(count), locale=visit.tr.locale)
+
+
+def _format_cost(visit: Visit, limits: LimitUse) -> str:
+    if limits.cost is not None:
+        return format_sum(limits.cost.quantize(Decimal("0.01")), limits.currency, locale=visit.tr.locale)
+    return visit.say("console-today-tokens", count=_format_count(visit, limits.tokens))
+
+
+def _show_cards(visit: Visit, title: str, part: CardPart) -> None:
+    if not part.count:
+        return
+    show_heading(title, count=part.count)
+    for card in part.shown:
+        show_line(visit, card)
+    if part.count > len(part.shown):
+        ui.link(visit.say("console-today-all", count=part.count), "/approvals")
+
+
+def _show_unknown(visit: Visit, calls: tuple[UnknownCall, ...]) -> None:
+    if not calls:
+        return
+    show_heading(visit.say("console-today-unknown"), count=len(calls))
+    for call in calls:
+        with ui.link(target=f"/audit/{call.effect_id}").classes("line"):
+            words = visit.say("call-named", **call.named) if call.named else visit.say("console-today-call", method=call.method)
+            ui.label(cut_text(words, limit=_SHORT)).classes("strong text").props("dir=auto")
+            with ui.element("div").classes("badges"):
+                show_badge(visit.say("console-today-check"), tone="warn")
+                ui.label(cut_text(call.by_name or call.by, limit=_SHORT)).classes("small muted")
+                ui.label(visit.tr.format_time(call.since)).classes("small muted")
+
+
+def _show_runs(visit: Visit, title: str, part: RunPart) -> None:
+    if not part.count:
+        return
+    show_heading(title, count=part.count)
+    for one in part.shown:
+        _show_run(visit, one)
+    if part.count > len(part.shown):
+        ui.link(visit.say("console-today-all-runs", count=part.count), "/runs")
+
+
+def _show_run(visit: Visit, shown: ShownRun) -> None:
+    run = shown.run
+    tone, code = _RUNS[run.status]
+    with ui.link(target=f"/runs/{run.id}").classes("line"):
+        ui.label(cut_text(shown.title, limit=_SHORT)).classes("strong text").props("dir=auto")
+        with ui.element("div").classes("badges"):
+            show_badge(visit.tr.translate(code), tone=tone)
+            ui.label(cut_text(run.owner.name or run.owner.id, limit=_SHORT)).classes("small muted")
+            ui.label(visit.tr.format_time(run.updated_at)).classes("small muted")

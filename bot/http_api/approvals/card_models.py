@@ -70,7 +70,7 @@ class Decided(ApiModel):
     status: Literal["approved", "denied"]
     by: Person
     at: Moment
-    via: str = Field(description="button, typed, api, cli or model.", examples=["api"])
+    via: str = Field(description="button, typed, console, api, cli or model.", examples=["api"])
     reason: str = ""
 
 
@@ -116,11 +116,11 @@ class Confirmation(ApiModel):
     why_not: str = Field("", description="Why this token may not approve it.")
 
 
-def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int = 1) -> Confirmation:
+def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int = 1, has_text: bool = True) -> Confirmation:
     """Return the API's form of the card, with what `viewer` may do about it.
 
     An approval must send back the card's fingerprint. A call that cannot be undone must be approved twice; with `tap` 2 the fingerprint is
-    that of the second approval.
+    that of the second approval. Without `has_text` the text of the whole card, which takes longest, is left out.
     """
     entry = card.entry
     view = CardView.from_card(entry)
@@ -141,7 +141,7 @@ def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int
         total=preview.sum,
         reasons=render_reasons(view.reasons, tr),
         comment=entry.comment,
-        text=to_plain_text(render_card(view, tr)),
+        text=to_plain_text(render_card(view, tr)) if has_text else "",
         asked_by=Person(id=entry.requested_by, name=entry.requested_by_name),
         asked_at=entry.requested_at,
         expires_at=entry.expires_at,

@@ -8,11 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from bot.http_api.server.authentication import ClientOf, Guarded
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.ports import FreezeSwitch
+from orchestrator.gate.decide.freeze_check import build_freeze_args
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.runtime.group_decisions import OVER_HTTP
 from state.canonical import to_storable_text
 from state.clock import Clock
-from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator
+from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator, SwitchResult
 
 _EXAMPLES: Final = load_lexicon("api_examples")
 _LOOKED: Final = (401, 403, 429, 500, 503)
@@ -51,13 +54,29 @@ def build_freeze_router(switch: FreezeSwitch, clock: Clock) -> APIRouter:
 
     @router.post("", summary="Stop all writing, or let it start again", responses=describe_errors(*_TURNED))
     async def turn(client: ClientOf, body: FreezeBody) -> Freeze:
-        _check_admin(client)
-        hand = SwitchOperator(key=client.actor.key, name=client.actor.name, via="http", at=clock.now())
-        reason = to_storable_text(body.reason).strip()
-        turned = await (switch.freeze(hand, reason) if body.frozen else switch.release(hand))
+        turned = await turn_switch(client, body, switch, clock)
         return _to_status(turned.state, changed=turned.changed)
 
     return router
+
+
+async def turn_switch(
+    client: Client, body: FreezeBody, switch: FreezeSwitch, clock: Clock, *, via: str = OVER_HTTP, seq: int | None = None
+) -> SwitchResult:
+    """Stop all writing or allow it again, as `body` says; `via` is how the order came.
+
+    With `seq` only the freeze of this number is ended. Raises ApiError 403 for anybody but an administrator, and StoreError; then nothing
+    has changed.
+    """
+    _check_admin(client)
+    hand = SwitchOperator(key=client.actor.key, name=client.actor.name, via=via, at=clock.now())
+    reason = to_storable_text(body.reason).strip()
+    return await (switch.freeze(hand, reason) if body.frozen else switch.release(hand, seq))
+
+
+def describe_freeze(code: str, standing: FreezeState) -> Notice:
+    """Return the message with this code about a freeze, such as "frozen-now": who ordered it, when and why."""
+    return Notice(code=code, args=build_freeze_args(standing))
 
 
 def _check_admin(client: Client) -> None:

@@ -130,9 +130,9 @@ def build_audit_router(desk: EndpointContext) -> APIRouter:
     async def told(client: ClientOf, asked: Annotated[AuditQuery, Query()]) -> Audit:
         place = parse_cursor(asked.cursor, _KIND, 1)
         after = _validate_event_id(place[0]) if place else ""
-        voice = _build_voice(desk, client)
+        voice = build_voice(desk, client)
         found = await auditor.load_page(desk.build_viewer(client), _build_filter(asked, desk), voice, after=after, limit=asked.limit)
-        runs = await _load_run_names(found.calls, desk)
+        runs = await load_run_names(found.calls, desk)
         records = [_to_record(call, voice, runs) for call in found.calls]
         return Audit(records=records, next=encode_cursor(_KIND, found.after) if found.after else None)
 
@@ -159,7 +159,8 @@ def _validate_event_id(event_id: str) -> str:
     return event_id
 
 
-def _build_voice(desk: EndpointContext, client: Client) -> Narrator:
+def build_voice(desk: EndpointContext, client: Client) -> Narrator:
+    """Return what puts stories into words for the client: sentences in its language, and the present names of people."""
     tr, deps = build_translator(client), desk.orchestrator.tools.gate.deps
 
     def name_of(key: str) -> str:
@@ -169,7 +170,7 @@ def _build_voice(desk: EndpointContext, client: Client) -> Narrator:
     return Narrator(lambda code, args: tr.translate(code, **args), name_of)
 
 
-async def _load_run_names(calls: Sequence[AuditedCall], desk: EndpointContext) -> dict[str, RunName]:
+async def load_run_names(calls: Sequence[AuditedCall], desk: EndpointContext) -> dict[str, RunName]:
     """Return, by session key, the names of the runs (executions of scenarios, flows or workflows) that proposed these calls."""
     keys = {call.story.session for call in calls if call.story.session.startswith(RUN)}
     found = [await desk.store.list_runs(RunFilter(run_id=key.removeprefix(RUN))) for key in sorted(keys)]

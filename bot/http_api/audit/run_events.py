@@ -3,6 +3,7 @@
 A run is an execution of a scenario, flow or workflow. What people said and what nodes gave is shown only to callers who may read it.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -19,10 +20,13 @@ LONGEST_VALUE: Final = 2000
 """How many characters of a value an event shows."""
 
 
-def format_value(value: object, *, limit: int = LONGEST_VALUE) -> str:
+def format_value(value: object, *, limit: int = LONGEST_VALUE, is_indented: bool = False) -> str:
     """Return a value of a run as text: a text as it is, anything else as JSON; secrets are hidden, and a long one is cut."""
     shown = mask_value(value)
-    text = "" if shown is None else shown if isinstance(shown, str) else dumps(shown)
+    if is_indented and isinstance(shown, dict | list):
+        text = json.dumps(shown, ensure_ascii=False, indent=2)
+    else:
+        text = "" if shown is None else shown if isinstance(shown, str) else dumps(shown)
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 

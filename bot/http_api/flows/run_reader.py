@@ -37,6 +37,7 @@ from orchestrator.runs.memo import PAGE, load_output, read_args
 from state.clock import parse_iso, read_boottime
 from state.events.runs import NodeDone, RunStarted
 from state.journal import definitions
+from state.journal.async_store import AsyncStore
 from state.journal.store import StoredEvent, StoreError
 
 MOST_KEPT: Final = 1000
@@ -90,17 +91,7 @@ class FlowRunReader:
         head, _ = await self._desk.store.read_head(opened.found.key)
         while opened.history.seq < head and (page := await self._desk.store.read_events(opened.found.key, opened.history.seq, PAGE)):
             for event in page:
-                opened.history.add(await self._load_large_output(event))
-
-    async def _load_large_output(self, event: StoredEvent) -> StoredEvent:
-        """Return the event with the output that stands in a blob; without it if the blob is gone."""
-        if event.type != NodeDone.__name__ or not event.data.get("output_blob"):
-            return event
-        try:
-            output = (await load_output(NodeDone.from_data(event.data), self._desk.store)).data
-        except RunFailed:
-            return replace(event, erased=True)
-        return replace(event, data={**event.data, "output": output, "output_blob": ""})
+                opened.history.add(await load_large_output(event, self._desk.store))
 
     def build_reading(self, client: Client, opened: OpenRun) -> Reading:
         """Return how this caller reads the run."""
@@ -204,6 +195,17 @@ class FlowRunReader:
         except StoreError:
             told = {"code": "unavailable", "message": "Nothing can be read now: come again with the id."}
             yield format_event("error", str(since), told)
+
+
+async def load_large_output(event: StoredEvent, store: AsyncStore) -> StoredEvent:
+    """Return the event with the output that stands in a blob; without it if the blob is gone."""
+    if event.type != NodeDone.__name__ or not event.data.get("output_blob"):
+        return event
+    try:
+        output = (await load_output(NodeDone.from_data(event.data), store)).data
+    except RunFailed:
+        return replace(event, erased=True)
+    return replace(event, data={**event.data, "output": output, "output_blob": ""})
 
 
 def _has_news(history: FlowHistory, asked: PollQuery) -> bool:

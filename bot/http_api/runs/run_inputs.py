@@ -45,12 +45,13 @@ class RunInputs:
         """Keep the services of the endpoints, and the engines whose runs may be started."""
         self._desk, self._reader, self._engines = desk, reader, engines
 
-    async def start_run(self, client: Client, body: RunBody, key: str | None, *, version: int = 0) -> RunAccepted:
+    async def start_run(self, client: Client, body: RunBody, key: str | None, *, version: int = 0, by_person: bool = False) -> RunAccepted:
         """Store the order to start a run; a repeated request with the same Idempotency-Key `key` gives the run of the first.
 
-        With `version` the run begins only if that version of the definition is in force then.
+        With `version` the run begins only if that version of the definition is in force then. `by_person` says that a person has chosen it
+        from a list and not a program.
         """
-        await check_start(self._engines, client, body.engine, body.definition)
+        await check_start(self._engines, client, body.engine, body.definition, by_person=by_person)
         home = body.home or find_own_chat(client.actor.key)
         await check_home(self._desk, client, home)
         origins = _CUSTOMER if client.customers else _PERSON
@@ -155,8 +156,11 @@ class RunInputs:
         )
 
 
-async def check_start(engines: Engines, client: Client, engine: str, definition: str) -> None:
-    """Raise ApiError 404 if there is no such definition, 403 if the role may not start its runs, 409 if no program may start it now."""
+async def check_start(engines: Engines, client: Client, engine: str, definition: str, *, by_person: bool = False) -> None:
+    """Raise ApiError 404 if there is no such definition, 403 if the role may not start its runs, 409 if no program may start it now.
+
+    A person (`by_person`) is not offered what is not listed for people.
+    """
     registered = engines.runs.get(engine)
     found = await _find_definition(engines, engine, definition) if registered is not None else None
     if registered is not None and found is not None and client.customers and not registered.is_for_customers(found.document):
@@ -172,7 +176,7 @@ async def check_start(engines: Engines, client: Client, engine: str, definition:
             "not_allowed",
             f"engine: {engine!r} is for {roles}, and this token is a {client.actor.role}; use a token of such a role.",
         )
-    if not registered.is_for_programs(found.document):
+    if not (registered.is_listed if by_person else registered.is_for_programs)(found.document):
         raise ApiError(409, "not_from_programs", f"definition: {definition!r} says that it is not started over HTTP.")
 
 
@@ -189,6 +193,8 @@ async def check_home(desk: EndpointContext, client: Client, home: str) -> None:
 
     That is one of the token's own sessions or, for the token of an administrator, a conversation that it may read.
     """
+    if home == find_own_chat(client.actor.key):
+        return
     viewer = desk.build_viewer(client)
     if viewer.is_own(home) and len(home) > len(client.actor.key) + 1:
         return

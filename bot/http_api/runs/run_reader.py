@@ -60,16 +60,17 @@ class RunReader:
             raise build_not_found()
         return FoundRun(run_id=run_id, run=state.run, state=state, seq=seq)
 
-    async def list_runs(self, client: Client, asked: RunQuery) -> Runs:
-        """Return a page of the runs that the caller may see; raises ApiError 400 for an invalid cursor."""
+    async def list_runs(self, client: Client, asked: RunQuery, *, is_own: bool = False) -> Runs:
+        """Return a page of the runs that the caller may see, with `is_own` of their own; raises ApiError 400 for an invalid cursor."""
         place = parse_cursor(asked.cursor, _KIND, _PARTS)
         viewer = self._desk.build_viewer(client)
+        sees_others = viewer.is_lead and not is_own
         wanted = RunFilter(
             engine=asked.engine or "",
-            owner="" if viewer.is_lead else client.actor.key,
+            owner="" if sees_others else client.actor.key,
             statuses=(asked.status,) if asked.status else (),
             after=(place[0], place[1]) if place else (NO_TIME, ""),
-            limit=_SCANNED if viewer.is_lead else asked.limit + 1,
+            limit=_SCANNED if sees_others else asked.limit + 1,
         )
         rows = await self._desk.store.list_runs(wanted)
         seen = [row for row in rows if viewer.may_see_run(row.owner)]

@@ -17,6 +17,7 @@ from bot.http_api.server.errors import MEANINGS, ApiError
 from bot.http_api.server.tokens import Client
 from bot.i18n.translate import Translator
 from orchestrator.features.history.record_index import RecordIndex
+from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.reports.cards import CardSessions, FoundCard, load_cards
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.worker import Orchestrator
@@ -46,6 +47,11 @@ class EndpointContext:
     def store(self) -> AsyncStore:
         """The orchestrator's store."""
         return self.orchestrator.tools.store
+
+    @property
+    def switch(self) -> FreezeSwitch:
+        """The switch that stops all writing, which the gate checks before each write."""
+        return self.orchestrator.tools.gate.deps.switch
 
     def build_viewer(self, client: Client) -> Viewer:
         """Return the viewer for the client, which tells what the client may see and decide with its present rights."""

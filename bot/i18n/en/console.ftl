@@ -32,5 +32,3 @@ console-cannot-show = This cannot be shown now.
 console-no-database = The database does not answer now. Nothing is lost: try again.
 console-failed = It did not work. Reload the page; if it happens again, tell an administrator.
 console-today = Today
-console-today-waiting = Waiting for a decision
-console-today-nothing = Nothing waits for your decision.

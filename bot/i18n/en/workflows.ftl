@@ -13,6 +13,7 @@ workflow-operations-twice = The workflow creates the record “{ $name }” twic
 workflow-operations-unwritable = A change that the workflow proposed cannot be sent to Bitrix24. Nothing was changed. Please tell the workflow’s author.
 workflow-operations-uncomputed = The workflow wants to compute the field “{ $name }”, but that is no number. Nothing was changed.
 workflow-operations-unmade = The changes were approved, but the program stopped before it made them. Nothing of this card was changed in Bitrix24; retry, and you will be asked once more.
+workflow-field-doubtful = It is not clear which field of the record the workflow changes: several fit “{ $name }”. Nothing was changed. Its author must write the name of the field exactly as in Bitrix24.
 workflow-record-unread = The record { $name } cannot be read, so nothing was changed.
 workflow-outcome-unknown = It is not known whether all changes were made, so the workflow was stopped. Check the records in Bitrix24 before you retry.
 workflow-record-which = { $kind ->
@@ -23,6 +24,7 @@ workflow-record-which = { $kind ->
 } Write its number or name.
 workflow-record-several = Several records fit “{ $name }”. Which one is it?
 workflow-record-none = I found no “{ $name }” among the records that you may see. Write the number, or more of the name.
+workflow-records-away = Bitrix24 does not answer now, so “{ $name }” could not be looked up. Write the number, or send the name again a little later.
 workflow-record-many = Too many records fit “{ $name }”. Write the number, or more of the name.
 workflow-record-unfit = It is not clear which record is meant: its number or name is needed. Please start the workflow again.
 workflow-record-hidden = { $kind ->
@@ -31,9 +33,17 @@ workflow-record-hidden = { $kind ->
     [contact] The contact
    *[company] The company
 } No. { $number } cannot be read: there is none, or you may not see it. Nothing was changed.
-workflow-record-locked = For the record “{ $title }” somebody is deciding whose change stays, or a workflow on it has failed. So nothing was changed.
+workflow-record-away = { $kind ->
+    [deal] The deal
+    [lead] The lead
+    [contact] The contact
+   *[company] The company
+} No. { $number } cannot be read now: Bitrix24 does not answer. Nothing was changed. Press “Retry” a little later.
+workflow-record-locked = For the record “{ $title }” somebody is deciding whose change stays, or a workflow on it did not come to its end. So nothing was changed. Answer the question of that workflow, press “Retry” there or start it on this record again, then try again.
 workflow-conflict = While the workflow was at work, the field “{ $field }” of “{ $title }” was changed from { $before } to { $person }. The workflow proposes: { $process }. Which one shall it be?
 workflow-conflicts-many = While the workflow was at work, { $count } fields that it changes were changed in the record. These are too many to ask about; nothing was changed. Please start the workflow again.
+workflow-conflicts-again = “{ $title }” was changed again and again while the workflow waited for an answer. Nothing more was changed for it. Please start it again when nobody works on the record.
+workflow-conflicts-forgotten = The program was updated while the workflow waited for an answer about “{ $title }”, and it is not known any more to which fields the answers belong. Press “Retry”: it asks anew.
 workflow-block-busy = The workflow { $workflow } is already at work on “{ $title }”. Wait for its end or cancel it, then try again.
 workflow-block-conflict = On “{ $title }” the workflow { $workflow } waits for an answer whose changes stay. Answer its question or cancel it, then try again.
 workflow-block-dismissed = Another workflow has worked on “{ $title }” since, so this one cannot go on. Please start it again.

@@ -82,6 +82,11 @@ def build_plan(document: object, types: StepTypes) -> Plan:
     return Plan(name=scenario.name, initial=scenario.initial_context, steps=steps, places=places)
 
 
+def name_label(index: int, step_id: str) -> str:
+    """Return the first part of the names of a step's nodes: its id, or its place in the list where that is no name."""
+    return step_id if step_id.isidentifier() and step_id != _TAKEN else f"step-{index + 1}"
+
+
 def _plan_step(index: int, step: Step, types: StepTypes) -> PlannedStep:
     found = find_type(step.type, step.params, types)
     if found is None:
@@ -90,7 +95,7 @@ def _plan_step(index: int, step: Step, types: StepTypes) -> PlannedStep:
     fixed = found.unfilled.union(str(path[0]) for path, _ in found.list_targets(params))  # no variable chooses where a run goes
     return PlannedStep(
         index=index,
-        label=step.id if step.id.isidentifier() and step.id != _TAKEN else f"step-{index + 1}",
+        label=name_label(index, step.id),
         step=step,
         type=found,
         template=Template({name: one for name, one in params.items() if name not in fixed}, SCENARIO),

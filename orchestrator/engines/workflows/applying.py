@@ -7,7 +7,6 @@ field set twice on one card, nobody could tell afterwards whether the first of t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, DecimalException, localcontext
 from typing import Any, Final
 
 from orchestrator.domain.effect import BatchUnwritable, write_batch
@@ -16,17 +15,15 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
 from orchestrator.engines.workflows.entities import ENTITIES, Entity, find_field_name
+from orchestrator.engines.workflows.field_values import compute_value, refuse_computing
 from orchestrator.engines.workflows.operations import Emitted
 from orchestrator.engines.workflows.results import AtomicOperation
-from orchestrator.expressions.placeholders import format_value
 from state.canonical import dumps
 from state.stored import JsonObject
 
 MOST_COMMANDS: Final = 50
 """How many commands one card has at most: as many as a batch of the portal takes."""
 _READ: Final[Origins] = frozenset({"prose"})
-_DIGITS: Final = 40
-"""How many digits a computed number has at most, and how many zeros before or behind them."""
 _REFERENCE: Final = "$result["
 _TOLD_BY_CARD: Final = "card-already-"
 """How the reasons begin of what a person has decided: their card shows it."""
@@ -151,6 +148,7 @@ class _Commands:
                 case "CreateEntity":
                     if record in self._made:
                         raise RunFailed("workflow-operations-twice", f"{operation.entity_id} is made twice", name=operation.entity_id)
+                    self._forget(record)
                     self._note_fields(record, dict(operation.initial_attributes or {}), one.origins)
                     self._made[record] = self._add(one, self._entity(one).build_add_params(operation.initial_attributes or {})).key
                 case "ModifyEntity":
@@ -168,7 +166,7 @@ class _Commands:
             known = await self._read(record, one)
             name = find_field_name(known, key)
             if name is None and record not in self._made:  # without the value before, a text that is added would replace it
-                raise _refuse(operation)
+                raise refuse_computing(operation)
             value = compute_value(operation, known[name] if name is not None else None)
             origins |= self._origins[record]
         self._note_fields(record, {find_field_name(self._fields.get(record, {}), key) or key: value}, origins)
@@ -180,6 +178,12 @@ class _Commands:
         fields[find_field_name(fields, key) or key] = value
         command.operations[self._place] = operation
         command.origins |= origins
+
+    def _forget(self, record: tuple[str, str]) -> None:
+        """Forget the record of this number, because from here on it is the name of one that is made."""
+        self._changing.pop(record, None)
+        self._fields.pop(record, None)
+        self._origins.pop(record, None)
 
     def _note_fields(self, record: tuple[str, str], fields: Mapping[str, Any], origins: Origins) -> None:
         self._fields.setdefault(record, {}).update(fields)
@@ -223,7 +227,7 @@ class _Commands:
             return {self._entity(one).id_parameter: operation.entity_id}
         if len(self._commands) // MOST_COMMANDS != int(made.removeprefix("op")) // MOST_COMMANDS:
             raise RunFailed("workflow-operations-many", "an operation names a record of another card", most=MOST_COMMANDS)
-        return {self._entity(one).id_parameter: f"$result[{made}]"}
+        return {self._entity(one).id_parameter: f"$result[{made}]{self._entity(one).made_id}"}
 
     def _add(self, one: Emitted, params: dict[str, Any], origins: Origins | None = None) -> Command:
         command = Command(
@@ -241,35 +245,3 @@ def _refuse_references(operation: AtomicOperation) -> None:
     """Raise RunFailed if a value of an operation names the result of another command: the portal would put that in its place."""
     if _REFERENCE in dumps([operation.entity_id, operation.initial_attributes, operation.attribute_key, operation.modify_value]):
         raise RunFailed("workflow-operations-unwritable", f"{operation.entity_type} {operation.entity_id}: a value holds {_REFERENCE}")
-
-
-def compute_value(operation: AtomicOperation, before: Any) -> Any:
-    """Return the value after an operation such as `+=` on the value before it; texts can only be added to. Raises RunFailed."""
-    operator, change = operation.modify_operator, operation.modify_value
-    left, right = _to_number(before), _to_number(change)
-    if left is not None and right is not None:
-        try:
-            with localcontext() as precision:
-                precision.prec, precision.Emax, precision.Emin = _DIGITS, _DIGITS, -_DIGITS
-                result = {"+=": left.__add__, "-=": left.__sub__, "*=": left.__mul__, "/=": left.__truediv__}[str(operator)](right)
-        except DecimalException:
-            raise _refuse(operation) from None
-        return format(result.normalize(), "f")
-    if operator == "+=" and isinstance(before, str | None) and isinstance(change, str):
-        return f"{format_value(before)}{change}"
-    raise _refuse(operation)
-
-
-def _to_number(value: Any) -> Decimal | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = Decimal(str(value).strip())
-    except DecimalException:
-        return None
-    return number if number.is_finite() else None
-
-
-def _refuse(operation: AtomicOperation) -> RunFailed:
-    key = operation.attribute_key or ""
-    return RunFailed("workflow-operations-uncomputed", f"{key} {operation.modify_operator} cannot be computed", name=key)

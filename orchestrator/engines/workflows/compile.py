@@ -16,7 +16,7 @@ from orchestrator.engines.workflows.definition import Mappings, Terminal, Tuum, 
 from orchestrator.engines.workflows.mistakes import Report
 from orchestrator.engines.workflows.rune_checks import check_runes
 from orchestrator.engines.workflows.rune_types import RuneTypes
-from orchestrator.engines.workflows.variables import AFTER_ANSWER, Variables, read_variables
+from orchestrator.engines.workflows.variables import AFTER_ANSWER, Variables, list_unproposed_of, read_variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,8 @@ class CompiledWorkflow:
     """Of each tuum the positions of those that wait for it."""
     levels: tuple[tuple[int, ...], ...]
     """The positions of the tuums of each level: the batches of the seed (S003-31)."""
+    has_scripts: bool
+    """Whether any of the tuums has a script."""
 
 
 def compile_workflow(workflow: Workflow, tuums: Mapping[str, Tuum], types: RuneTypes) -> CompiledWorkflow:
@@ -68,7 +70,15 @@ def compile_workflow(workflow: Workflow, tuums: Mapping[str, Tuum], types: RuneT
     graph = build_graph(nodes, workflow.trigger_parameters, workflow.terminal, report, record=workflow.record)
     if report.has_errors:
         raise DefinitionRefused([one for one in report.findings.list_all() if one.severity == "error"])
-    return CompiledWorkflow(workflow, tuple(_compile_nodes(graph)), graph.list_dependents(), graph.list_levels())
+    compiled = tuple(_compile_nodes(graph))
+    has_scripts = any(_has_scripts(one.tuum) for one in compiled)
+    return CompiledWorkflow(workflow, compiled, graph.list_dependents(), graph.list_levels(), has_scripts)
+
+
+def _has_scripts(tuum: Tuum) -> bool:
+    if tuum.main_script is not None or tuum.chunk_callback is not None:
+        return True
+    return any(rune.rune_type == "script" for rune in (*tuum.prompt_runes, *tuum.runes))
 
 
 def _compile_nodes(graph: "Graph") -> Iterator[CompiledTuum]:
@@ -366,6 +376,8 @@ class _Linking:
             if one not in graph.producers and one not in graph.parameters and not self._is_open:
                 near = report.suggest(one, (*graph.producers, *graph.parameters))
                 report.add("finding-workflow-terminal-empty", ("terminal", name), suggestion=near, of_value=True, name=one)
+        if terminal.operations is not None and (position := graph.producers.get(terminal.operations)) is not None:
+            self._check_proposals(graph.nodes[position], terminal.operations)
         makers = [position for position, node in enumerate(graph.nodes) if node.variables.terminals]
         dependents = graph.list_dependents() if makers else ()
         for count, position in enumerate(makers):
@@ -375,6 +387,15 @@ class _Linking:
                 report.add("finding-workflow-terminal-twice", place)
             if others := [one for one in dependents[position] if one != position]:
                 report.add("finding-workflow-terminal-inside", place, name=graph.nodes[others[0]].id)
+
+    def _check_proposals(self, node: Node, name: str) -> None:
+        """Report operations of the result that the tuum which publishes them does not say it may propose: they would be refused."""
+        if node.tuum is None or not node.variables.is_whole:
+            return
+        written = node.variables.written.get(node.outputs[name])
+        for code, kind in list_unproposed_of(name, written, node.tuum.may_propose):
+            near = self._report.suggest(kind, node.tuum.may_propose or ())
+            self._report.add(code, node.place(("outputMappings", name)), suggestion=near, name=kind)
 
     def _report_unused(self, terminal: Terminal) -> None:
         """Report what is published or given and read by nobody. Without a terminal all globals are the result (S003-A8)."""

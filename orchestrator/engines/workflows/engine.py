@@ -35,8 +35,10 @@ _MOST_GLOBALS: Final = 200_000
 """How many characters of globals the result of a run shows; larger ones are left out of it."""
 _MOST_KEPT: Final = 5_000
 """How many tuums the workflows have together that are kept in memory; one larger workflow is kept alone."""
-_TUUMS, _CLOCK = "_tuums", "_clock"
-"""The engine's own nodes. No tuum is called so: ids begin with a letter or digit."""
+TUUMS: Final = "_tuums"
+"""The node at which a run keeps the tuums that are stored on their own, by UUID."""
+_CLOCK: Final = "_clock"
+"""The engine's own nodes begin with `_`. No tuum is called so: ids begin with a letter or digit."""
 _LABEL: Final[Origins] = frozenset({"label"})
 
 
@@ -138,8 +140,17 @@ class WorkflowEngine:
         applied = await apply_operations(ctx, operations)
         told = await work.finish(execution, operations, applied) if work is not None else {}
         await notifier.tell_end("Complete", execution.raw_text.data)
-        reply = None if ctx.run.parent else _build_reply(ctx, execution, applied, await self._find_rows(ctx, execution))
-        return RunResult(value=_build_value(execution, applied, told), reply=reply)
+        return RunResult(value=_build_value(execution, applied, told), reply=await self._build_reply(ctx, execution, applied))
+
+    async def _build_reply(self, ctx: RunContext, execution: Execution, applied: Applied) -> Reply | None:
+        """Return the last message: the text with its options and records, and why operations were refused.
+
+        Of a workflow that another run started it is the refusal alone, which that run knows nothing of; its author decides about the rest.
+        """
+        reply = None if ctx.run.parent else build_result_reply(execution.raw_text, ctx.run.run_id, await self._find_rows(ctx, execution))
+        if not applied.notices:
+            return reply
+        return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
 
     async def _find_rows(self, ctx: RunContext, execution: Execution) -> dict[str, Row]:
         """Return the lines of the records that the text names, by key: of those that the person may see."""
@@ -170,11 +181,14 @@ class WorkflowEngine:
         return ready
 
     async def _find_referenced(self, ctx: RunContext, versions: list[str]) -> dict[str, Tuum]:
-        found = await ctx.memo(_TUUMS, lambda: self._find(versions), origins=AUTHOR)
+        found = await ctx.memo(TUUMS, lambda: self._find(versions), origins=AUTHOR)
         missing = [version for version in versions if version not in found.data]
         if missing:
             raise RunFailed("workflow-tuum-gone", f"the tuums {', '.join(missing)} are not published or not active", tuum=missing[0])
-        return {version: Tuum.model_validate(document) for version, document in found.data.items()}
+        try:
+            return {version: Tuum.model_validate(document) for version, document in found.data.items()}
+        except ValidationError as error:  # one that another program, or another version of a plugin, has let pass
+            raise RunFailed("workflow-unreadable", f"a tuum that it names is none: {error.error_count()} mistakes") from None
 
     def _compile(self, workflow: Workflow, tuums: Mapping[str, Tuum]) -> CompiledWorkflow:
         try:
@@ -228,13 +242,7 @@ def _describe_player(ctx: RunContext) -> dict[str, Value]:
 
 async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime | None:
     """Return the moment at which the clocks of scripts stand, None if there are no scripts: a node less for the run."""
-    has_scripts = any(
-        one.tuum.main_script is not None
-        or one.tuum.chunk_callback is not None
-        or any(rune.rune_type == "script" for rune in (*one.tuum.prompt_runes, *one.tuum.runes))
-        for one in compiled.tuums
-    )
-    if not has_scripts:
+    if not compiled.has_scripts:
         return None
 
     async def read() -> str:
@@ -253,14 +261,6 @@ def _build_failure(execution: Execution) -> RunFailed:
     return RunFailed(
         "workflow-tuum-failed", result.error_message, tuum=execution.failed_tuum, why=result.error_message, finished=len(result.finished)
     )
-
-
-def _build_reply(ctx: RunContext, execution: Execution, applied: Applied, rows: Mapping[str, Row]) -> Reply | None:
-    """Return the last message: the text with its options and records, and why operations were refused."""
-    reply = build_result_reply(execution.raw_text, ctx.run.run_id, rows)
-    if not applied.notices:
-        return reply
-    return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
 
 
 def _build_value(execution: Execution, applied: Applied, told: JsonObject) -> Value:

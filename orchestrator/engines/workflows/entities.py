@@ -3,6 +3,7 @@
 An activity that is made is a to-do of its record.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,6 +25,8 @@ class Entity:
     fields_parameter: str = "fields"
     is_made_flat: bool = False
     """Whether the method that makes one takes its fields as parameters of their own."""
+    made_id: str = ""
+    """Where the answer of that method holds the number, as the end of a reference of a batch; "" if the answer is the number."""
 
     def build_add_params(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of the method that makes a record with these fields."""
@@ -41,11 +44,27 @@ def _name_crm(kind: str) -> Entity:
 ENTITIES: Final[Mapping[str, Entity]] = {
     **{kind: _name_crm(kind) for kind in ("deal", "lead", "contact", "company")},
     "activity": Entity(
-        "crm.activity.get", "crm.activity.list", "crm.activity.todo.add", "crm.activity.update", "crm.activity.delete", is_made_flat=True
+        "crm.activity.get",
+        "crm.activity.list",
+        "crm.activity.todo.add",
+        "crm.activity.update",
+        "crm.activity.delete",
+        is_made_flat=True,
+        made_id="[id]",
     ),
-    "task": Entity("tasks.task.get", "tasks.task.list", "tasks.task.add", "tasks.task.update", "tasks.task.delete", id_parameter="taskId"),
+    "task": Entity(
+        "tasks.task.get",
+        "tasks.task.list",
+        "tasks.task.add",
+        "tasks.task.update",
+        "tasks.task.delete",
+        id_parameter="taskId",
+        made_id="[task][id]",
+    ),
 }
 """By the name that authors write; see `EntityType`."""
+_LOOSE: Final = re.compile(r"_(?![0-9])|(?<![0-9])_", re.ASCII)
+"""An underscore that does not stand between two digits."""
 
 
 def find_entity(kind: EntityType) -> Entity:
@@ -54,16 +73,41 @@ def find_entity(kind: EntityType) -> Entity:
 
 
 def find_field(record: JsonObject, key: str) -> Any:
-    """Return the value of a field, whose name may be spelled with other case and without underscores; None if there is none."""
+    """Return the value of a field, whose name may be spelled as `find_field_name` says; None if there is none."""
     name = find_field_name(record, key)
     return record[name] if name is not None else None
 
 
 def find_field_name(record: JsonObject, key: str) -> str | None:
-    """Return how the record itself spells the name of a field, None if it has none of this name."""
-    wanted = _fold(key)
-    return key if key in record else next((name for name in record if _fold(name) == wanted), None)
+    """Return how the record itself spells the name of a field, None if it has none of this name, or several that could be meant.
+
+    The same with the names of fields in anything else that is keyed by them.
+    """
+    if key in record:
+        return key
+    found = list_field_names(record, key)
+    return found[0] if len(found) == 1 else None
+
+
+def list_field_names(record: JsonObject, key: str) -> list[str]:
+    """Return the names of all fields of a record that could be meant by another spelling."""
+    return [name for name in record if _is_same_name(name, key)]
+
+
+def _is_same_name(one: str, other: str) -> bool:
+    """Return whether two names are spellings of one field: UF_CRM_1 and ufCrm_1, but neither UF_CRM_1_23 and UF_CRM_12_3 nor ufCrm12_3.
+
+    In capitals a field of the company's own is spelled as the portal spells it, so there each underscore counts; elsewhere those between
+    digits do.
+    """
+    if _is_portals_own(one) and _is_portals_own(other):
+        return one == other
+    return _fold(one) == _fold(other)
+
+
+def _is_portals_own(name: str) -> bool:
+    return name.startswith("UF_") and name.isupper()
 
 
 def _fold(key: str) -> str:
-    return key.replace("_", "").casefold()
+    return _LOOSE.sub("", key).casefold()

@@ -10,7 +10,7 @@ from typing import Any, Final
 from orchestrator.domain.taint import Origins, Value, join_origins
 from orchestrator.engines.runs import RunContext
 from orchestrator.engines.workflows.compile import CompiledTuum, CompiledWorkflow
-from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted, OperationUnfit, read_operations
+from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted, OperationUnfit, check_proposals, read_operations
 from orchestrator.engines.workflows.published import Published
 from orchestrator.engines.workflows.results import WorkflowExecutionResult
 from orchestrator.engines.workflows.rune_types import AUTHOR, TuumFailed, TuumStopped
@@ -92,9 +92,11 @@ class _Running:
         endings = [one.ending for one in self._list_published()]
         raw_text = self._find(terminal.raw_text) or next((one.raw_text for one in endings if one.raw_text is not None), None)
         operations = [operation for one in self._list_published() for operation in one.operations]
-        named = self._find(terminal.operations) or next((one.operations for one in endings if one.operations is not None), None)
+        named = self._find(terminal.operations)
         if named is not None:
-            operations += read_operations(named)
+            operations += self._read_named(str(terminal.operations), named)
+        elif (ending := next((one.operations for one in endings if one.operations is not None), None)) is not None:
+            operations += read_operations(ending)
         if len(operations) > MOST_OPERATIONS:
             raise OperationUnfit(f"there are {len(operations)} operations, and {MOST_OPERATIONS} are allowed")
         text = raw_text.map(format_value) if raw_text is not None else NO_TEXT
@@ -107,6 +109,14 @@ class _Running:
         )
         origins = join_origins([text, *self.pool.values()]).union(*(one.origins for one in operations))
         return Execution(result=result, raw_text=text, operations=tuple(operations), origins=origins)
+
+    def _read_named(self, name: str, named: Value) -> list[Emitted]:
+        """Return the operations of a global. Raises OperationUnfit for one that the tuum which publishes it may not propose."""
+        found = list(read_operations(named))
+        for tuum in self.compiled.tuums:
+            if name in tuum.outputs:
+                check_proposals((one.operation for one in found), tuum.tuum.may_propose)
+        return found
 
     def build_failure(self, failed: CompiledTuum, error: Exception) -> Execution:
         """Return the result after a tuum has failed: what finished is named, half a plan is not given (S003-A6)."""

@@ -65,6 +65,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     "finding-tuum-callback-idle": Mistake("Warning", "InFrontOf", "chunkCallback never runs: it needs aiService and isStreaming"),
     "finding-tuum-variable-replaced": Mistake("Error", "DataFlow", 'the program itself sets "{name}" here: give it another name'),
     "finding-tuum-not-proposed": Mistake("Error", "Form", '"{name}" is not in mayPropose of this tuum'),
+    "finding-tuum-proposes-nothing": Mistake("Error", "Form", 'mayPropose of this tuum is empty, so "{name}" cannot hold operations'),
     "finding-tuum-empty": Mistake("Warning", "Form", "this tuum does nothing"),
     "finding-tuum-terminal-twice": Mistake("Error", "SingleInTuum", "a tuum has one terminal"),
     "finding-tuum-ai-twice": Mistake("Warning", "SingleInTuum", "this tuum asks a model by aiService already"),

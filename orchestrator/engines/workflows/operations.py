@@ -1,17 +1,19 @@
 """Reads the operations that a workflow proposes, as its runes, scripts and models write them (S003-17, S003-49, S003-X9)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from pydantic import ValidationError
 
 from orchestrator.domain.taint import Origins, Value
-from orchestrator.engines.workflows.results import AtomicOperation
+from orchestrator.engines.workflows.entities import ENTITIES
+from orchestrator.engines.workflows.results import AtomicOperation, OperationType
 from state.stored import JsonObject
 
 MOST_OPERATIONS: Final = 500
 """How many operations one run may propose: ten cards of fifty."""
+_OPERATIONS: Final = frozenset(get_args(OperationType))
 
 
 class OperationUnfit(ValueError):
@@ -80,3 +82,25 @@ def read_operations(given: Value) -> Iterable[Emitted]:
         except OperationUnfit as error:
             raise OperationUnfit(f"operation {index + 1}: {error}") from None
     return read
+
+
+def name_kind(operation: AtomicOperation) -> str:
+    """Return the kind of an operation as `mayPropose` writes it, such as ModifyEntity deal."""
+    return f"{operation.operation_type} {operation.entity_type}"
+
+
+def check_proposals(operations: Iterable[AtomicOperation], may_propose: Collection[str] | None) -> None:
+    """Raise OperationUnfit for an operation that a tuum does not say it may propose; None lets it propose any."""
+    for one in operations:
+        if may_propose is not None and name_kind(one) not in may_propose:
+            raise OperationUnfit(f"{name_kind(one)} is not in mayPropose: {', '.join(may_propose) or 'nothing'}")
+
+
+def list_written_kinds(given: list[object]) -> Iterator[str]:
+    """Yield the kinds of the operations in a list as a document writes it, each once; those that only a run will know are left out."""
+    found = dict.fromkeys(_list_words(one) for one in given if isinstance(one, Mapping))
+    yield from (f"{operation} {entity}" for operation, entity in found if operation in _OPERATIONS and entity in ENTITIES)
+
+
+def _list_words(given: Mapping[str, object]) -> tuple[str, str]:
+    return str(given.get("operationType")), str(given.get("entityType"))

@@ -93,7 +93,7 @@ def _draw_part(one: Words | Block) -> Part:
 def _draw_message(text: str, records: Mapping[str, Row]) -> Iterator[Part | Table]:
     """Yield the parts of a message; a block that names one of the records becomes its line, with a link."""
     for one in parse_raw_text(text):
-        row = records.get(_read_key(one)) if isinstance(one, Block) else None
+        row = records.get(read_record_key(one)) if isinstance(one, Block) else None
         if row is not None:
             yield Table(rows=(row,), shown=1, total=1)
         elif (part := _draw_part(one)).text.strip():
@@ -123,7 +123,7 @@ def list_result_options(text: str) -> list[str]:
 
 def list_record_keys(text: str) -> list[str]:
     """Return the keys of the records that the blocks of a message name, such as deal:481."""
-    found = [key for block in parse_raw_text(cut_text(text)) if isinstance(block, Block) and (key := _read_key(block))]
+    found = [key for block in parse_raw_text(cut_text(text)) if isinstance(block, Block) and (key := read_record_key(block))]
     return list(dict.fromkeys(found))[:MOST_RECORDS]
 
 
@@ -132,7 +132,7 @@ def cut_text(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} …"
 
 
-def _read_key(block: Block) -> str:
+def read_record_key(block: Block) -> str:
     """Return the key of the record that a block names, "" if it names none."""
     number = block.data.strip().removeprefix(f"{block.id}:")
     return f"{block.id}:{number}" if block.id in RECORDS and _NUMBER.fullmatch(number) else ""

@@ -95,13 +95,13 @@ class Work(Protocol):
         """Return what a regular expression finds: a list of {groups, names}. Raises TuumFailed."""
 
     def emit(self, operation: AtomicOperation, origins: Origins) -> None:
-        """Propose an operation; `origins` say where what it holds comes from."""
+        """Propose an operation; `origins` say where what it holds comes from. Raises TuumFailed for a rune whose type does not emit."""
 
     async def show(self, payload: DisplayUpdatePayload, origins: Origins) -> None:
         """Show something while the run goes on. It may be dropped (S003-70)."""
 
     def end_with(self, *, raw_text: Value | None, operations: Value | None) -> None:
-        """Make these values the result of the workflow."""
+        """Make these values the result of the workflow. Raises TuumFailed for a rune whose type is no terminal, or does not emit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,9 +164,9 @@ class RuneType(Generic[P]):
     prepares: bool = False
     """Whether it may stand among the runes that build a prompt: it neither asks a model nor emits anything (S003-39, S003-41)."""
     emits: bool = False
-    """Whether it proposes operations."""
+    """Whether it proposes operations. One that does without saying so fails its tuum: by this it is told who may publish what."""
     is_terminal: bool = False
-    """Whether it makes the result of the workflow: there is one, in a tuum on which none depends (S003-X6)."""
+    """Whether it makes the result of the workflow: there is one, in a tuum on which none depends (S003-X6). None else can make it."""
     find_mistakes: Callable[[P], Iterable[RuneMistake]] = find_no_mistakes
     """Returns what is wrong with parameters of the right form, such as an expression that cannot be read."""
 

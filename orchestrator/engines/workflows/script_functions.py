@@ -97,8 +97,9 @@ class ScriptCalls:
     def _read_player(self, key: str) -> Value:
         return self.player.get(str(key), _NOTHING)
 
-    def _stop(self, words: str) -> Value:
-        raise TuumStopped(self.node, to_storable_text(str(words))[:_LONGEST_WORDS])
+    def _stop(self, words: object = "", *_more: object, **_named: object) -> Value:
+        """End the workflow, however it is called: after a call that was refused the script might go on and propose."""
+        raise TuumStopped(self.node, to_storable_text(str(words)).strip()[:_LONGEST_WORDS] or f"{STOP}()")
 
     def _emit(self, operation: object) -> Value:
         if len(self.operations) >= MOST_OPERATIONS:

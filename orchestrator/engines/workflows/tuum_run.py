@@ -79,7 +79,7 @@ class _TuumRun:
         if tuum.main_script is not None:
             await self._run_main(tuum.main_script)
         variables = {name: self._locals[local] for name, local in self._compiled.outputs.items() if local in self._locals}  # S003-X5
-        return Published(variables=variables, operations=tuple(self._work.operations), ending=self._work.ending)
+        return Published(variables=variables, operations=tuple(self._work.staged.operations), ending=self._work.staged.ending)
 
     async def _run_runes(self, runes: list[Rune], part: str) -> None:
         """Run runes one after another."""
@@ -93,7 +93,8 @@ class _TuumRun:
             raise TuumFailed(f"{node}: there are no runes of the type {rune.rune_type!r} here")
         if (params := self._surroundings.params.get(id(rune))) is None:
             params = self._surroundings.params[id(rune)] = _read_params(kind, rune, node)
-        call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=self._work, note_missing=self._note_missing)
+        work = self._work.narrow(node, kind)
+        call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=work, note_missing=self._note_missing)
         try:
             self._locals.update(await kind.perform(call))
         except (TuumFailed, RunFailed, RunSuspended):
@@ -166,10 +167,11 @@ def _read_params(kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
 
 def _take_inputs(compiled: CompiledTuum, pool: Mapping[str, Value]) -> dict[str, Value]:
     """Return the local variables with which a tuum begins (S003-32). Raises TuumFailed if one is missing that it needs (S003-X4)."""
-    missing = [name for name in compiled.inputs.values() if name not in pool]
-    if missing:
-        raise TuumFailed(f"{compiled.id}: there is no global variable {missing[0]}")
-    taken = {local: _copy(pool[name]) for local, name in compiled.inputs.items()}
+    taken: dict[str, Value] = {}
+    for local, name in compiled.inputs.items():
+        if (value := pool.get(name)) is None:
+            raise TuumFailed(f"{compiled.id}: there is no global variable {name}")
+        taken[local] = _copy(value)
     for local, name in compiled.reads.items():
         if name in pool:
             taken[local] = _copy(pool[name])

@@ -13,10 +13,10 @@ from orchestrator.engines.flows.definition import Options
 from orchestrator.engines.flows.prompt import join_options
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
 from orchestrator.engines.workflows.definition import Script
-from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted, OperationUnfit, read_operations
+from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted, OperationUnfit, check_proposals, read_operations
 from orchestrator.engines.workflows.published import NO_ENDING, Ending
 from orchestrator.engines.workflows.results import AtomicOperation, DisplayUpdatePayload
-from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, TuumFailed
+from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, AnyRuneType, TuumFailed
 from orchestrator.engines.workflows.script_functions import ScriptCalls
 from orchestrator.engines.workflows.surroundings import Surroundings
 from orchestrator.engines.workflows.variables import ADDED_OUTPUT, EXECUTION_TIME, TOTAL_OUTPUT
@@ -42,6 +42,8 @@ import re
 """
 _PROSE: Final[Origins] = frozenset({"prose"})
 _MODEL: Final[Origins] = frozenset({"model"})
+_TOLD_BY_PARAMETERS: Final = frozenset({"script", "terminal"})
+"""The types of our own that propose what their parameters tell beforehand: see `kind.py`."""
 _ROLES: Final = frozenset({"system", "user", "assistant"})
 log = logging.getLogger(__name__)
 
@@ -55,17 +57,41 @@ class AiFailed(TuumFailed):
         self.reason = reason
 
 
+@dataclass(slots=True)
+class Staged:
+    """What one run of a tuum proposes, and what it makes the result, until it publishes both."""
+
+    operations: list[Emitted] = field(default_factory=list)
+    ending: Ending = NO_ENDING
+
+
 @dataclass(slots=True, kw_only=True)
 class TuumWork:
-    """See `Work`."""
+    """See `Work`. That of one rune holds its type to what it says of itself, for by that it was told what the tuum may write."""
 
     ctx: RunContext
     node: str
     surroundings: Surroundings
     may_propose: Sequence[str] | None = None
     """The kinds of operations that it may propose, None for any."""
-    operations: list[Emitted] = field(default_factory=list)
-    ending: Ending = NO_ENDING
+    staged: Staged = field(default_factory=Staged)
+    rune: str = ""
+    """The rune whose work it is, for people who look for what went wrong; "" for the tuum's own."""
+    may_emit: bool = True
+    may_end: bool = True
+
+    def narrow(self, node: str, kind: AnyRuneType) -> "TuumWork":
+        """Return the work of a rune of this type, which stages to the same place."""
+        return TuumWork(  # not by `replace`, which would take a third of what a whole tuum takes
+            ctx=self.ctx,
+            node=self.node,
+            surroundings=self.surroundings,
+            may_propose=self.may_propose,
+            staged=self.staged,
+            rune=f"{node} ({kind.name})",
+            may_emit=kind.emits or kind.name in _TOLD_BY_PARAMETERS,
+            may_end=kind.is_terminal,
+        )
 
     async def ask(
         self, node: str, prompts: Value, service: str, options: Options, *, is_streaming: bool, chunks: "Chunks | None" = None
@@ -151,32 +177,41 @@ class TuumWork:
         return result.value
 
     def emit(self, operation: AtomicOperation, origins: Origins) -> None:
-        """Propose an operation. Raises TuumFailed after too many, or for one that the tuum does not say it may propose."""
-        self._check_proposal(operation)
-        if len(self.operations) >= MOST_OPERATIONS:
+        """Propose an operation. Raises TuumFailed after too many, or for one that the tuum or the type of the rune does not propose."""
+        self._check_type()
+        self._check_proposals(operation)
+        if len(self.staged.operations) >= MOST_OPERATIONS:
             raise TuumFailed(f"{self.node}: more than {MOST_OPERATIONS} operations")
-        self.operations.append(Emitted(operation=operation, origins=origins))
+        self.staged.operations.append(Emitted(operation=operation, origins=origins))
 
     async def show(self, payload: DisplayUpdatePayload, origins: Origins) -> None:
         """Show something while the run goes on."""
         await self.surroundings.show(self.node, payload, origins)
 
     def end_with(self, *, raw_text: Value | None, operations: Value | None) -> None:
-        """Make these values the result of the workflow. Raises TuumFailed for operations that the tuum does not say it may propose."""
+        """Make these values the result of the workflow. Raises TuumFailed for what the tuum or the type of the rune does not do."""
+        if not self.may_end:
+            raise TuumFailed(f"{self.rune}: runes of this type say that they make no result, and this one did")
+        if operations is not None:
+            self._check_type()
         if operations is not None and self.may_propose is not None:
             try:
-                proposed = list(read_operations(operations))
+                self._check_proposals(*(one.operation for one in read_operations(operations)))
             except OperationUnfit as error:
                 raise TuumFailed(f"{self.node}: {error}") from None
-            for one in proposed:
-                self._check_proposal(one.operation)
-        self.ending = Ending(raw_text=raw_text, operations=operations)
+        self.staged.ending = Ending(raw_text=raw_text, operations=operations)
 
-    def _check_proposal(self, operation: AtomicOperation) -> None:
+    def _check_type(self) -> None:
+        """Raise TuumFailed if the type of the rune does not say that it proposes operations: nobody was told of them."""
+        if not self.may_emit:
+            raise TuumFailed(f"{self.rune}: runes of this type say that they propose nothing, and this one did")
+
+    def _check_proposals(self, *operations: AtomicOperation) -> None:
         """Raise TuumFailed for an operation that the tuum does not say it may propose."""
-        kind = f"{operation.operation_type} {operation.entity_type}"
-        if self.may_propose is not None and kind not in self.may_propose:
-            raise TuumFailed(f"{self.node}: {kind} is not in mayPropose: {', '.join(self.may_propose) or 'nothing'}")
+        try:
+            check_proposals(operations, self.may_propose)
+        except OperationUnfit as error:
+            raise TuumFailed(f"{self.node}: {error}") from None
 
 
 def _read_messages(node: str, prompts: Any) -> list[JsonObject]:

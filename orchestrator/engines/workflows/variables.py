@@ -4,16 +4,18 @@ A variable that is made by an earlier part of the same tuum needs no source. One
 taken if it is there (S003-A11); so is what makes the result (S003-A9).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from orchestrator.domain.finding import WHOLE, Path
 from orchestrator.engines.workflows.definition import Rune, Script, Tuum
 from orchestrator.engines.workflows.mistakes import Report
+from orchestrator.engines.workflows.operations import list_written_kinds
 from orchestrator.engines.workflows.rune_checks import read_params
 from orchestrator.engines.workflows.rune_types import PROMPTS, AnyRuneType, RuneParams, RuneTypes
-from orchestrator.engines.workflows.runes.outside import OperationParams
+from orchestrator.engines.workflows.runes.computing import SetParams
+from orchestrator.engines.workflows.runes.outside import OperationParams, TerminalParams
 
 AI_ERROR: Final = "ai_error"
 """The local variable that says why a model gave no answer; null after an answer (S003-A7)."""
@@ -43,12 +45,29 @@ class Variables:
     """What is taken from outside if it is there, and not needed elsewhere in the tuum."""
     gives: dict[str, Path] = field(default_factory=dict)
     """What runes and scripts make."""
+    written: dict[str, object] = field(default_factory=dict)
+    """The locals that are last set to a value which stands in the document, with it."""
     terminals: list[Path] = field(default_factory=list)
     """The runes that make the result."""
     late: set[str] = field(default_factory=set)
     """Those of `needs` and `reads` that are made by the tuum itself, but only behind the place where they are met."""
     is_whole: bool = True
     """Whether all runes could be read; otherwise it is not known what they need and give."""
+
+
+def list_unproposed(kinds: Iterable[str], may_propose: Sequence[str] | None) -> list[tuple[str, str]]:
+    """Return the mistakes of operations that a tuum does not say it may propose, each with what it says: their codes and kinds."""
+    return [("finding-tuum-not-proposed", kind) for kind in kinds if may_propose is not None and kind not in may_propose]
+
+
+def list_unproposed_of(name: str, written: object, may_propose: Sequence[str] | None) -> list[tuple[str, str]]:
+    """Return the mistakes of a variable that is to hold operations; `written` is what the document sets it to.
+
+    Of one that is no list there, because only a run makes it, it is known that it can hold none if the tuum says that it proposes nothing.
+    """
+    if not isinstance(written, list):
+        return [("finding-tuum-proposes-nothing", name)] if may_propose is not None and not may_propose else []
+    return list_unproposed(list_written_kinds(written), may_propose)
 
 
 def read_variables(tuum: Tuum, types: RuneTypes, report: Report, place: Place) -> Variables:
@@ -118,6 +137,8 @@ class _Reader:
         for one in kind.list_reads(params):
             self._look_at(one, path)
         self._give(kind.list_produces(params), path)
+        if isinstance(params, SetParams):
+            self.found.written[params.variable] = params.value
 
     def _note_kind(self, path: Path, kind: AnyRuneType) -> None:
         if kind.is_terminal:
@@ -129,12 +150,16 @@ class _Reader:
 
     def _check_proposal(self, path: Path, params: RuneParams) -> None:
         """Report an operation that the tuum does not say it may propose: it would fail there."""
-        allowed = self._tuum.may_propose
-        if allowed is None or not isinstance(params, OperationParams):
-            return
-        kind = f"{params.operation_type} {params.entity_type}"
-        if kind not in allowed:
-            self._add("finding-tuum-not-proposed", path, suggestion=self._report.suggest(kind, allowed), name=kind)
+        match params:
+            case OperationParams(operation_type=operation, entity_type=entity):
+                mistakes = list_unproposed([f"{operation} {entity}"], self._tuum.may_propose)
+            case TerminalParams(operations=str(name)):
+                path = (*path, "operations")
+                mistakes = list_unproposed_of(name, self.found.written.get(name), self._tuum.may_propose)
+            case _:
+                return
+        for code, name in mistakes:
+            self._add(code, path, suggestion=self._report.suggest(name, self._tuum.may_propose or ()), name=name)
 
     def _read_script(self, name: str, script: Script, given: frozenset[str]) -> None:
         for index, one in enumerate(script.consumes):
@@ -178,6 +203,7 @@ class _Reader:
     def _give(self, names: Iterable[str], path: Path) -> None:
         for name in names:
             self.found.gives.setdefault(name, path)
+            self.found.written.pop(name, None)
             if name in self.found.needs or name in self.found.reads:
                 self.found.late.add(name)
             self._add_there((name,))

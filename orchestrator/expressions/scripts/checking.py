@@ -24,6 +24,8 @@ _MOST: Final = 200
 _SYNTAX: Final = "invalid-syntax"
 _NAMES: Final = frozenset({"unresolved-reference", "unresolved-global"})
 _ERRORS: Final = frozenset({"unresolved-import"})
+_UNAWAITED: Final = "unused-awaitable"
+"""A call whose error nobody would hear of: the script would go on as if it had done what it should."""
 _RETURN: Final = "`return` statement outside of a function"
 """What the checker refuses and scripts may do."""
 
@@ -84,7 +86,7 @@ class ScriptChecker:
     def check(self, source: str, names: Sequence[str] = (), functions: Sequence[str] = ()) -> tuple[Finding, ...]:
         """Return the mistakes of a script that can be seen without running it; `names` and `functions` are what it will be given.
 
-        Names that are not known and what scripts cannot do are errors; what only will probably fail is a warning.
+        Names that are not known, what scripts cannot do, and calls without `await` are errors; what only will probably fail is a warning.
         Raises ScriptFailed if there is no process to check it.
         """
         if findings := check_text(source, MOST_SIGNS):
@@ -136,4 +138,6 @@ def _explain_diagnostic(one: _Diagnostic, known: Iterable[str]) -> Finding:
         return build_finding("finding-script-name", place, suggestion=suggest_name(name, known), name=name)
     if one.code in _ERRORS:
         return build_finding("finding-script-unsupported", place, problem=one.message)
+    if one.code == _UNAWAITED:
+        return build_finding("finding-script-unawaited", place)
     return build_finding("finding-script-doubtful", place, severity="warning", problem=one.message)

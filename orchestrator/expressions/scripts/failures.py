@@ -15,6 +15,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-script-syntax": "the script cannot be read: {problem}",
     "finding-script-unsupported": "scripts cannot do this: {problem}",
     "finding-script-name": "the name {name} is not known here",
+    "finding-script-unawaited": "a function is called without await, so nobody hears of what goes wrong in it",
     "finding-script-doubtful": "this will probably fail: {problem}",
     "finding-script-raised": "the script failed with {kind}: {problem}",
     "finding-script-time": "the script ran longer than {most} s",

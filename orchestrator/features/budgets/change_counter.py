@@ -61,10 +61,14 @@ class JournalChangeCounter:
 
         The effect id is the id of the call. Of `ledger` (the person's session) only the current time is used. Raises StoreError.
         """
+        return await self.list_changes_at(actor, ledger.now)
+
+    async def list_changes_at(self, actor: Actor, now: datetime) -> Sequence[PastStart]:
+        """Return what `list_changes` returns, for whoever has no session of the person."""
         await self._read_new_events()
         if self._added >= PAGE:
-            self._discard_old(ledger.now)
-        return list(self._list_recent(actor, ledger.now))
+            self._discard_old(now)
+        return list(self._list_recent(actor, now))
 
     def _list_recent(self, actor: Actor, now: datetime) -> Iterator[PastStart]:
         mine = {build_person_key(actor.key, actor.bitrix_user_id), actor.key}  # old calls have no employee

@@ -12,6 +12,7 @@ from typing import Final, cast
 from orchestrator.domain.effect_record import EffectRecord
 from orchestrator.features.history.record_index import RecordIndex, read_decision
 from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.language.text import Locale
 from orchestrator.reports.reading.damaged_records import DamageTolerantStore
 from orchestrator.reports.reading.journal_reader import to_session_name
 from orchestrator.reports.reading.narrator import Narrator
@@ -19,6 +20,7 @@ from orchestrator.reports.viewer import Viewer
 from orchestrator.reports.why.call_search import CallTrail
 from orchestrator.reports.why.call_story import build_story
 from orchestrator.reports.why.story import CallStory
+from orchestrator.reports.why.touched_records import find_touched_records
 from state.clock import format_iso
 from state.events.calls import CallStarted
 from state.events.confirmations import ConfirmationRequested, DecisionRefused
@@ -34,6 +36,8 @@ MAX_SCANNED: Final = 1000
 """The greatest number of calls that one request examines."""
 _MAX_TRAIL: Final = 5000
 """The greatest number of events searched for the end of a call: within a day no session has more."""
+_MAX_OF_RECORD: Final = 5000
+"""The greatest number of calls about one record that a list with the newest first reaches back to."""
 _PIECE: Final = 500
 _SHORT_PIECE: Final = 32
 """The number of events read at first when searching for the end of a call.
@@ -41,6 +45,7 @@ _SHORT_PIECE: Final = 32
 Most calls end within a few events; each next piece is twice as large, up to `_PIECE`.
 """
 _ENDS: Final = frozenset({"CallSucceeded", "CallRefused", "ConfirmationDenied", "ConfirmationExpired", "ConfirmationSuperseded"})
+_BATCH: Final = "batch"
 _UNCLEAR: Final = '"verdict":"unclear"'
 _LATE: Final = timedelta(minutes=1)
 """The tolerance of searches by time, because the order of event ids is only approximately that of time."""
@@ -51,13 +56,17 @@ _OUTCOMES: Final[Mapping[str, str]] = {"requested": "waiting"}
 class CallFilter:
     """The conditions by which an audit selects calls: requester or decider, record ("deal:481"), and time of the request.
 
-    A condition that is "" or None selects all calls.
+    A condition that is "", None or empty selects all calls.
     """
 
     person: str = ""
     record: str = ""
     since: datetime | None = None
     until: datetime | None = None
+    methods: frozenset[str] = frozenset()
+    """The methods of which the call, or a command of the batch, must have one."""
+    outcome: str = ""
+    """How the call ended, or where it stands, by the words of `AuditedCall.outcome`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,20 +106,53 @@ class CallAudit:
     store: AsyncStore
     index: RecordIndex
 
-    async def load_page(self, viewer: Viewer, wanted: CallFilter, voice: Narrator, *, after: str, limit: int) -> CallPage:
+    async def load_page(
+        self,
+        viewer: Viewer,
+        wanted: CallFilter,
+        voice: Narrator,
+        *,
+        after: str,
+        limit: int,
+        newest_first: bool = False,
+        locale: Locale = "en",
+    ) -> CallPage:
         """Return the next page: up to `limit` calls that match `wanted` and that the viewer may see. Raises StoreError.
 
-        `after` is the value of that name in the previous page, "" for the first page. `voice` puts the stories into words.
+        `after` is the value of that name in the previous page, "" for the first page. The calls are in the order of their requests, or with
+        `newest_first` in the opposite order. `voice` puts the stories into words, in which fields are named in the language `locale`.
         """
         found: list[AuditedCall] = []
         looked, last = 0, after
-        async for event in self._read_first_events(wanted, max(after, _event_id_at(wanted.since))):
+        back = self._read_first_events_back(wanted, after)
+        async for event in back if newest_first else self._read_first_events(wanted, max(after, _event_id_at(wanted.since))):
             if len(found) == limit or looked == MAX_SCANNED:
                 return CallPage(calls=found, after=last)
             looked, last = looked + 1, event.id
-            if self._is_match(event, viewer, wanted) and await self._is_about(event, wanted.person):
-                found.append(await self.store.read(_audit_call, event, voice, viewer, wanted.record))
+            if (
+                self._is_match(event, viewer, wanted)
+                and await self._has_ended(event, wanted)
+                and await self._is_about(event, wanted.person)
+            ):
+                found.append(await self.store.read(_audit_call, event, voice, viewer, wanted.record, locale))
         return CallPage(calls=found, after="")
+
+    async def _read_first_events_back(self, wanted: CallFilter, before: str) -> AsyncIterator[StoredEvent]:
+        """Yield what `_read_first_events` yields, the newest first, beginning before the event id `before` ("" for the newest)."""
+        if wanted.record:
+            ids = await self.index.list_first_event_ids(wanted.record, "", _MAX_OF_RECORD)
+            older = [one for one in reversed(ids) if not before or one < before]
+            for start in range(0, len(older), _SLICE):
+                for event in await self.store.read(_read_events, older[start : start + _SLICE]):
+                    yield event
+            return
+        start_id, end = before or (_event_id_at(wanted.until + 2 * _LATE) if wanted.until else ""), _event_id_at(wanted.since)
+        while page := await self.store.read(_read_slice_back, start_id):
+            for event in page:
+                if event.id < end:
+                    return
+                yield event
+            start_id = page[-1].id
 
     async def _read_first_events(self, wanted: CallFilter, after: str) -> AsyncIterator[StoredEvent]:
         """Yield the first event of each call that `wanted` may select, oldest first, beginning after the event id `after`."""
@@ -134,10 +176,13 @@ class CallAudit:
             return False
         if (wanted.until and event.ts >= format_iso(wanted.until)) or (wanted.since and event.ts < format_iso(wanted.since)):
             return False
-        session = to_session_name(event.stream)
-        if isinstance(first, StepRefused):
-            return viewer.may_see_call(session, before={}, by=event.actor, user=None)
-        return viewer.may_see_call(session, before=first.before, by=_find_requester(event), user=first.requested_by_user)
+        if wanted.methods and not _has_method(first, wanted.methods, viewer):
+            return False
+        return _may_see(viewer, event)
+
+    async def _has_ended(self, event: StoredEvent, wanted: CallFilter) -> bool:
+        """Whether the call has the outcome that is wanted; True if none is named."""
+        return not wanted.outcome or await self.store.read(_find_outcome, event) == wanted.outcome
 
     async def _is_about(self, event: StoredEvent, person: str) -> bool:
         """Whether `person` requested or decided the call; always True if no person is named."""
@@ -148,6 +193,34 @@ class CallAudit:
 
 def _read_first(event: StoredEvent) -> _FirstEvent:
     return _FIRST[event.type].from_data(event.data)
+
+
+def _has_method(first: _FirstEvent, methods: frozenset[str], viewer: Viewer) -> bool:
+    if first.method != _BATCH:
+        return first.method in methods
+    return any(touch.method in methods for touch in find_touched_records(first.method, first.params, viewer.deps.catalogue))
+
+
+def _find_outcome(store: Store, first: StoredEvent) -> str:
+    """Return the outcome of the call that begins with this event, as far as its row in the table of effects says it."""
+    begun = _read_first(first)
+    if isinstance(begun, StepRefused):
+        return "refused"
+    row = store.find_effect(begun.effect_id)
+    return _OUTCOMES.get(row.status, row.status) if row is not None else ""
+
+
+def may_see_story(viewer: Viewer, trail: CallTrail) -> bool:
+    """Return whether the viewer may see the call of which `trail` holds the events, by the rule of the audit; False for no call."""
+    first = trail.find_first(*_FIRST)
+    return first is not None and _may_see(viewer, first)
+
+
+def _may_see(viewer: Viewer, first: StoredEvent) -> bool:
+    begun, session = _read_first(first), to_session_name(first.stream)
+    if isinstance(begun, StepRefused):
+        return viewer.may_see_call(session, before={}, by=first.actor, user=None)
+    return viewer.may_see_call(session, before=begun.before, by=_find_requester(first), user=begun.requested_by_user)
 
 
 def _find_requester(event: StoredEvent) -> str:
@@ -172,8 +245,8 @@ def _find_decider(store: Store, first: StoredEvent) -> str:
     return next((decision.by for decision in decisions), "")
 
 
-def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewer, record: str) -> AuditedCall:
-    """Return the audit entry of the call that begins with the event `first`.
+def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewer, record: str, locale: Locale) -> AuditedCall:
+    """Return the audit entry of the call that begins with the event `first`, with fields named in the language `locale`.
 
     `record` is the record ("deal:481") that the audit's filter names, "" for none. Of a batch, the story then includes only the commands
     about this record.
@@ -183,7 +256,7 @@ def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewe
     effect_id = build_effect_id(begun.slot) if isinstance(begun, StepRefused) else begun.effect_id
     row = None if isinstance(begun, StepRefused) else store.find_effect(effect_id)
     trail, is_complete = _collect_trail(past, first, effect_id, row)
-    story = build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, record=record)
+    story = build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, record=record, locale=locale)
     by = _find_requester(first)
     return AuditedCall(
         story=story,
@@ -233,6 +306,10 @@ def _is_end(kind: str, data: str, status: str) -> bool:
 
 def _read_slice(store: Store, after: str) -> Sequence[StoredEvent]:
     return list(DamageTolerantStore(store).scan(tuple(_FIRST), after, _SLICE))
+
+
+def _read_slice_back(store: Store, before: str) -> Sequence[StoredEvent]:
+    return list(DamageTolerantStore(store).scan_back(tuple(_FIRST), before, _SLICE))
 
 
 def _read_events(store: Store, ids: Sequence[str]) -> Sequence[StoredEvent]:

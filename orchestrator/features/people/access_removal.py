@@ -104,13 +104,16 @@ async def _compare_with_portal(session: Session, tools: Tools, desk: PeopleConte
 
 
 async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Remove a person's access or an invitation, as operations staff have ordered; the input names the person. Raises StoreError.
+    """Remove a person's access or an invitation, as operations staff or an administrator in the console have ordered. Raises StoreError.
 
+    The input names the person. An order of a person who is no administrator any more is dropped.
     People listed in the access file are left alone: they can only be removed in that file.
     """
     person, registry = AccessEnd.model_validate(row.body).person, desk.get_registry(session)
     by = row.actor_key
-    if person in registry.people and not desk.staff.is_fixed(person):
+    if not desk.may_manage(by):
+        log.warning("somebody who is no administrator ordered to end access", extra={"action": "removal_refused"})
+    elif person in registry.people and not desk.staff.is_fixed(person):
         await revoke_access(person, "admin", session, tools, desk=desk, by=by)
     elif person in map(build_invitation_key, registry.invited):
         await desk.commit(session, PersonDismissed(person=person, why="admin", by=by), actor=by)

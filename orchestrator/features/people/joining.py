@@ -22,10 +22,13 @@ LONGEST_NAME = 80
 
 
 async def record_invitation(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Record an invitation made by the command `sdelka invite`, unless it is recorded already. Raises StoreError."""
+    """Record an invitation made by the command `sdelka invite` or in the console, unless it is recorded already. Raises StoreError.
+
+    One by a person who is no administrator any more is dropped.
+    """
     registry, event = desk.get_registry(session), PersonInvited.model_validate({**row.body, "by": row.actor_key}, extra="ignore")
     known = event.fingerprint in registry.invited or event.fingerprint in registry.used
-    await desk.commit(session, *([] if known else [event]), actor=event.by, done=[row.id])
+    await desk.commit(session, *([event] if not known and desk.may_manage(event.by) else []), actor=event.by, done=[row.id])
 
 
 async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:

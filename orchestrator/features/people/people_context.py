@@ -7,6 +7,7 @@ so that two people cannot use the same invitation.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from orchestrator.domain.address import Address
 from orchestrator.features.people import screens
 from orchestrator.features.people.registry import extract_registry
 from orchestrator.features.people.staff import Employees, Staff
@@ -50,6 +51,11 @@ class PeopleContext:
         """Return the name with which a stranger asked for access; "" if they did not ask."""
         asked = self.get_registry(session).asked.get(stranger)
         return asked.name if asked is not None else ""
+
+    def may_manage(self, by: str) -> bool:
+        """Return whether `by` may invite and remove people: operations staff, or a person who is an administrator now."""
+        actor = self.staff.find_actor_by_key(by)
+        return actor.role == "admin" if actor is not None else not Address.parse(by).is_messenger
 
     def list_accounts(self, employee: int, *, but: str) -> list[str]:
         """Return the keys of all accounts of the employee with the portal user id `employee`, except the account `but`."""

@@ -30,7 +30,7 @@ _COVERED: Final = frozenset({"gate-taint-prose"})
 """The reasons to ask that an approval of the step in advance answers: that text of others was read since."""
 _CLASSES: Final = frozenset({"R", "W"})
 """The classes of calls that can be covered: what deletes, moves money, reaches people outside or configures the portal asks for itself."""
-_SHOWS_STEPS: Final = frozenset({"button", "typed"})
+_SHOWS_STEPS: Final = frozenset({"button", "typed", "console"})
 """The ways to decide a card on which the steps that follow are shown."""
 _HEADING: Final = 80
 """Units that the words «Затем» and the heading of a step take on a card."""

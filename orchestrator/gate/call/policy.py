@@ -3,7 +3,7 @@
 `policy_reload` loads it again when one of the files changes.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -33,6 +33,7 @@ from orchestrator.gate.call.policy_format import (
     format_location,
     is_match,
     parse_duration,
+    parse_policy_text,
     read_policy_file,
 )
 from state.canonical import dumps, hash_text
@@ -162,12 +163,26 @@ def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
 
 def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPolicy:
     """Return a policy loaded as by `load_policy`, together with the file and line of each key."""
+    return _merge([read_policy_file(source) for source in ((shipped, path) if path else (shipped,))])
+
+
+def load_from_text(text: str, name: str, *, shipped: Path = SHIPPED) -> LoadedPolicy:
+    """Return the policy as if `text` stood in the owner's file `name`. Raises SettingsError, which lists every mistake.
+
+    A text without any key is one, as for a file that becomes empty while the bot runs.
+    """
+    own = parse_policy_text(text, name)
+    if not own[0]:
+        raise SettingsError(f"POLICY_FILE {name}: says nothing; write `rules: []` if nothing is wanted")
+    return _merge([read_policy_file(shipped), own])
+
+
+def _merge(sources: Sequence[tuple[Mapping[str, object], Places]]) -> LoadedPolicy:
     merged: dict[str, object] = {}
     places: dict[Place, tuple[str, int]] = {}
-    for source in (shipped, path) if path else (shipped,):
-        content, found = read_policy_file(source)
+    for content, found in sources:
         merged.update(content)
-        places = {place: line for place, line in places.items() if place[0] not in content} | found
+        places = {place: line for place, line in places.items() if place[0] not in content} | dict(found)
     try:
         return LoadedPolicy(Policy.model_validate(merged), places)
     except ValidationError as error:

@@ -57,22 +57,28 @@ def read_policy_file(path: Path) -> tuple[dict[str, object], dict[Place, tuple[s
     """
     try:
         text = path.read_text(encoding="utf-8")
-        content, listed = _parse_policy(text)
     except (OSError, UnicodeError) as error:
         raise SettingsError(
             f"POLICY_FILE {path.name}: cannot be read ({type(error).__name__}); check the path and the encoding (UTF-8)"
         ) from None
+    return parse_policy_text(text, path.name)
+
+
+def parse_policy_text(text: str, name: str) -> tuple[dict[str, object], dict[Place, tuple[str, int]]]:
+    """Return the content of a policy that stands in `text`, as `read_policy_file` does for the file `name`. Raises SettingsError."""
+    try:
+        content, listed = _parse_policy(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SettingsError(f"POLICY_FILE {path.name}: not valid YAML{describe_yaml_error(error)}") from None
+        raise SettingsError(f"POLICY_FILE {name}: not valid YAML{describe_yaml_error(error)}") from None
     if content is None:
         return {}, {}
     if not isinstance(content, Mapping):
-        raise SettingsError(f"POLICY_FILE {path.name}: line 1: must be a map of keys such as `refuse_methods: [crm.deal.add]`")
+        raise SettingsError(f"POLICY_FILE {name}: line 1: must be a map of keys such as `refuse_methods: [crm.deal.add]`")
     places: dict[Place, tuple[str, int]] = {}
     for place, line, twice in listed:
         if twice:
-            raise SettingsError(f"POLICY_FILE {path.name}: line {line}: `{format_place(place)}` is given twice; keep one")
-        places[place] = path.name, line
+            raise SettingsError(f"POLICY_FILE {name}: line {line}: `{format_place(place)}` is given twice; keep one")
+        places[place] = name, line
     return {str(key): value for key, value in content.items()}, places
 
 

@@ -107,7 +107,7 @@ def _check_one(place: Place, *, is_single: bool) -> Iterator[Refuse]:
     """Yield the refusals of one written field; `is_single` says that the field is known to hold one value only."""
     written, kind = place.value.value, place.value.kind
     several = isinstance(written, list | Mapping)
-    if written in EMPTY and kind != "rows":
+    if (written in EMPTY or _is_hollow(place)) and kind != "rows":
         yield place.refuse_unlisted("gate-value-empty", "", _find_known_values(place))
     elif several and is_single and kind not in _CHECKED_WHOLE:
         yield place.refuse("gate-value-single", written)
@@ -115,6 +115,13 @@ def _check_one(place: Place, *, is_single: bool) -> Iterator[Refuse]:
         yield place.refuse("gate-value-several", written)
     else:
         yield from _CHECKS[kind](place)
+
+
+def _is_hollow(place: Place) -> bool:
+    """Return whether a list or map of empty values stands where nothing may stand: as such a batch carries a list that is empty."""
+    written = place.value.value
+    inner = list(written.values()) if isinstance(written, Mapping) else written if isinstance(written, list) else [written]
+    return all(one in EMPTY for one in inner) and not param_kinds.may_be_empty(place.param, place.value.kind)
 
 
 def _check_amount(place: Place) -> Iterator[Refuse]:

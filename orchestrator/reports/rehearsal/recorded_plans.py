@@ -111,11 +111,21 @@ def read_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
     Raises the errors of the store (S004-35).
     """
     for stream in store.list_streams():
-        if stream.startswith("session:") or is_run(stream):
-            reader = _Reader(stream.removeprefix("session:"), store)
-            for event in read_stream(store, stream):
-                reader.take(event)
-            yield from (plan for plan in reader.plans if plan.at >= since)
+        if may_hold_plans(stream):
+            yield from read_stream_plans(store, stream, since=since)
+
+
+def may_hold_plans(stream: str) -> bool:
+    """Return whether the stream is one in which plans are recorded: that of a session or of a run."""
+    return stream.startswith("session:") or is_run(stream)
+
+
+def read_stream_plans(store: Store, stream: str, *, since: str = "") -> list[RecordedPlan]:
+    """Return the plans of one stream that were made at or after `since`, in order of time. Raises the errors of the store."""
+    reader = _Reader(stream.removeprefix("session:"), store)
+    for event in read_stream(store, stream):
+        reader.take(event)
+    return [plan for plan in reader.plans if plan.at >= since]
 
 
 class _Reader:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import orjson
+
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.engines.base import PlanStep
 from orchestrator.gate.call.serialization import build_effect_id
@@ -117,6 +119,20 @@ def find_by_id(store: Store, text: str) -> FoundCalls:
     if len(hits) > 1 and wanted not in hits:
         raise AmbiguousName(text, sorted(hits))
     return FoundCalls(trails=_build_trails(store, hits.get(wanted) or next(iter(hits.values()), {})))
+
+
+def find_by_effect(store: Store, stream: str, effect_id: str) -> CallTrail | None:
+    """Return the call with this effect id in the stream; None if the stream does not speak of it."""
+    return next(_build_stream_trails(store, stream, {effect_id: set(_find_refused_turns(store, stream, effect_id))}), None)
+
+
+def _find_refused_turns(store: Store, stream: str, effect_id: str) -> Iterator[str]:
+    """Yield the id of the turn in which this call was refused at once: the record of that names its step, not the call."""
+    for _, kind, text in _read_unopened(store, stream):
+        if kind == StepRefused.__name__:
+            refused = orjson.loads(text)
+            if build_effect_id(str(refused.get("slot"))) == effect_id:
+                yield str(refused.get("turn_id"))
 
 
 def _add_effect(effects: SearchedEffects, event: StoredEvent, effect_id: str) -> None:

@@ -11,6 +11,7 @@ from orchestrator.engines.base import PlanStep
 from orchestrator.gate.approve.undo_policy import parse_undo_slot
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.targets import find_definition
+from orchestrator.language.text import Locale
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
 from orchestrator.reports.reading.journal_reader import ERASED, describe_gap, format_text, hide_secrets, to_one_line, to_session_name
 from orchestrator.reports.reading.narrator import Narrator
@@ -71,8 +72,13 @@ _SHOWN: Final = (
 _CLOSING: Final = ("ConfirmationApproved", "ConfirmationDenied", "ConfirmationExpired", "ConfirmationSuperseded")
 
 
-def build_story(trail: CallTrail, store: Store, *, voice: Narrator, catalogue: Catalogue, record: str = "") -> CallStory:
-    """Return everything that the journal says about one call. If `record` is given, only the commands of a batch about it are included."""
+def build_story(
+    trail: CallTrail, store: Store, *, voice: Narrator, catalogue: Catalogue, record: str = "", locale: Locale = "en"
+) -> CallStory:
+    """Return everything that the journal says about one call, with fields named in the language `locale`.
+
+    If `record` is given, only the commands of a batch about it are included.
+    """
     for event in (*trail.turn, *trail.events):
         voice.remember_names(event)
     method, params = _find_call(trail)
@@ -87,11 +93,11 @@ def build_story(trail: CallTrail, store: Store, *, voice: Narrator, catalogue: C
         params=hide_secrets(params),
         call_class=_find_first_value(trail, "call_class"),
         records=list(dict.fromkeys(touch.target for touch in touched if touch.target)),
-        changes=_build_changes(trail, touched, catalogue),
+        changes=_build_changes(trail, touched, catalogue, locale),
         asked=_build_request(trail, store, voice),
         undoes=parse_undo_slot(trail.slot),
         proposed=_build_proposal(trail),
-        judged=_build_verdict(trail, voice),
+        judged=_build_verdict(trail, voice, locale),
         card=_build_card(trail, voice),
         run=_build_run(trail, store, voice),
         doubt=_build_doubt(trail),
@@ -174,26 +180,32 @@ def _build_proposal(trail: CallTrail) -> Proposal | None:
     step = _find_step(trail)
     if answer is None and not step.slot:
         return None
-    thought = _THOUGHT.search(answer.text) if answer is not None else None
+    thought = find_thought(answer.text) if answer is not None else ""
     return Proposal(
         at=event.ts if event is not None else "",
         model=to_one_line(answer.model, limit=80) if answer is not None else "",
         iteration=iteration,
-        thought=to_one_line(thought[1], limit=300) if thought else ERASED if event is not None and event.erased else "",
+        thought=to_one_line(thought, limit=300) if thought else ERASED if event is not None and event.erased else "",
         step=PlanStep.from_stored(hide_secrets(step.select(("method", "params", "comment")))),
     )
 
 
-def _build_verdict(trail: CallTrail, voice: Narrator) -> GateVerdict:
+def find_thought(answer: str) -> str:
+    """Return what the model wrote about its thoughts in an answer of the agreed form; "" if it wrote nothing."""
+    found = _THOUGHT.search(answer)
+    return found[1] if found else ""
+
+
+def _build_verdict(trail: CallTrail, voice: Narrator, locale: Locale) -> GateVerdict:
     """Return what the gate decided, in which mode, and why."""
     plans = [event for event in (*trail.events, *trail.turn) if event.type == "PlanRecorded"]
     plan = next((plan for plan in plans if trail.slot and any(step.slot == trail.slot for step in read_steps(plan))), None)
     mode = PlanRecorded.from_data(plan.data).mode if plan is not None else ""
     refusal, card, first = trail.find_first("StepRefused"), trail.find_first("ConfirmationRequested"), trail.events[0]
     if refusal is not None:
-        code = StepRefused.from_data(refusal.data).code
-        why = format_text(refusal, "detail", limit=300) or voice.render_sentence(code)
-        return GateVerdict(decision="refused", mode=mode, at=refusal.ts, codes=[code], reasons=[why])
+        said = StepRefused.from_data(refusal.data)
+        why = _explain_refusal(refusal, said, voice, locale)
+        return GateVerdict(decision="refused", mode=mode, at=refusal.ts, codes=[said.code], reasons=[why])
     if card is not None:
         asked = ConfirmationRequested.from_data(card.data).reasons
         reasons = voice.describe_reasons(asked) or ([describe_gap(card)] if card.erased else [])
@@ -203,6 +215,12 @@ def _build_verdict(trail: CallTrail, voice: Narrator) -> GateVerdict:
     if trail.find_first("ConfirmationDenied") is not None:
         return GateVerdict(decision="withdrawn", mode=mode, at=first.ts, codes=[], reasons=["the model withdrew it"])
     return GateVerdict(decision="planned", mode=mode, at=first.ts, codes=[], reasons=["plans are only recorded in this mode"])
+
+
+def _explain_refusal(event: StoredEvent, said: StepRefused, voice: Narrator, locale: Locale) -> str:
+    """Return why the gate refused a step: its details, which are English; for readers of another language the sentence of the code."""
+    detail, sentence = format_text(event, "detail", limit=300), voice.render_sentence(said.code, said.args)
+    return detail if detail and (locale == "en" or sentence == said.code) else sentence
 
 
 def _build_card(trail: CallTrail, voice: Narrator) -> StoryCard | None:
@@ -296,7 +314,7 @@ def _build_doubt(trail: CallTrail) -> Doubt | None:
     return Doubt(at=lost.ts, detail=format_text(lost, "detail"), looks=looks)
 
 
-def _build_changes(trail: CallTrail, touched: Sequence[TouchedRecord], catalogue: Catalogue) -> list[Change]:
+def _build_changes(trail: CallTrail, touched: Sequence[TouchedRecord], catalogue: Catalogue, locale: Locale) -> list[Change]:
     """Return the fields that the call changes, with old and new values.
 
     They are taken from the card. Without a card, the old values are those stored before the change, and the new ones those of the call.
@@ -304,10 +322,14 @@ def _build_changes(trail: CallTrail, touched: Sequence[TouchedRecord], catalogue
     asked, began = trail.find_first("ConfirmationRequested"), trail.find_first("CallStarted")
     preview = Preview.model_validate(ConfirmationRequested.from_data(asked.data).preview if asked is not None else {})
     before = CallStarted.from_data(began.data).before if began is not None else {}
-    return [change for touch in touched for change in _build_touch_changes(touch, preview, before.get(touch.target) or {}, catalogue)]
+    return [
+        change for touch in touched for change in _build_touch_changes(touch, preview, before.get(touch.target) or {}, catalogue, locale)
+    ]
 
 
-def _build_touch_changes(touch: TouchedRecord, preview: Preview, before: JsonObject, catalogue: Catalogue) -> Iterator[Change]:
+def _build_touch_changes(
+    touch: TouchedRecord, preview: Preview, before: JsonObject, catalogue: Catalogue, locale: Locale
+) -> Iterator[Change]:
     about = to_one_line(touch.target or (f"new {touch.created_kind}" if touch.created_kind else ""))
     item = next((item for item in preview.items if item.key == touch.key), None) if touch.key else preview
     if item is not None and item.lines:
@@ -320,7 +342,7 @@ def _build_touch_changes(touch: TouchedRecord, preview: Preview, before: JsonObj
         yield Change(
             record=about,
             field=to_one_line(name),
-            name=to_one_line(fields.find_label(entity, name, "en")),
+            name=to_one_line(fields.find_label(entity, name, locale)),
             before=to_one_line(fields.find_value(before, name, touch.entity)),
             after=to_one_line(hide_secrets({name: value})[name]),
             before_recorded=not touch.target or fields.has_field(before, name, touch.entity),

@@ -11,6 +11,7 @@ from bitrix.catalogue.catalogue import Catalogue
 from bitrix.catalogue.names import to_field_key
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.targets import find_definition
+from orchestrator.language.text import Locale
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
 from orchestrator.reports.reading.journal_reader import to_one_line, to_session_name
 from orchestrator.reports.reading.sentences import describe_portal_event
@@ -25,12 +26,12 @@ _SENT_OUTCOMES = frozenset({"succeeded", "unknown", "started"})
 
 
 def list_portal_changes(
-    found: FoundCalls, record: str, stories: Sequence[CallStory], catalogue: Catalogue, *, field_name: str = ""
+    found: FoundCalls, record: str, stories: Sequence[CallStory], catalogue: Catalogue, *, field_name: str = "", locale: Locale = "en"
 ) -> Iterator[Sighting]:
     """Yield each event that the portal posted about the record, and each reading by the bot that found the record changed or gone.
 
-    With `field_name`, only changes of this field are included, and posted events are left out. `stories` are the calls that may have made
-    the changes.
+    Fields are named in the language `locale`. With `field_name`, only changes of this field are included, and posted events are left out.
+    `stories` are the calls that may have made the changes.
     """
     known: Mapping[str, str] | None = None
     looked_at = ""
@@ -47,7 +48,7 @@ def list_portal_changes(
             yield Sighting(at=at, session=session, records=records, kind="gone")
             known = None
             continue
-        changes = list(_compare_fields(known or {}, now, record, catalogue, field_name))
+        changes = list(_compare_fields(known or {}, now, record, catalogue, field_name, locale))
         if known is not None:
             changes = [_add_author(change, stories, found, (looked_at, event.ts)) for change in changes]
         if changes:
@@ -57,7 +58,7 @@ def list_portal_changes(
 
 
 def _compare_fields(
-    before: Mapping[str, str], now: Mapping[str, str], record: str, catalogue: Catalogue, field_name: str
+    before: Mapping[str, str], now: Mapping[str, str], record: str, catalogue: Catalogue, field_name: str, locale: Locale
 ) -> Iterator[SeenChange]:
     kind = record.rpartition(":")[0]
     entity = find_definition(kind, catalogue)
@@ -66,7 +67,7 @@ def _compare_fields(
             continue
         old = before.get(name)
         if value != old and (value or old):
-            label = fields.find_label(entity, name, "en")
+            label = fields.find_label(entity, name, locale)
             yield SeenChange(field=name, name=label, before=to_one_line(old), after=to_one_line(value))
 
 

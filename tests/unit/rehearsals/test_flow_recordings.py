@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli.flow.recording import write_cases
+from bot.cli.linked.recording import write_cases
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.rehearsals.dialogue import Given

@@ -238,6 +238,15 @@ async def test_a_lead_of_somebody_else_now_is_not_touched_without_asking(world: 
     assert list_methods(world) == ["crm.lead.add"]
 
 
+@pytest.mark.req("C-16")
+@pytest.mark.parametrize("via", ["typed", "console"])
+async def test_a_decision_where_the_steps_are_shown_covers_them(world: World, via: str) -> None:
+    """A word in the chat and a click in the console count as the button does: both are answered below the steps."""
+    session = await world.session()
+    await make_lead(world, session, via=via)
+    assert isinstance(await world.submit(session, propose()), Outcome)
+
+
 @pytest.mark.parametrize("via", ["http", "terminal", "viewer"])
 async def test_a_decision_that_was_not_shown_the_steps_covers_none(world: World, via: str) -> None:
     """Over the API a card is decided without what follows on it."""

@@ -100,6 +100,9 @@ async def _read_answer(ctx: RunContext, kind: str, typed: Value, node: str) -> C
     if number is not None:
         return await _keep(ctx, kind, number, typed.origins, f"{node}/record")
     rows = await _search(ctx, kind, Value(words, typed.origins), node)
+    if rows is None:
+        await ctx.say(build_reply(Notice(code="workflow-records-away", args={"name": words})), key=f"{node}/unfit")
+        return None
     same = [one for one in rows if find_title(one).casefold() == words.casefold()]
     if len(same) == 1 or len(rows) == 1:
         return _choose(kind, (same or rows)[0], typed.origins)
@@ -117,15 +120,20 @@ def _choose(kind: str, row: Mapping[str, Any], origins: Origins) -> Chosen:
     return Chosen(record=Record(kind=kind, number=str(row["ID"])), origins=origins)
 
 
-async def _search(ctx: RunContext, kind: str, words: Value, node: str) -> Sequence[Mapping[str, Any]]:
-    """Return the records whose name holds the words, of those that the person may see; newest first, at most a page."""
+async def _search(ctx: RunContext, kind: str, words: Value, node: str) -> Sequence[Mapping[str, Any]] | None:
+    """Return the records whose name holds the words, of those that the person may see; newest first, at most a page.
+
+    None if none was found and the portal has not answered each time.
+    """
+    is_answered = True
     for place, wanted in _list_filters(kind, words):
         params = {"filter": wanted, "select": list(_SELECT.get(kind, _USUAL)), "order": {"ID": "DESC"}}
         outcome = await ctx.submit(f"{node}/{place}", RunEffect(method=ENTITIES[kind].list_method, params=params, must_read=True))
         rows = outcome.result if outcome.status == "succeeded" and isinstance(outcome.result, list) else []
         if found := [one for one in rows if isinstance(one, Mapping) and str(one.get("ID", "")).isdecimal()]:
             return found
-    return ()
+        is_answered &= outcome.status != "refused"
+    return () if is_answered else None
 
 
 def _list_filters(kind: str, words: Value) -> Iterator[tuple[str, Mapping[str, Value]]]:

@@ -4,16 +4,14 @@ A conflict is a field that the run sets and somebody has set to something else s
 it is computed from the present value; but it is one if the field holds something now that nothing can be added to, and did not before.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Literal
 
 from orchestrator.engines.runs import RunFailed
-from orchestrator.engines.workflows.applying import compute_value
-from orchestrator.engines.workflows.entities import find_field
+from orchestrator.engines.workflows.entities import find_field, find_field_name, list_field_names
+from orchestrator.engines.workflows.field_values import compute_value, is_same
 from orchestrator.engines.workflows.operations import Emitted
-from state.canonical import dumps
 from state.stored import JsonObject
 
 Side = Literal["person", "process"]
@@ -39,6 +37,7 @@ class FieldConflict:
     """A field that the run and somebody else have changed differently."""
 
     key: str
+    """Its name, as the run spells it first."""
     before: Any
     """The value when the run began."""
     person: Any
@@ -57,9 +56,14 @@ class FieldConflict:
 
 
 def find_conflicts(record: Record, before: JsonObject, now: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
-    """Return the fields in conflict, in the order in which the run changes them. `before` and `now` are the snapshots Input and Temp."""
+    """Return the fields in conflict, in the order in which the run changes them. `before` and `now` are the snapshots Input and Temp.
+
+    Raises RunFailed for a change whose field could be several of the record's: of which one it writes over, nobody could be asked.
+    """
     found: list[FieldConflict] = []
     for key, changes in _list_changes(record, operations).items():
+        if key not in now and len(names := list_field_names(now, key)) > 1:
+            raise RunFailed("workflow-field-doubtful", f"{key} may be {' or '.join(names)} of {record.key}", name=key)
         old, present = find_field(before, key), find_field(now, key)
         if is_same(old, present):
             continue
@@ -75,14 +79,31 @@ def find_conflicts(record: Record, before: JsonObject, now: JsonObject, operatio
     return found
 
 
+def build_conflicts(
+    record: Record, before: JsonObject, now: JsonObject, operations: Sequence[Emitted], keys: Iterable[str]
+) -> list[FieldConflict]:
+    """Return the conflicts of these fields, which were found before. Raises RunFailed for one that the run does not change any more."""
+    changes = _list_changes(record, operations)
+    found: list[FieldConflict] = []
+    for key in keys:
+        name, old = find_field_name(changes, key), find_field(before, key)
+        proposed = _compute(changes[name], old) if name is not None else UNCOMPUTED
+        if proposed is UNCOMPUTED:
+            raise RunFailed("workflow-operations-uncomputed", f"what {key} becomes cannot be computed any more", name=key)
+        found.append(FieldConflict(key=key, before=old, person=find_field(now, key), process=proposed))
+    return found
+
+
 def apply_choices(
     record: Record, operations: Sequence[Emitted], conflicts: Iterable[FieldConflict], choices: Mapping[str, str]
 ) -> list[Emitted]:
     """Return the operations that are left: none of a field that stays as it is, and where the run's value was chosen that value itself."""
     taken = {one.key: one for one in conflicts}
+    own = set(_list_places(record, operations))
     found: list[Emitted] = []
-    for one in operations:
-        conflict = taken.get(one.operation.attribute_key or "") if _changes(record, one) else None
+    for place, one in enumerate(operations):
+        name = find_field_name(taken, one.operation.attribute_key or "") if place in own else None
+        conflict = taken[name] if name is not None else None
         if conflict is None:
             found.append(one)
         elif choices.get(conflict.key) == PROCESS:
@@ -100,9 +121,9 @@ def compute_changes(record: Record, before: JsonObject, operations: Sequence[Emi
     return {key: one for key, one in values.items() if one is not UNCOMPUTED and not is_same(one, find_field(before, key))}
 
 
-def has_changes(record: Record, operations: Iterable[Emitted]) -> bool:
-    """Return whether any of the operations changes a field of the record."""
-    return any(_changes(record, one) for one in operations)
+def has_changes(record: Record, operations: Sequence[Emitted]) -> bool:
+    """Return whether any of the operations changes or deletes the record."""
+    return next(_list_places(record, operations), None) is not None
 
 
 def list_differences(before: JsonObject, now: JsonObject) -> dict[str, Any]:
@@ -117,53 +138,37 @@ class _Uncomputed:
 UNCOMPUTED: Final = _Uncomputed()
 
 
-def _changes(record: Record, one: Emitted) -> bool:
-    operation = one.operation
-    return operation.operation_type == "ModifyEntity" and (operation.entity_type, operation.entity_id) == (record.kind, record.number)
+def _list_places(record: Record, operations: Sequence[Emitted]) -> Iterator[int]:
+    """Yield the places of the operations on the record; behind one that makes a record under this number it is the name of that one."""
+    for place, one in enumerate(operations):
+        operation = one.operation
+        if (operation.entity_type, operation.entity_id) != (record.kind, record.number):
+            continue
+        if operation.operation_type == "CreateEntity":
+            return
+        yield place
 
 
 def _list_changes(record: Record, operations: Sequence[Emitted]) -> dict[str, list[Emitted]]:
-    """Return the operations that change fields of the record, by field in the order of their first change."""
+    """Return the operations that change fields of the record, by field in the order of their first change, in whose spelling it stands."""
     found: dict[str, list[Emitted]] = {}
-    for one in operations:
-        if _changes(record, one):
-            found.setdefault(one.operation.attribute_key or "", []).append(one)
+    for place in _list_places(record, operations):
+        if key := operations[place].operation.attribute_key or "":
+            found.setdefault(find_field_name(found, key) or key, []).append(operations[place])
     return found
 
 
 def _compute(changes: Sequence[Emitted], before: Any) -> Any:
-    """Return the value of a field after all changes, `UNCOMPUTED` if one of them cannot be computed."""
+    """Return the value of a field after all changes, `UNCOMPUTED` if one of those that count cannot be computed.
+
+    What stands before the last `=` does not count: it may be that it can be computed from one value of the field and not from another.
+    """
     value = before
-    for one in changes:
+    first = max((place for place, one in enumerate(changes) if one.operation.modify_operator == "="), default=0)
+    for one in changes[first:]:
         operation = one.operation
         try:
             value = operation.modify_value if operation.modify_operator == "=" else compute_value(operation, value)
         except RunFailed:
             return UNCOMPUTED
     return value
-
-
-def is_same(one: Any, other: Any) -> bool:
-    """Return whether two values of a field are the same to the portal: numbers as texts or not, and all forms of nothing."""
-    if _is_empty(one) or _is_empty(other):
-        return _is_empty(one) and _is_empty(other)
-    first, second = _to_number(one), _to_number(other)
-    if first is not None and second is not None:
-        return first == second
-    if isinstance(one, list | dict) or isinstance(other, list | dict):
-        return dumps(one) == dumps(other)
-    return str(one) == str(other)
-
-
-def _is_empty(value: Any) -> bool:
-    return value is None or value in ("", [], {})
-
-
-def _to_number(value: Any) -> Decimal | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() else None  # a text such as sNaN cannot even be compared

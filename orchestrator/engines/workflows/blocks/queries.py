@@ -117,8 +117,10 @@ class RecordQueries:
 
     def _find_named(self, block_id: str) -> _Named:
         """Return what an id names. Raises ScriptCallFailed if it names nothing."""
-        if block_id in {"", self.record.number, self.record.key}:
+        if not block_id:
             return _Named(record=self.record, block=self.block)
+        if block_id == self.record.number:
+            return _Named(record=self.record, block="")
         found = _ID.fullmatch(block_id)
         if found is None or found[1] not in RECORDS:
             raise ScriptCallFailed(f"{block_id[:60]!r} is no block and no record such as deal:481")

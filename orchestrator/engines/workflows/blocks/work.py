@@ -19,6 +19,7 @@ from orchestrator.engines.workflows.blocks.conflicts import (
     FieldConflict,
     Record,
     apply_choices,
+    build_conflicts,
     compute_changes,
     find_conflicts,
     has_changes,
@@ -33,12 +34,15 @@ from orchestrator.engines.workflows.entities import ENTITIES, find_field_name
 from orchestrator.engines.workflows.execution import Execution
 from orchestrator.engines.workflows.operations import Emitted
 from orchestrator.language.lexicon import load_lexicon
+from state.record_blocks import find_block
 from state.stored import JsonObject
 
 MOST_CONFLICTS: Final = 20
 """About how many fields a person is asked after one run; with more the run fails."""
 MOST_ASKINGS: Final = 5
 """How often a run asks about conflicts, because the record was changed again before the person answered."""
+AWAY: Final = frozenset({"portal-unreadable", "portal-not-reached", "portal-wait"})
+"""The reasons of reads that were refused because the portal did not answer: nothing is known of the record then."""
 MOST_TEXT: Final = 200_000
 """How many characters the text of a block may have."""
 SHADOW: Final = "shadow"
@@ -99,13 +103,42 @@ class RecordWork:
         for asking in range(1, MOST_ASKINGS + 1):
             place = str(number) if asking == 1 else f"{number}/again{asking}"
             self.now = await read_record(self.ctx, self.chosen, f"_block/temp/{place}")
-            conflicts = find_conflicts(self.record, before, self.now, operations)
-            if not conflicts or self.is_planned:
+            if self.is_planned:
                 return operations
-            before = self.now
+            conflicts = await self._keep_conflicts(place, before, operations)
+            if not conflicts:
+                return operations
+            before = {**before, **{find_field_name(self.now, one.key) or one.key: one.person for one in conflicts}}
             choices |= await self._ask_choices(place, conflicts, choices)
             operations = apply_choices(self.record, operations, conflicts, choices)
-        raise RunFailed("workflow-conflicts-many", f"after {MOST_ASKINGS} questions it was changed again", count=len(conflicts))
+        raise RunFailed("workflow-conflicts-again", f"after {MOST_ASKINGS} questions it was changed again", title=self.title)
+
+    async def _keep_conflicts(self, place: str, before: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
+        """Return the conflicts of this reading: the fields are those of the first time, also if a later program compares otherwise.
+
+        An answer is kept by the place of its question, so with other fields it would be given to another one; and nobody must be asked
+        about a field whose change has gone to the gate.
+        """
+
+        async def keep() -> list[str]:
+            if self.ctx.find_state(f"_block/conflict/{place}") == "finished":
+                return await self._recall_fields(place)
+            found = find_conflicts(self.record, before, self.now, operations) if self.ctx.find_state("apply/1") == "new" else []
+            return [one.key for one in found]
+
+        keys = (await self.ctx.memo(f"_block/asked/{place}", keep, origins=_AUTHOR)).data
+        return build_conflicts(self.record, before, self.now, operations, keys)
+
+    async def _recall_fields(self, place: str) -> list[str]:
+        """Return the fields about which an earlier program has asked, which kept them in the block alone.
+
+        Of several rounds the block does not tell which field was asked about where: RunFailed, for nothing is assigned by chance.
+        """
+        block = find_block(await self.host.blocks.read(self.record), self.block)
+        is_only = place == "1" and self.ctx.find_state("_block/conflict/1/again2") == "new"
+        if block is None or not is_only:
+            raise RunFailed("workflow-conflicts-forgotten", f"{self.block}: it is not known what was asked about", title=self.title)
+        return [str(one["key"]) for one in block.conflict]
 
     async def _find_round(self) -> int:
         """Return which reading of the record counts: after a retry a new one, unless changes of this run were made before it."""
@@ -274,7 +307,7 @@ async def _open_block(work: RecordWork, workflow: Workflow) -> bool:
 async def read_record(ctx: RunContext, chosen: Chosen, node: str) -> JsonObject:
     """Return the fields of the record; nothing in shadow mode, in which no call is made.
 
-    Raises RunFailed if the person may not see it, or if there is none.
+    Raises RunFailed if the person may not see it, if there is none, or if the portal does not answer.
     """
     record = chosen.record
     entity = ENTITIES[record.kind]
@@ -283,7 +316,8 @@ async def read_record(ctx: RunContext, chosen: Chosen, node: str) -> JsonObject:
     if outcome.status == "planned":
         return {}
     if outcome.status != "succeeded" or not isinstance(outcome.result, dict) or not outcome.result:
-        raise RunFailed("workflow-record-hidden", f"{record.key} was not read: {outcome.detail}", kind=record.kind, number=record.number)
+        code = "workflow-record-away" if outcome.reason is not None and outcome.reason.code in AWAY else "workflow-record-hidden"
+        raise RunFailed(code, f"{record.key} was not read: {outcome.detail}", kind=record.kind, number=record.number)
     return outcome.result
 
 

@@ -4,6 +4,7 @@ import { get, post } from "./api.js";
 import { Attach } from "./attach.js";
 import { Audit } from "./audit.js";
 import { Chat } from "./chat.js";
+import { Console } from "./console.js";
 import { Composer } from "./composer.js";
 import { Crm } from "./crm.js";
 import { byId, h, icon } from "./dom.js";
@@ -166,7 +167,8 @@ async function start() {
     where: () => ({ person: place.person, chat: place.chat }),
   }, config.supervisor);
   await tour.load();
-  side.panes = { crm: new Crm(side, config.portal), audit: new Audit(side, config.audit, nameOf), tour, second: new Second(LEAD_CHAT) };
+  side.panes = { crm: new Crm(side, config.portal), audit: new Audit(side, config.audit, nameOf), tour, console: new Console(() => place.person, nameOf), second: new Second(LEAD_CHAT) };
+  document.querySelector('#tabs [data-tab="console"]').hidden = !config.supervisor;
   side.open(config.portal ? "crm" : "tour");
   side.mark("chat");
   byId("input").focus();

@@ -2,7 +2,7 @@
 
 import { byId, h, icon } from "./dom.js";
 
-const TABS = ["crm", "audit", "tour", "second"];
+const TABS = ["crm", "audit", "tour", "console", "second"];
 const narrow = window.matchMedia("(max-width: 899px)");
 
 export class Side {

@@ -43,7 +43,8 @@ def test_the_tests_of_the_example_workflows_are_green_and_reach_every_tuum() -> 
     """Who copies a workflow copies tests with it that show its ends."""
     code, reports = call_json("test", Path(examples.__file__).parent / "workflows")
     assert code == 0, reports
-    assert {Path(one["file"]).stem: one["not_reached"] for one in reports} == {"meeting_notes": [], "proposal_letter": []}
+    names = {one.stem for one in (Path(examples.__file__).parent / "workflows").glob("*.yaml") if not one.stem.endswith(".test")}
+    assert {Path(one["file"]).stem: one["not_reached"] for one in reports} == {name: [] for name in names}
 
 
 def test_workflows_are_played_with_their_pieces_reads_and_coverage() -> None:

@@ -91,9 +91,14 @@ class OpenPage:
 
     async def settle(self) -> None:
         """Wait until nothing that was begun on the page is under way."""
-        while running := [task for task in background_tasks.running_tasks if "handle" in task.get_name() or "await" in task.get_name()]:
+        while running := [task for task in background_tasks.running_tasks if _is_handler(task.get_name())]:
             await asyncio.wait(running, timeout=5)
         await asyncio.sleep(0)
+
+
+def _is_handler(name: str) -> bool:
+    """Whether a task of this name does what a button or field has begun; NiceGUI names it by its function, and its own loops too."""
+    return any(word in name for word in ("handle", "await", "bound method", "<function ")) and "prune" not in name
 
 
 @dataclass

@@ -15,6 +15,7 @@ from fluent.syntax import FluentParser
 from fluent.syntax import ast as ftl
 from fluent.syntax.visitor import Visitor
 
+from bot.console.login import Trouble
 from bot.console.page_list import PAGES
 from bot.i18n.translate import Locale, Translator
 from bot.telegram.outgoing.progress import BEGUN, OVER, RUN_OVER, RUN_SHOWS, STEP
@@ -34,7 +35,6 @@ BUILT = {
     "which-": ("deal", "lead", "contact", "company", "task"),
     "recovered-": tuple(verdict.replace("_", "-") for verdict in get_args(OutcomeReconciled.model_fields["verdict"].annotation)),
     "card-already-": ("approved", "denied", "expired", "superseded", "executed", "refused", "unknown"),
-    "console-": tuple(page.name for page in PAGES),
     "menu-": (*COMMANDS, *ADMIN_COMMANDS),
     "button-make-": FORWARD_REQUESTS,
     "run-answer-": ("contact", "photo", "document"),
@@ -50,6 +50,8 @@ BUILT = {
         "admin-lead-manager",
     ),
     "start-": ("deal", "lead", "contact", "company", "task"),
+    "console-": tuple(spec.name for spec in PAGES),
+    "console-login-": get_args(Trouble),
     "step-": ("running", "done", "waiting", "refused", "unknown", "planned"),
 }
 """Codes that are put together while the program runs: prefix -> the endings there are."""
@@ -224,6 +226,13 @@ def test_every_notice_carries_the_arguments_its_sentence_needs() -> None:
 )  # fmt: skip
 def test_russian_counts_follow_russian_grammar(count: int, said: str) -> None:
     assert Translator("ru").translate("pending", count=count) == said
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(21, "21 поле, которое меняет"), (22, "22 поля, которые меняет"), (25, "25 полей, которые меняет")]
+)
+def test_fields_in_conflict_are_counted_as_people_do(count: int, said: str) -> None:
+    assert said in Translator("ru").translate("workflow-conflicts-many", count=count)
 
 
 def test_an_unknown_code_shows_itself_and_arguments_are_never_markup_or_pattern() -> None:

@@ -27,12 +27,13 @@ async def a_workflow_world(
     folder: Path,
     document: Mapping[str, Any],
     *,
+    key: str = "dossier",
     mode: Mode = "full",
     tuums: Mapping[str, Any] | None = None,
     policy: Mapping[str, Any] | None = None,
     world_options: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[World]:
-    """The product with the engine of workflows, a workflow "dossier", and tuums that are stored on their own."""
+    """The product with the engine of workflows, a workflow of this key, and tuums that are stored on their own."""
 
     async def find(versions: list[str], /) -> Mapping[str, object]:
         return {one: (tuums or {})[one] for one in versions if one in (tuums or {})}
@@ -40,7 +41,7 @@ async def a_workflow_world(
     async with ScriptRunner() as scripts:
         engines = Engines(
             runs={"workflow": RegisteredEngine(engine=WorkflowEngine(TYPES, scripts, find))},
-            definitions=StaticDefinitions({("workflow", "dossier"): document}),
+            definitions=StaticDefinitions({("workflow", key): document}),
         )
         async with a_world(folder, engines=engines, policy=policy, mode=mode, **(world_options or {})) as world:
             yield world

@@ -4,11 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
+from orchestrator.domain.outcome import Outcome
+from orchestrator.engines.runs import RunEffect
+from orchestrator.rehearsals.rehearsal import Place
 from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
+from tests.unit.engines.workflows.stage_kit import QuietOutside, a_stage
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
 from tests.unit.runs.runs_kit import RUN, index
 from tests.unit.spine_kit import codes_of, press
@@ -24,6 +29,15 @@ def change(deal: int | str, value: Any, operator: str = "=", field: str = "OPPOR
     """A change of a deal."""
     kind = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": deal}
     return {**kind, "attributeKey": field, "modifyOperator": operator, "modifyValue": value}
+
+
+class OneDeal(QuietOutside):
+    """A portal in which every deal that is read has a sum; nothing is written."""
+
+    async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
+        """What a read gives."""
+        planned = await super().perform(place, effect, params)
+        return planned.model_copy(update={"status": "succeeded", "result": {"OPPORTUNITY": "10.00"}}) if effect.must_read else planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +91,54 @@ async def test_what_is_added_follows_a_field_in_any_spelling(tmp_path: Path) -> 
 
 
 @pytest.mark.req("S003-X9", "S003-A6")
+async def test_two_fields_of_nearly_one_name_never_take_each_others_value(tmp_path: Path) -> None:
+    """The portal knows UF_CRM_1_23 and UF_CRM_12_3 apart; a call that the gate takes for one field given twice is refused whole."""
+    own = [change(481, "а", field="UF_CRM_1_23"), change(481, "б", field="UF_CRM_12_3")]
+    came = await play(tmp_path, *own, before={"UF_CRM_1_23": "", "UF_CRM_12_3": ""})
+    assert (came.written, came.told) == ({}, ["gate-param-twice"])
+    assert [one["status"] for one in came.applied] == ["refused"] * 2
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
+async def test_a_record_that_is_made_under_the_number_of_another_takes_what_follows() -> None:
+    """Neither does the other get its changes, nor does it begin with a sum of the other."""
+    made = {"operationType": "CreateEntity", "entityType": "deal", "entityId": "481"}
+    operations = [
+        change(481, 5, "+="),
+        {**made, "initialAttributes": {"TITLE": "Новая", "OPPORTUNITY": "100.00"}},
+        change(481, 7, "+="),
+        change(481, "новая", field="COMMENTS"),
+    ]
+    document = workflow(tuum("only", put("list", operations), outputMappings={"list": "list"}), terminal={"operations": "list"})
+    outside = OneDeal()
+    async with a_stage() as stage:
+        await stage.play(document, outside)
+    (_, batch) = outside.effects[-1]
+    assert [unquote(one) for one in batch["cmd"].values()] == [
+        "crm.deal.update?id=481&fields[OPPORTUNITY]=15",
+        "crm.deal.add?fields[TITLE]=Новая&fields[OPPORTUNITY]=100.00",
+        "crm.deal.update?id=$result[op001]&fields[OPPORTUNITY]=107&fields[COMMENTS]=новая",
+    ]
+
+
+TODO = {"ownerTypeId": 2, "ownerId": 481, "deadline": "2027-01-01T10:00:00", "title": "a", "description": "a"}
+MADE = {"deal": {"TITLE": "a"}, "lead": {"TITLE": "a"}, "contact": {"NAME": "a"}, "company": {"TITLE": "a"}, "task": {"TITLE": "a"}}
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
+@pytest.mark.parametrize(("kind", "fields"), [*MADE.items(), ("activity", TODO)])
+async def test_what_follows_on_a_record_of_any_kind_names_the_one_that_was_made(tmp_path: Path, kind: str, fields: dict[str, str]) -> None:
+    """The portal gives the number of a new task or to-do within an object; a reference to the object would be refused with all else."""
+    made = {"operationType": "CreateEntity", "entityType": kind, "entityId": "new", "initialAttributes": fields}
+    later = {**change("new", "b", field="COMMENTS" if kind != "activity" else "DESCRIPTION"), "entityType": kind}
+    document = workflow(tuum("only", put("list", [made, later]), outputMappings={"list": "list"}), terminal={"operations": "list"})
+    async with a_workflow_world(tmp_path, document) as world:
+        await world.work(start())
+        (card,) = [row for row in world.outbox() if row.kind == "card"]
+        assert [one["key"] for one in card.body["preview"]["items"]] == ["op000", "op001"]
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
 async def test_spaces_around_a_number_name_no_other_record(tmp_path: Path) -> None:
     """Changes of one record are joined, however a model wrote its number; otherwise the second sum would not know of the first."""
     came = await play(tmp_path, change(" 481", 5, "+="), change("481 ", 6, "+="), before={"OPPORTUNITY": "10"})
@@ -90,6 +152,16 @@ async def test_a_deletion_refuses_all_that_was_proposed_with_it(tmp_path: Path) 
     came = await play(tmp_path, change(481, 5), delete)
     assert (came.status, came.written, came.told) == ("done", {}, ["gate-batch-delete"])
     assert [(one["status"], "crm.deal.delete" in one["error"]) for one in came.applied] == [("refused", True)] * 2
+
+
+@pytest.mark.req("S003-X9", "S003-19")
+@pytest.mark.parametrize("nothing", [[], {}, [""], {"a": None}])
+@pytest.mark.parametrize("beside", [0, 1])
+async def test_a_sum_is_not_emptied_by_a_list_of_nothing(tmp_path: Path, nothing: object, beside: int) -> None:
+    """Neither alone nor beside others, where a batch carries an empty list as a list of one empty text: no card, no write."""
+    came = await play(tmp_path, change(481, nothing), *[change(482, 7)] * beside)
+    assert (came.status, came.written) == ("done", {})
+    assert came.told == (["gate-batch-refused"] if beside else ["gate-value-empty"])
 
 
 UNFIT = {

@@ -12,6 +12,7 @@ from orchestrator.engines.workflows.blocks.conflicts import (
     apply_choices,
     compute_changes,
     find_conflicts,
+    has_changes,
     list_differences,
 )
 from orchestrator.engines.workflows.blocks.manager import Finish, Opened, Opening
@@ -149,6 +150,12 @@ def change(key: str, operator: str, value: Any, number: str = "481") -> Emitted:
     return Emitted(operation=read_operation({**written, "modifyOperator": operator, "modifyValue": value}), origins=frozenset())
 
 
+def make(number: str) -> Emitted:
+    """An operation that makes a deal under this name."""
+    written = {"operationType": "CreateEntity", "entityType": "deal", "entityId": number, "initialAttributes": {"TITLE": "Новая"}}
+    return Emitted(operation=read_operation(written), origins=frozenset())
+
+
 BEFORE = {"OPPORTUNITY": "1000000.00", "TITLE": "Ромашка", "COMMENTS": ""}
 Cases = list[tuple[dict[str, Any], list[Emitted], list[tuple[Any, Any]]]]
 CASES: Cases = [
@@ -166,6 +173,9 @@ CASES: Cases = [
     ({"OPPORTUNITY": "150000"}, [change("OPPORTUNITY", "+=", 1), change("OPPORTUNITY", "=", 7)], [("150000", 7)]),
     ({"OPPORTUNITY": "150000"}, [change("OPPORTUNITY", "=", "много"), change("OPPORTUNITY", "-=", 1)], []),
     ({"OPPORTUNITY": "150000"}, [change("OPPORTUNITY", "=", 7, number=" 481 ")], [("150000", 7)]),
+    ({"TITLE": "7"}, [change("TITLE", "-=", 1), change("TITLE", "=", "Роза")], [("7", "Роза")]),
+    ({"TITLE": "Лютик"}, [make("481"), change("TITLE", "=", "Роза")], []),
+    ({"TITLE": "Лютик"}, [change("TITLE", "=", "Роза"), make("481"), change("TITLE", "=", "Мак")], [("Лютик", "Роза")]),
     ({"TITLE": "sNaN"}, [change("TITLE", "=", "NaN")], [("sNaN", "NaN")]),
 ]
 
@@ -194,9 +204,74 @@ def test_only_what_was_chosen_is_applied() -> None:
     assert compute_changes(RECORD, BEFORE, operations) == {"OPPORTUNITY": "1000500", "TITLE": "Роза", "COMMENTS": "писал"}
 
 
+@pytest.mark.req("S003-X10", "S003-54")
+def test_a_choice_says_nothing_of_a_record_that_is_made_under_the_same_number() -> None:
+    """From there on the number is its name."""
+    operations = [change("TITLE", "=", "Роза"), make("481"), change("TITLE", "=", "Мак")]
+    conflicts = find_conflicts(RECORD, BEFORE, {**BEFORE, "TITLE": "Лютик"}, operations)
+    assert apply_choices(RECORD, operations, conflicts, {"TITLE": PERSON}) == operations[1:]
+    assert not has_changes(RECORD, operations[1:])
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+def test_a_deletion_is_a_change_of_the_record() -> None:
+    """Where nobody but the run of a block may change the record, nobody else deletes it either."""
+    delete = read_operation({"operationType": "DeleteEntity", "entityType": "deal", "entityId": "481"})
+    assert has_changes(RECORD, [Emitted(operation=delete, origins=frozenset())])
+    assert not has_changes(Record(kind="deal", number="482"), [Emitted(operation=delete, origins=frozenset())])
+
+
+SPELLINGS = [
+    ("COMMENTS", "comments"),
+    ("comments", "COMMENTS"),
+    ("ufCrm_1", "UF_CRM_1"),
+    ("UF_CRM_3_DIGIT", "ufCrm3Digit"),
+]
+
+
+@pytest.mark.req("S003-X10", "S003-54", "S003-A6")
+@pytest.mark.parametrize(("first", "later"), SPELLINGS)
+@pytest.mark.parametrize(("choice", "left"), [(PROCESS, ["писал", "писал ещё"]), (PERSON, [])])
+def test_a_field_in_two_spellings_is_asked_about_once_and_one_choice_holds_for_both(
+    first: str, later: str, choice: str, left: list[str]
+) -> None:
+    """Otherwise the question would show half of the change, and the other half would be written whatever was chosen."""
+    operations = [change(first, "=", "писал"), change(later, "+=", " ещё")]
+    conflicts = find_conflicts(RECORD, {later: ""}, {later: "звонил"}, operations)
+    assert [(one.key, one.person, one.process) for one in conflicts] == [(first, "звонил", "писал ещё")]
+    assert [one.operation.modify_value for one in apply_choices(RECORD, operations, conflicts, {first: choice})] == left
+    assert compute_changes(RECORD, {later: ""}, operations) == {first: "писал ещё"}
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+def test_fields_whose_names_differ_in_an_underscore_between_digits_are_two() -> None:
+    """The company's own fields are called so: a choice about one of them says nothing of the other."""
+    operations = [change("UF_CRM_1_23", "=", "а"), change("UF_CRM_12_3", "=", "б"), change("ufCrm12_3", "=", "в")]
+    before = {"UF_CRM_1_23": "", "UF_CRM_12_3": ""}
+    conflicts = find_conflicts(RECORD, before, {**before, "UF_CRM_12_3": "звонил"}, operations)
+    assert [(one.key, one.process) for one in conflicts] == [("UF_CRM_12_3", "в")]
+    assert apply_choices(RECORD, operations, conflicts, {"UF_CRM_12_3": PERSON}) == operations[:1]
+
+
 @pytest.mark.req("S003-54")
 @pytest.mark.parametrize("text", ["NaN", "sNaN", "-Infinity", "1e999999999"])
 def test_a_text_that_reads_as_a_strange_number_is_compared_as_a_text(text: str) -> None:
     """Whoever names a deal so neither ends a run after its changes were made, nor seems to have changed it."""
     assert list_differences({"TITLE": text}, {"TITLE": text}) == {}
     assert list_differences({"TITLE": text}, {"TITLE": "7"}) == {"TITLE": "7"}
+
+
+@pytest.mark.req("S003-X10")
+def test_a_choice_counts_until_the_field_is_asked_about_again() -> None:
+    """What was chosen for other fields stays, with who chose it; one that is asked about anew is open until it is chosen anew."""
+    stream = reached("Loading")
+    for fields, choices, by in (
+        ([{"key": "A", "person": 1}, {"key": "B", "person": 1}], {"A": PERSON, "B": PERSON}, "tg:1"),
+        ([{"key": "A", "person": 2}], {"A": "process", "B": PERSON}, "tg:2"),
+    ):
+        stream.add(manager.enter_conflict(stream.blocks, "a", fields)[0])
+        assert not set(stream.blocks[0].choices) & {one["key"] for one in fields}
+        stream.add(manager.resolve_conflict(stream.blocks, "a", choices, by)[0])
+    (block,) = stream.blocks
+    assert [(one["key"], one["person"]) for one in block.conflict] == [("B", 1), ("A", 2)]
+    assert (dict(block.choices), dict(block.chosen_by)) == ({"A": "process", "B": PERSON}, {"A": "tg:2", "B": "tg:1"})

@@ -169,6 +169,39 @@ def test_an_operation_that_a_tuum_does_not_say_it_may_propose_is_a_mistake() -> 
     assert find_in({**rune, "enabled": False}, script("x"), mayPropose=[]) == []
 
 
+RENAME = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": "1", "attributeKey": "TITLE", "modifyOperator": "="}
+NOT_PROPOSED = [
+    ([put("list", [RENAME, RENAME])], ["CreateEntity task"], ["finding-tuum-not-proposed"]),
+    ([put("list", [RENAME])], ["ModifyEntity deal"], []),
+    ([put("list", [RENAME])], None, []),
+    ([put("list", [RENAME]), put("list", [])], [], []),
+    ([put("list", []), put("list", [RENAME])], [], ["finding-tuum-not-proposed"]),
+    ([put("list", [RENAME], enabled=False), put("list", [])], [], []),
+    ([put("list", [RENAME]), script(gives=["list"])], ["CreateEntity task"], []),
+    ([script(gives=["list"])], [], ["finding-tuum-proposes-nothing"]),
+    ([put("list", "{{list}}")], [], ["finding-tuum-proposes-nothing"]),
+    ([put("list", [{**RENAME, "operationType": "{{what}}"}, {}, "x"])], ["CreateEntity task"], []),
+]
+
+
+@pytest.mark.req("S003-16", "S003-X6")
+@pytest.mark.parametrize(("runes", "may", "wanted"), NOT_PROPOSED)
+def test_operations_of_the_result_are_held_to_what_their_tuum_may_propose(
+    runes: list[dict[str, Any]], may: list[str] | None, wanted: list[str]
+) -> None:
+    """Of a terminal in the tuum and of that of the workflow: what can only fail when it runs is said before."""
+    fields = {} if may is None else {"mayPropose": may}
+    ending = {"runeType": "terminal", "operations": "list"}
+    place = f"runes[{len(runes)}].operations"
+    errors = [one for one in find_in(*runes, ending, **fields) if one[0] == "error"]
+    assert errors == [("error", code, place) for code in wanted]
+    stored = tuum("only", *runes, outputMappings={"changes": "list"}, **fields)
+    named, place = {"tuum": "only", "id": "mine"}, "tuums[0].outputMappings.changes"
+    for document, tuums, at in (workflow(stored), {}, place), (workflow(named), {"only": stored}, "tuums[0]"):
+        errors = [one for one in find({**document, "terminal": {"operations": "changes"}}, tuums) if one[0] == "error"]
+        assert errors == [("error", code, at) for code in wanted]
+
+
 @pytest.mark.req("S003-62", "S003-A9", "S003-A11")
 @pytest.mark.parametrize(
     ("fields", "wanted"),

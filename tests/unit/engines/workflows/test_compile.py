@@ -292,3 +292,18 @@ def test_a_thousand_tuums_compile_within_fifty_milliseconds() -> None:
         compile_workflow(read, {}, TYPES)
         took.append(time.process_time() - begun)
     assert min(took) <= 0.05, took
+
+
+@pytest.mark.parametrize(
+    ("one", "has"),
+    [
+        (tuum("first", put("x")), False),
+        (tuum("first", put("x"), script("x")), True),
+        (tuum("first", promptRunes=[script()]), True),
+        (tuum("first", mainScript={"source": "{}"}), True),
+    ],
+    ids=["no script", "a rune", "a rune of the prompt", "the main script"],
+)
+def test_scripts_are_known_wherever_they_stand(one: dict[str, Any], has: bool) -> None:  # noqa: FBT001 - a row of the table
+    """The clock of scripts is stored for runs of these workflows alone."""
+    assert compile_document(workflow(one)).has_scripts is has

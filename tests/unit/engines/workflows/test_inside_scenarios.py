@@ -10,10 +10,10 @@ from orchestrator.engines.workflows.engine import WorkflowEngine
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import RegisteredEngine
 from orchestrator.runtime import worker
-from tests.unit.engines.scenarios.scenario_kit import build_engines, failure, say, scenario, start, texts
+from tests.unit.engines.scenarios.scenario_kit import build_engines, failure, replies, say, scenario, start, texts
 from tests.unit.engines.workflows.played_kit import code
-from tests.unit.engines.workflows.workflow_kit import TYPES, parameter, tuum, workflow
-from tests.unit.spine_kit import a_world
+from tests.unit.engines.workflows.workflow_kit import TYPES, parameter, put, tuum, workflow
+from tests.unit.spine_kit import a_world, codes_of
 
 LETTER = workflow(
     tuum(
@@ -50,6 +50,29 @@ async def test_a_workflow_gets_values_and_gives_its_result(tmp_path: Path, taken
         async with a_world(tmp_path, engines=replace(engines, runs={**engines.runs, "workflow": workflows})) as world:
             await world.work(start(who=Value("Север", frozenset({"person"}))))
             assert texts(world) == ["Здравствуйте, Север!"]
+
+
+@pytest.mark.req("S003-19", "S003-A6")
+async def test_a_person_reads_once_why_changes_of_a_workflow_inside_were_refused(tmp_path: Path) -> None:
+    """The scenario goes on and knows only that they were; its own words and the text of the workflow stay what its author made of them."""
+    changes = [
+        {"operationType": "ModifyEntity", "entityType": "deal", "entityId": "481", "attributeKey": "TITLE", "modifyOperator": "=",
+         "modifyValue": "x"},
+        {"operationType": "DeleteEntity", "entityType": "deal", "entityId": "482"},
+    ]  # fmt: skip
+    making = tuum("only", put("list", changes), put("said", "Готово!"), outputMappings={"list": "list", "said": "said"})
+    document = workflow(making, terminal={"operations": "list", "rawText": "said"})
+    run = {"id": "run", "type": "run_workflow", "params": {"workflow_id": "letter"}}
+    engines = build_engines({"plan": scenario(run, say("{workflow_result.applied[0].status}"))})
+    engines.definitions._documents["workflow", "letter"] = document  # type: ignore[attr-defined]
+    async with ScriptRunner() as scripts:
+        workflows = RegisteredEngine(engine=WorkflowEngine(TYPES, scripts))
+        async with a_world(tmp_path, engines=replace(engines, runs={**engines.runs, "workflow": workflows})) as world:
+            await world.work(start())
+            told = replies(world)
+            assert [code for row in told for code in codes_of(row)] == ["gate-batch-delete", "reply"]
+            assert [part["text"] for row in told for part in row.body["parts"]] == ["refused"]
+            assert world.portal.written() == []
 
 
 async def test_a_workflow_that_fails_ends_the_scenario(tmp_path: Path) -> None:

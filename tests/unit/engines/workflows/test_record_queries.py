@@ -81,6 +81,19 @@ async def test_earlier_results_on_the_record_are_read_from_the_first_to_this_one
         assert loads(ended.data["result"]["rawText"]) == [2, ["[1,[null]]", None]]
 
 
+@pytest.mark.req("S003-64", "S003-72")
+@pytest.mark.parametrize("key", ["'deal:481'", "deal"])
+async def test_the_key_of_the_own_record_names_the_last_result_on_it(tmp_path: Path, key: str) -> None:
+    """Not the block of the run that asks, which has no text yet."""
+    source = f'{{"told": [await get_block_raw_text({key}), len(await get_parent_block_ids({key})), len(await get_parent_block_ids(""))]}}'
+    async with a_workflow_world(tmp_path, asking(source)) as world:
+        await world.work(start(deal="481"))
+        assert told(world) == [None, 0, 1]
+        await world.work(second(deal="481"))
+        (*_, ended) = events(world, "RunFinished", key=SECOND)
+        assert loads(ended.data["result"]["rawText"]) == ["[null,0,1]", 1, 2]
+
+
 SEEN = """
 found = []
 for ask in (get_all_entities, get_game_state, get_block_raw_text, get_parent_block_ids):

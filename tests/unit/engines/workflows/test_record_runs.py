@@ -221,6 +221,17 @@ async def test_a_field_that_is_emptied_is_asked_about_as_well(tmp_path: Path) ->
         assert "workflow-conflict" in codes(answers(world))
 
 
+@pytest.mark.req("S003-X10", "S003-54")
+async def test_a_spelling_that_fits_two_fields_writes_over_neither(tmp_path: Path) -> None:
+    """What a colleague wrote meanwhile could be in either; the run fails with words."""
+    async with a_workflow_world(tmp_path, on_deal(change("ufCrmAB", "новое"))) as world:
+        world.portal.records["deal", 481].update(UF_CRM_A_B="1", UF_CRM_AB="2")
+        world.model.will(meanwhile(world, UF_CRM_AB="от коллеги"))
+        await world.work(start(deal="481"))
+        assert "workflow-field-doubtful" in codes(answers(world))
+        assert world.portal.written() == []
+
+
 @pytest.mark.req("S003-X10", "S003-19")
 async def test_a_micro_workflow_opens_no_block_and_respects_those_there_are(tmp_path: Path) -> None:
     """It changes an idle record; one that failed it leaves alone."""

@@ -1,16 +1,22 @@
 """Rules of runs that the seed leaves open or only its origin has: what is missing, disabled, published twice, shared or kept (S003-A, S003-X)."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 
+from orchestrator.domain.taint import NOWHERE, Value
+from orchestrator.engines.workflows.definition import Script
 from orchestrator.engines.workflows.engine import WorkflowEngine
+from orchestrator.engines.workflows.operations import read_operation
 from orchestrator.engines.workflows.registry import build_rune_types
 from orchestrator.engines.workflows.rune_types import Changes, RuneCall, RuneParams, RuneType
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from tests.unit.engines.workflows.played_kit import code
 from tests.unit.engines.workflows.stage_kit import QuietOutside, Stage, a_stage
 from tests.unit.engines.workflows.workflow_kit import parameter, prompt, put, tuum, workflow
+
+CHANGES = """changed = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": "1", "attributeKey": "TITLE"}
+{"list": [{**changed, "modifyOperator": "=", "modifyValue": "x"}]}"""
 
 
 @pytest.mark.req("S003-X5")
@@ -52,22 +58,84 @@ async def test_after_a_failure_no_operation_is_given_and_no_later_tuum_starts() 
 @pytest.mark.req("S003-16", "S003-A6")
 async def test_what_a_terminal_takes_from_a_variable_is_held_to_what_the_tuum_may_propose() -> None:
     """A model may have written that variable, and the tuum has said that it proposes nothing but to-dos."""
-    told = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": "1", "attributeKey": "TITLE", "modifyOperator": "="}
+    making = {"runeType": "script", **code(CHANGES, produces="list")}
     ending = {"runeType": "terminal", "operations": "list"}
     async with a_stage() as stage:
         for may, expected in (["CreateEntity activity"], "workflow-tuum-failed"), (["ModifyEntity deal"], ""):
-            only = tuum("only", put("list", [{**told, "modifyValue": "x"}]), mayPropose=may)
+            only = tuum("only", making, mayPropose=may)
             only["runes"].append(ending)
             outside = QuietOutside()
             ended = await stage.play(workflow(only), outside)
             assert (ended.code, len(outside.effects)) == (expected, 0 if expected else 1)
 
 
-class _SpoilParams(RuneParams):
+@pytest.mark.req("S003-16", "S003-A6")
+@pytest.mark.parametrize(("may", "code_of_end"), [(["CreateEntity activity"], "workflow-result-unfit"), (["ModifyEntity deal"], "")])
+async def test_what_the_workflow_takes_from_a_tuum_is_held_to_what_that_tuum_may_propose(may: list[str], code_of_end: str) -> None:
+    """Otherwise a tuum could publish, as a variable, what it has said that it never proposes."""
+    only = tuum("only", mainScript=code(CHANGES, produces="list"), outputMappings={"changes": "list"}, mayPropose=may)
+    async with a_stage() as stage:
+        outside = QuietOutside()
+        ended = await stage.play(workflow(only, terminal={"operations": "changes"}), outside)
+    assert (ended.code, len(outside.effects)) == (code_of_end, 0 if code_of_end else 1)
+
+
+class _NoParams(RuneParams):
     """Nothing."""
 
 
-async def _spoil(call: RuneCall[_SpoilParams]) -> Changes:
+MOVE = read_operation(
+    {
+        "operationType": "ModifyEntity",
+        "entityType": "deal",
+        "entityId": "1",
+        "attributeKey": "TITLE",
+        "modifyOperator": "=",
+        "modifyValue": 1,
+    }
+)
+
+
+async def _emit(call: RuneCall[_NoParams]) -> Changes:
+    call.work.emit(MOVE, NOWHERE)
+    return {}
+
+
+async def _emit_by_script(call: RuneCall[_NoParams]) -> Changes:
+    written = MOVE.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return await call.work.run_script(call.node, Script.model_validate({"source": f"await emit({written!r})"}), {})
+
+
+async def _end(call: RuneCall[_NoParams]) -> Changes:
+    call.work.end_with(raw_text=None, operations=Value([MOVE.model_dump(mode="json", by_alias=True, exclude_none=True)]))
+    return {}
+
+
+@pytest.mark.req("S003-5", "S003-17", "S003-A6")
+@pytest.mark.parametrize("perform", [_emit, _emit_by_script, _end])
+@pytest.mark.parametrize(("emits", "is_terminal"), [(False, False), (False, True), (True, True)])
+async def test_a_type_of_a_plugin_proposes_only_what_it_says(
+    perform: Callable[[RuneCall[_NoParams]], Awaitable[Changes]], *, emits: bool, is_terminal: bool
+) -> None:
+    """Whoever may publish the workflow alone was chosen by that; one that lies fails its tuum, which names the rune, and changes nothing."""
+    kind = RuneType[_NoParams](name="sly", summary="x", params=_NoParams, perform=perform, emits=emits, is_terminal=is_terminal)
+    async with ScriptRunner() as scripts:
+        stage, outside = Stage(WorkflowEngine(build_rune_types([kind]), scripts)), QuietOutside()
+        ended = await stage.play(workflow(tuum("only", {"runeType": "sly"})), outside)
+    assert (ended.code, len(outside.effects)) == (("", 1) if emits else ("workflow-tuum-failed", 0))
+    assert all(one.text.startswith("only/rune1 (sly): runes of this type say that they") for one in outside.failures)
+
+
+async def test_a_type_that_is_no_terminal_makes_no_result() -> None:
+    """Where the result is made was checked by the types that say so."""
+    kind = RuneType[_NoParams](name="sly", summary="x", params=_NoParams, perform=_end, emits=True)
+    async with ScriptRunner() as scripts:
+        stage, outside = Stage(WorkflowEngine(build_rune_types([kind]), scripts)), QuietOutside()
+        ended = await stage.play(workflow(tuum("only", {"runeType": "sly"})), outside)
+    assert (ended.code, outside.effects) == ("workflow-tuum-failed", [])
+
+
+async def _spoil(call: RuneCall[_NoParams]) -> Changes:
     call.variables["shared"].data.append("испорчено")
     return {}
 
@@ -75,9 +143,7 @@ async def _spoil(call: RuneCall[_SpoilParams]) -> Changes:
 @pytest.mark.req("S003-X11", "S003-A5")
 async def test_tuums_share_no_values() -> None:
     """A rune of a plugin that changes a list it was given changes it for its own tuum alone, whichever runs first."""
-    spoiling = RuneType[_SpoilParams](
-        name="spoil", summary="Spoils.", params=_SpoilParams, perform=_spoil, list_consumes=lambda _: ("shared",)
-    )
+    spoiling = RuneType[_NoParams](name="spoil", summary="Spoils.", params=_NoParams, perform=_spoil, list_consumes=lambda _: ("shared",))
     give = tuum("give", put("list", ["цело"]), outputMappings={"shared": "list"})
     spoils = [tuum(f"spoil{number}", {"runeType": "spoil"}, outputMappings={f"seen{number}": "shared"}) for number in range(2)]
     async with ScriptRunner() as scripts:

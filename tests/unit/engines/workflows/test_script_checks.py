@@ -47,9 +47,9 @@ def test_a_name_that_a_script_is_not_given_is_found_at_its_place() -> None:
 @pytest.mark.parametrize(
     ("fields", "names"),
     [
-        ({"mainScript": {"source": "await show('x')\nawait query('crm.deal.list')\nemit({})\nstop('x')"}}, []),
+        ({"mainScript": {"source": "await show('x')\nawait query('crm.deal.list')\nawait emit({})\nawait stop('x')"}}, []),
         ({"chunkCallback": {"source": "await show(text)", "consumes": ["text"]}}, []),
-        ({"chunkCallback": {"source": "emit({})\nawait query('x')"}}, ["emit", "query"]),
+        ({"chunkCallback": {"source": "await emit({})\nawait query('x')"}}, ["emit", "query"]),
         ({"promptRunes": [script("x", source="{'y': x + z}")]}, ["z"]),
         ({"mainScript": {"source": "def f(:"}}, None),
     ],

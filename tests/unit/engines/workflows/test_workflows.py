@@ -179,6 +179,20 @@ if deal["OPPORTUNITY"] == "1000000.00":
         assert [one["args"]["why"] for one in notices if one["code"] == "workflow-stopped"] == ["Анна, сделка «Ромашка» слишком большая"]
 
 
+@pytest.mark.req("S003-49", "S003-A6")
+@pytest.mark.parametrize("call", ["stop()", "stop('нет', 1)", "stop(text='нет')", "await stop()"])
+async def test_however_it_is_stopped_nothing_is_proposed(tmp_path: Path, call: str) -> None:
+    """A call with too little or too much that nobody awaits stops the workflow, too: its author meant that nothing shall happen."""
+    change = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": "481", "attributeKey": "TITLE"}
+    source = f"await emit({ {**change, 'modifyOperator': '=', 'modifyValue': 'x'} })\n{call}\n{{}}"
+    async with a_workflow_world(tmp_path, workflow(tuum("only", mainScript=code(source)))) as world:
+        await world.work(start())
+        rows = world.outbox()
+        notices = [one["code"] for row in rows if row.kind == "reply" for one in row.body["notices"]]
+        assert (notices, [row for row in rows if row.kind == "card"]) == (["run-ended", "workflow-stopped"], [])
+        assert world.portal.written() == []
+
+
 @pytest.mark.req("S003-41", "S003-65")
 async def test_a_query_never_changes_anything(tmp_path: Path) -> None:
     """A script that calls a method which writes is refused by the gate, without a card, also if the name is made while it runs."""
@@ -218,3 +232,12 @@ async def test_a_tuum_may_have_any_name(tmp_path: Path, name: str) -> None:
         world.model.will("да")
         await world.work(start())
         assert (result(world)["rawText"], result(world)["globals"]["x"]) == ("да", 5)
+
+
+@pytest.mark.req("S003-4")
+async def test_a_stored_tuum_that_cannot_be_read_any_more_ends_the_run_with_words(tmp_path: Path) -> None:
+    """Such as one that an earlier program has published; it is no error inside."""
+    async with a_workflow_world(tmp_path, workflow({"tuum": "stored"}), tuums={"stored": {"tuumId": 5}}) as world:
+        await world.work(start())
+        notices = [one["code"] for row in world.outbox() if row.kind == "reply" for one in row.body["notices"]]
+        assert notices == ["run-ended", "workflow-unreadable"]

@@ -42,6 +42,23 @@ def test_a_check_of_a_script(checker: ScriptChecker, source: str, codes: list[st
     assert [one.code.removeprefix("finding-script-") for one in checker.check(source)] == codes
 
 
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("await find(1)\nx = 1", []),
+        ("x = find(1)\nawait x", []),
+        ("import asyncio\nawait asyncio.gather(find(1), find(2))", []),
+        ("x = 1\nfind(x)\n{}", [2]),
+        ("def ask():\n    find(1)\nask()\n{}", [2]),
+        ("async def ask():\n    await find(1)\nask()\n{}", [3]),
+    ],
+)
+def test_a_call_without_await_is_a_mistake(checker: ScriptChecker, source: str, lines: list[int]) -> None:
+    """Whatever goes wrong in it would be lost, and the script would go on."""
+    found = [one for one in checker.check(source, functions=["find"]) if one.severity == "error"]
+    assert [(one.code, one.line) for one in found] == [("finding-script-unawaited", line) for line in lines]
+
+
 def test_a_check_has_the_lines_of_the_script(checker: ScriptChecker) -> None:
     """Also where the text cannot be read at all."""
     assert [(one.line, one.column) for one in checker.check("x = 1\ny = " + "(" * 10_000)] == [(2, 205)]

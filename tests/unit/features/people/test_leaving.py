@@ -9,6 +9,7 @@ from orchestrator.features.people.registry import STREAM
 from orchestrator.reports.conversations import render_event
 from orchestrator.reports.reading.narrator import Narrator
 from state.card import Card
+from state.journal.journal import load_state
 from tests.unit.features.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses
 from tests.unit.spine_kit import CHAT, World, effect, press
 
@@ -158,4 +159,18 @@ async def test_removing_somebody_who_joined_and_stands_in_the_file_gives_no_acce
     await office.work()
     assert office.access.find_actor(GLEB) is None
     await office.work(given("person_removed", {"person": f"tg:{GLEB}"}, actor=OPS))
+    assert office.access.find_actor(GLEB) is None
+
+
+async def test_a_person_who_is_no_administrator_removes_and_invites_nobody(office: Office) -> None:
+    """An order that was stored before its author was demoted is dropped, as is one of a stranger."""
+    await office.joined()
+    for key in ("tg:1007", "tg:4242"):
+        by = {"key": key, "name": "x"}
+        invitation = {"fingerprint": "f" * 64, "bitrix_user_id": 8, "role": "admin", "expires_at": "2027-01-01T00:00:00.000000Z"}
+        await office.work(given("person_removed", {"person": f"tg:{GLEB}"}, actor=by), given("invite", invitation, actor=by))
+    assert office.access.find_actor(GLEB) is not None
+    assert "f" * 64 not in (await office.world.store.read(load_state, STREAM))[0].access.invited  # type: ignore[union-attr]
+
+    await office.work(given("person_removed", {"person": f"tg:{GLEB}"}, actor={"key": "tg:1001", "name": "Ольга"}))
     assert office.access.find_actor(GLEB) is None

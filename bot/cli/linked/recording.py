@@ -1,0 +1,83 @@
+"""Saves finished runs of the journal as tests, whatever their kind: reads a run, writes the file, says what came of it."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import typer
+from pydantic import BaseModel
+
+from bitrix.masking import hide_installed
+from bot.cli.ops import escape_text, open_database_reader
+from bot.cli.runs import find_run
+from orchestrator.documents.writing import write_document
+from orchestrator.domain.errors import SettingsError
+from orchestrator.rehearsals.recording import NotRecordable
+from state.journal.async_store import AsyncStore
+
+_PRIVATE: Final = 0o600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """A run as a test."""
+
+    key: str
+    """The key of its definition."""
+    case: BaseModel
+    left_out: Sequence[str] = ()
+    """At what the test does not look, because it came otherwise when the run was played again."""
+
+
+TakeRun = Callable[[str, AsyncStore], Awaitable[Recording]]
+"""Returns the run with this id as a test. Raises NotRecordable."""
+
+
+def save_run(run: str, out: Path, take: TakeRun, kind: str, *, field: str = "tests") -> bool:
+    """Write a run as a new file of tests and say what came of it; return whether it could be made a test.
+
+    `kind` is what people call its definition, `field` the one of the file that holds tests. Raises SettingsError if there is no such run,
+    if the file is there already, or if it cannot be written.
+    """
+    try:
+        recording = asyncio.run(_take(run, take))
+    except NotRecordable as error:
+        typer.echo(escape_text(f"Not recorded: {error}."), err=True)
+        return False
+    write_new_file(out, write_cases([recording.case], field))
+    where = f"Put it beside the {kind} as {recording.key}.test.yaml, and play it with `sdelka {kind} test`."
+    typer.echo(escape_text(f"{out}: a test of {recording.key}. {where}"))
+    for one in recording.left_out:
+        typer.echo(escape_text(hide_installed(f"  not looked at: {one}")))
+    return True
+
+
+async def _take(run: str, take: TakeRun) -> Recording:
+    with open_database_reader() as opened:
+        run_id = find_run(opened, run)
+        store = AsyncStore(opened)
+        try:
+            return await take(run_id, store)
+        finally:
+            await store.aclose()
+
+
+def write_cases(cases: Sequence[BaseModel], field: str = "tests") -> str:
+    """Return the text of a file of tests, without secrets of this installation."""
+    told = [one.model_dump(mode="json", by_alias=True, exclude_defaults=True) for one in cases]
+    return write_document(hide_installed({field: told}), "yaml")
+
+
+def write_new_file(path: Path, text: str) -> None:
+    """Write a file that only its owner reads: what people answered stands in it. Raises SettingsError if there is one already."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise SettingsError(escape_text(f"{path} is there already, and is not overwritten")) from None
+    except OSError as error:
+        raise SettingsError(escape_text(f"{path}: cannot be written ({error.strerror})")) from None

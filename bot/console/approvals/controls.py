@@ -1,0 +1,158 @@
+"""What a person decides with on a page: buttons, the dialogs of a denial and of a second confirmation, and what came of it.
+
+The dialogs and the outcomes stand outside of the parts of a page that are redrawn: nothing that was typed is lost when a card changes.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from nicegui import ui
+
+from bot.console.approvals.deciding import Outcome, decide_card
+from bot.console.approvals.shown_cards import ShownCard
+from bot.console.visit import Visit
+from bot.console.widgets import cut_text, show_badge
+from bot.http_api.approvals.card_models import Confirmation
+from orchestrator.runtime.decisions import LONGEST_REASON
+
+_MOST_SAID: Final = 3
+_LONGEST_TITLE: Final = 200
+_ICONS: Final = {"good": "check_circle", "warn": "error", "bad": "cancel", "live": "hourglass_top", "plain": "info"}
+
+
+class DecisionDesk:
+    """The decisions of one page. It is made where outcomes are to be shown, before the cards are drawn."""
+
+    def __init__(self, visit: Visit) -> None:
+        """Draw the place of the outcomes, and the dialogs, which are closed."""
+        self._visit = visit
+        self._busy: set[str] = set()
+        self._said: list[ui.element] = []
+        self._about: Confirmation | None = None
+        self.whole: set[str] = set()
+        """The ids of the cards that the person asked to see in full."""
+        self.refresh: Callable[[], Awaitable[None]] | None = None
+        """Redraws the cards of the page."""
+        self._outcomes = ui.element("div").classes("outcomes").props("role=status aria-live=polite")
+        self._build_denial()
+        self._build_second()
+
+    def _build_denial(self) -> None:
+        visit = self._visit
+        with ui.dialog() as self._denial, ui.card().classes("dialog"):
+            ui.label(visit.say("console-approvals-deny-title")).classes("strong").props("role=heading aria-level=2")
+            self._denied = ui.label().classes("text muted").props("dir=auto")
+            self._reason = ui.textarea(visit.say("console-approvals-reason")).props(f"outlined autogrow maxlength={LONGEST_REASON}")
+            self._reason.classes("wide")
+            _show_dialog_buttons(visit, self._denial, visit.say("console-approvals-deny-now"), self._deny)
+
+    def _build_second(self) -> None:
+        visit = self._visit
+        with ui.dialog() as self._second, ui.card().classes("dialog"):
+            ui.label(visit.say("console-approvals-second-title")).classes("strong").props("role=heading aria-level=2")
+            self._sure = ui.label().classes("text").props("dir=auto")
+            ui.label(visit.say("console-approvals-second")).classes("muted")
+            _show_dialog_buttons(visit, self._second, visit.say("console-approvals-second-now"), self._confirm)
+
+    async def approve(self, card: Confirmation, button: ui.button) -> None:
+        """Approve the card; what cannot be undone is asked for once more."""
+        await self._decide(card, button, approve=True)
+
+    def open_denial(self, card: Confirmation) -> None:
+        """Ask for the reason of a denial."""
+        self._about = card
+        self._denied.set_text(cut_text(card.title, limit=_LONGEST_TITLE))
+        self._reason.set_value("")
+        self._denial.open()
+
+    async def show_whole(self, shown: ShownCard) -> None:
+        """Show all of the card, however long it is."""
+        self.whole.add(shown.card.id)
+        if self.refresh is not None:
+            await self.refresh()
+
+    async def _deny(self) -> None:
+        card, self._about = self._about, None
+        self._denial.close()
+        if card is not None:
+            await self._decide(card, None, approve=False, reason=str(self._reason.value or "").strip())
+
+    async def _confirm(self) -> None:
+        card, self._about = self._about, None
+        self._second.close()
+        if card is not None:
+            await self._decide(card, None, approve=True)
+
+    async def _decide(self, card: Confirmation, button: ui.button | None, *, approve: bool, reason: str = "") -> None:
+        """Decide once, however often it is pressed meanwhile."""
+        if card.id in self._busy:
+            return
+        self._busy.add(card.id)
+        if button is not None:
+            button.disable()
+        try:
+            outcome = await decide_card(self._visit, card, approve=approve, reason=reason)
+        finally:
+            self._busy.discard(card.id)
+            if button is not None and not button.is_deleted:
+                button.enable()
+        with self._visit.page:
+            if outcome.is_second:
+                self._about = outcome.card
+                self._sure.set_text(cut_text(outcome.card.title, limit=_LONGEST_TITLE))
+                self._second.open()
+            else:
+                self._say(outcome)
+
+    def _say(self, outcome: Outcome) -> None:
+        """Show what came of a decision above the cards, the newest first."""
+        with self._outcomes, ui.element("div").classes(f"outcome outcome-{outcome.tone}") as said:
+            ui.icon(_ICONS[outcome.tone]).props("aria-hidden=true")
+            with ui.element("div").classes("outcome-words"):
+                ui.label(outcome.text).classes("text").props("dir=auto")
+                title = cut_text(outcome.card.title, limit=_LONGEST_TITLE)
+                ui.link(title, f"/approvals/{outcome.card.id}").classes("small").props("dir=auto")
+            close = ui.button(icon="close", on_click=lambda: self._hide(said), color=None).props("flat round dense")
+            close.props(f'aria-label="{self._visit.say("console-approvals-close")}"')
+        said.move(target_index=0)
+        self._said.insert(0, said)
+        for old in self._said[_MOST_SAID:]:
+            self._hide(old)
+
+    def _hide(self, said: ui.element) -> None:
+        if said in self._said:
+            self._said.remove(said)
+            said.delete()
+
+
+def _show_dialog_buttons(visit: Visit, dialog: ui.dialog, words: str, act: Callable[[], Awaitable[None]]) -> None:
+    with ui.row().classes("dialog-buttons"):
+        ui.button(visit.say("console-approvals-back"), on_click=dialog.close, color=None).props("flat no-caps")
+        ui.button(words, on_click=act, color=None).props("unelevated no-caps").classes("act-bad")
+
+
+def show_buttons(desk: DecisionDesk, visit: Visit, shown: ShownCard) -> None:
+    """Show what the person may do about a card that waits, and why not."""
+    card = shown.card
+    with ui.row().classes("approval-buttons"):
+        if shown.is_cut:
+            show_badge(visit.say("console-approvals-cut"), tone="warn")
+            _show_button(visit.say("console-approvals-show-whole"), "unfold_more", shown, lambda: desk.show_whole(shown))
+        elif card.may_approve:
+            dangerous = card.taps > 1 or shown.risk == "high"
+            words = visit.say("console-approvals-approve-danger" if dangerous else "console-approvals-approve")
+            yes = _show_button(words, "check", shown, lambda: desk.approve(card, yes))
+            yes.classes("act-bad" if dangerous else "act-good").props(remove="outline").props("unelevated")
+        if card.may_deny:
+            words = visit.say("console-approvals-withdraw" if shown.is_own and not card.may_approve else "console-approvals-deny")
+            _show_button(words, "close", shown, lambda: desk.open_denial(card))
+    if card.why_not:
+        with ui.element("div").classes("why-not"):
+            ui.icon("lock").props("aria-hidden=true")
+            ui.label(card.why_not).classes("text small").props("dir=auto")
+
+
+def _show_button(words: str, icon: str, shown: ShownCard, act: Callable[[], Awaitable[None] | None]) -> ui.button:
+    made = ui.button(words, icon=icon, on_click=act, color=None).props("outline no-caps")
+    made.props["aria-label"] = f"{words}: {cut_text(shown.card.title, limit=_LONGEST_TITLE)}"
+    return made

@@ -1,0 +1,79 @@
+"""Draws /approvals, the list of cards by state, and /approvals/{id}, one card; both are current and take decisions."""
+
+from typing import Final
+
+from nicegui import ui
+
+from bot.console.approvals.controls import DecisionDesk
+from bot.console.approvals.drawing import show_bundle, show_card, show_line
+from bot.console.approvals.loading import DAYS, WAITING, CardList, CardPage, load_card, load_list
+from bot.console.visit import Visit
+from bot.console.widgets import show_empty, show_heading
+from orchestrator.reports.cards import ANY_STATE
+
+_FILTERS: Final = {
+    WAITING: "console-approvals-filter-requested",
+    ANY_STATE: "console-approvals-filter-any",
+    "executed": "console-approvals-filter-executed",
+    "denied": "console-approvals-filter-denied",
+    "expired": "console-approvals-filter-expired",
+    "refused": "console-approvals-filter-refused",
+    "unknown": "console-approvals-filter-unknown",
+}
+"""The states by which the list can be filtered, each with its words."""
+
+
+async def show_approvals(visit: Visit) -> None:
+    """Draw the list: what waits with its buttons, or what was decided in the last days, a line each."""
+    asked = visit.query.get("state", WAITING)
+    state = asked if asked in _FILTERS else WAITING
+    _show_filters(visit, state)
+    desk = DecisionDesk(visit)
+    desk.refresh = await visit.keep_current(
+        lambda: load_list(visit, state, frozenset(desk.whole)), lambda found: _draw_list(desk, visit, state, found)
+    )
+
+
+def _show_filters(visit: Visit, state: str) -> None:
+    with ui.element("nav").classes("chips").props(f'aria-label="{visit.say("console-approvals-filters")}"'):
+        for name, code in _FILTERS.items():
+            target = "/approvals" if name == WAITING else f"/approvals?state={name}"
+            chip = ui.link(visit.tr.translate(code), target).classes("chip")
+            if name == state:
+                chip.classes("chip-here").props("aria-current=page")
+
+
+def _draw_list(desk: DecisionDesk, visit: Visit, state: str, found: CardList) -> None:
+    waits = state == WAITING
+    if not found.bundles:
+        show_empty(visit.say("console-approvals-none-waiting" if waits else "console-approvals-none", days=DAYS))
+    for bundle in found.bundles:
+        if waits:
+            show_bundle(desk, visit, bundle)
+        else:
+            show_line(visit, bundle.cards[0])
+    if found.has_more:
+        show_empty(visit.say("console-approvals-more"))
+    if not waits:
+        with ui.element("div").classes("facts small muted"):
+            ui.label(visit.say("console-approvals-days", days=DAYS))
+            ui.link(visit.say("console-approvals-audit"), "/audit")
+
+
+async def show_approval(visit: Visit) -> None:
+    """Draw one card. Raises ApiError 404 if there is none that the person may see."""
+    desk = DecisionDesk(visit)
+    confirmation_id = visit.params["confirmation_id"]
+    desk.refresh = await visit.keep_current(
+        lambda: load_card(visit, confirmation_id, frozenset(desk.whole)), lambda found: _draw_card(desk, visit, found)
+    )
+
+
+def _draw_card(desk: DecisionDesk, visit: Visit, found: CardPage) -> None:
+    show_card(desk, visit, found.shown, is_alone=True)
+    if found.may_read_chat:
+        ui.link(visit.say("console-approvals-chat"), f"/conversations/{found.shown.card.session}")
+    if found.others:
+        show_heading(visit.say("console-approvals-others"), count=len(found.others))
+        for one in found.others:
+            show_line(visit, one)

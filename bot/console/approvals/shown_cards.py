@@ -1,0 +1,123 @@
+"""A confirmation card as the pages draw it: the same view as in Telegram, cut into the parts that a page lays out. Pure."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from bot.console.widgets import LONGEST
+from bot.http_api.approvals.card_models import Confirmation, to_confirmation
+from bot.i18n.translate import Translator
+from bot.rendering.card_reasons import evaluate_risk, list_reasons
+from bot.rendering.cards import render_following, render_state
+from bot.rendering.headings import render_heading
+from bot.rendering.spans import Spans
+from orchestrator.domain.card_view import CardView, PreviewPart
+from orchestrator.reports.cards import FoundCard
+from orchestrator.reports.viewer import Viewer
+
+MOST_COMMANDS: Final = 100
+"""Commands of a batch that a page shows until the person asks for all of them."""
+_OUTWARD: Final = "N"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardRow:
+    """The change of one field; `before` is "" for a record that is to be made."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardCommand:
+    """One command of a batch; `outcome` is "" until it has run."""
+
+    heading: Spans
+    rows: tuple[CardRow, ...]
+    outcome: str
+    error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownCard:
+    """One card with what the person may do about it."""
+
+    card: Confirmation
+    effect_id: str
+    heading: Spans
+    url: str
+    """The page of the record in Bitrix24; "" if there is none."""
+    risk: str
+    """How risky it is: high, mid or low."""
+    mode: str
+    rows: tuple[CardRow, ...]
+    commands: tuple[CardCommand, ...]
+    following: Spans
+    reasons: tuple[str, ...]
+    deciders: str
+    """The leads who were asked to decide, by name."""
+    state: Spans
+    """How it was decided and what came of it; empty while it waits."""
+    is_outward: bool
+    """Whether it sends a text to somebody outside the company: such texts are never folded."""
+    is_own: bool
+    is_whole: bool = False
+    """Whether the person asked to see all of it."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the page shows only a part of what will be sent, so that it cannot be approved yet."""
+        if self.is_whole:
+            return False
+        rows = [*self.rows, *(row for command in self.commands for row in command.rows)]
+        longest = max((len(text) for row in rows for text in (row.name, row.before, row.after)), default=0)
+        return longest > LONGEST or len(self.commands) > MOST_COMMANDS or sum(len(span.text) for span in self.following) > LONGEST
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardBundle:
+    """A card, or the cards of one plan in the order of its steps: each is decided by itself."""
+
+    cards: tuple[ShownCard, ...]
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether these are several steps of one plan."""
+        return len(self.cards) > 1
+
+
+def build_shown_card(found: FoundCard, viewer: Viewer, tr: Translator, *, is_whole: bool = False) -> ShownCard:
+    """Return the card as the viewer sees it; with `is_whole` the person asked to see all of it."""
+    view = CardView.from_card(found.entry)
+    card = to_confirmation(found, viewer, tr, has_text=False)
+    outcomes = {command.key: command for command in card.commands}
+    waits = found.entry.is_waiting
+    return ShownCard(
+        card=card,
+        effect_id=found.entry.effect_id,
+        heading=render_heading(view.preview, found.entry.method, tr),
+        url=view.preview.url,
+        risk=evaluate_risk(view),
+        mode=view.preview.mode,
+        rows=_to_rows(view.preview),
+        commands=tuple(
+            CardCommand(
+                heading=render_heading(item, item.method, tr),
+                rows=_to_rows(item),
+                outcome=outcomes[item.key].outcome,
+                error=outcomes[item.key].error,
+            )
+            for item in view.preview.items
+        ),
+        following=render_following(found.entry, tr),
+        reasons=tuple(list_reasons(view, tr)) if waits else tuple(card.reasons),
+        deciders=", ".join(found.entry.told_names),
+        state=() if waits else render_state(view, tr),
+        is_outward=_OUTWARD in found.entry.call_class,
+        is_own=found.entry.requested_by == viewer.actor.key,
+        is_whole=is_whole,
+    )
+
+
+def _to_rows(part: PreviewPart) -> tuple[CardRow, ...]:
+    return tuple(CardRow(name=line.name or line.field, before=line.before, after=line.after) for line in part.lines)

@@ -1,0 +1,177 @@
+"""Draws the search of the audit: who asked for which calls, who decided, and what came of them."""
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+from nicegui import ui
+from nicegui.element import Element
+
+from bot.console.audit.export import COLUMNS, write_csv, write_json
+from bot.console.audit.health_line import show_health
+from bot.console.audit.query import OUTCOMES, AuditSearch, parse_search
+from bot.console.audit.search import AuditRow, FoundRows, Wanted, load_rows, understand
+from bot.console.record_links import show_record
+from bot.console.visit import Visit
+from bot.console.widgets import cut_text, show_badge
+from state.journal.streams import to_stream
+
+TONES: Final[Mapping[str, str]] = {
+    "waiting": "live",
+    "approved": "live",
+    "started": "live",
+    "succeeded": "good",
+    "denied": "plain",
+    "expired": "plain",
+    "superseded": "plain",
+    "refused": "bad",
+    "unknown": "warn",
+}
+_FIELDS: Final = 4
+"""How many changed fields, and how many records, a line shows."""
+_NAMED: Final = 5
+
+
+class AuditPage:
+    """The search on one open page, and what it has found."""
+
+    def __init__(self, visit: Visit) -> None:
+        """Search for what the address names."""
+        self._visit = visit
+        self._search = parse_search(visit.query)
+        self._chosen = self._search
+        self._rows: list[AuditRow] = []
+        self._after = ""
+        self._wanted: Wanted = understand(visit, self._search)
+
+    async def show(self) -> None:
+        """Draw the form and what was found."""
+        await show_health(self._visit)
+        found = await load_rows(self._visit, self._wanted)
+        self._draw_form()
+        self._draw_meaning()
+        self._place = ui.element("div").classes("found")
+        self._more = ui.button(self._visit.say("console-audit-more"), on_click=self._show_more, color=None).props("outline no-caps")
+        self._none = ui.label(self._visit.say("console-audit-none")).classes("empty-line")
+        self._add(found)
+
+    def _draw_form(self) -> None:
+        say = self._visit.say
+        with ui.element("div").classes("panel audit-form").props("role=search"):
+            self._draw_people()
+            self._input("record", say("console-audit-record"), self._search.record)
+            self._input("method", say("console-audit-method"), self._search.method)
+            words = {outcome: say("console-audit-outcome", outcome=outcome) for outcome in OUTCOMES}
+            chosen = ui.select(words, value=self._search.outcome or None, label=say("console-audit-how"), clearable=True)
+            chosen.props("outlined dense").on_value_change(lambda event: self._choose("outcome", event.value))
+            self._input("since", say("console-audit-from"), self._search.since, kind="date")
+            self._input("until", say("console-audit-to"), self._search.until, kind="date")
+            with ui.element("div").classes("audit-buttons"):
+                search = ui.button(say("console-audit-find"), icon="search", on_click=self._find, color=None)
+                search.props("unelevated no-caps").classes("main-button")
+                if not self._search.is_empty:
+                    ui.link(say("console-audit-reset"), AuditSearch().to_address())
+                ui.space()
+                for name, save in (("CSV", self._save_csv), ("JSON", self._save_json)):
+                    button = ui.button(name, icon="download", on_click=save, color=None)
+                    button.props(f'flat dense no-caps aria-label="{say("console-audit-save")} {name}"')
+
+    def _draw_people(self) -> None:
+        """Let somebody choose a person, if they may see the calls of others."""
+        viewer = self._visit.viewer
+        if not viewer.is_lead:
+            return
+        known = [one for one in self._visit.services.access.list_people() if viewer.may_see_run(one.key)]
+        people = {one.key: cut_text(one.name, limit=120) for one in known}
+        if self._search.person:
+            people.setdefault(self._search.person, cut_text(self._search.person, limit=120))
+        label = self._visit.say("console-audit-person")
+        chosen = ui.select(people, value=self._search.person or None, label=label, clearable=True, with_input=True)
+        chosen.props("outlined dense").on_value_change(lambda event: self._choose("person", event.value))
+
+    def _input(self, name: str, label: str, value: str, *, kind: str = "text") -> None:
+        given = ui.input(label, value=value).props(f"outlined dense type={kind} maxlength=300" + (" stack-label" if kind == "date" else ""))
+        given.on_value_change(lambda event: self._choose(name, event.value))
+        given.on("keydown.enter", self._find)
+
+    def _choose(self, name: str, value: object) -> None:
+        self._chosen = self._chosen.with_value(name, value)
+
+    def _find(self) -> None:
+        ui.navigate.to(self._chosen.to_address().removeprefix("/console"))
+
+    def _draw_meaning(self) -> None:
+        """Say what was not understood, or which actions the words for one fit."""
+        if self._wanted.problem:
+            ui.label(self._visit.say("console-audit-problem", about=self._wanted.problem)).classes("warn-line").props("role=alert")
+        elif self._wanted.methods:
+            named = ", ".join(self._wanted.methods[:_NAMED])
+            count = max(0, len(self._wanted.methods) - _NAMED)
+            ui.label(self._visit.say("console-audit-actions", named=named, count=count)).classes("muted small")
+
+    async def _show_more(self) -> None:
+        self._add(await load_rows(self._visit, self._wanted, self._after))
+
+    def _add(self, found: FoundRows) -> None:
+        self._rows.extend(found.rows)
+        self._after = found.after
+        with self._place:
+            for row in found.rows:
+                draw_row(self._visit, row)
+        self._more.set_visibility(bool(found.after))
+        self._none.set_visibility(not self._rows)
+        self._none.set_text(self._visit.say("console-audit-none-yet" if found.after else "console-audit-none"))
+
+    def _save_csv(self) -> None:
+        names = {name: self._visit.say("console-audit-column", column=name) for name in COLUMNS}
+        self._save(write_csv(self._rows, lambda name: names[name]), "csv", "text/csv; charset=utf-8")
+
+    def _save_json(self) -> None:
+        self._save(write_json(self._rows), "json", "application/json")
+
+    def _save(self, content: bytes, ending: str, kind: str) -> None:
+        """Let the browser save what is shown, if the person still has the rights with which it was loaded."""
+        day = self._visit.services.clock.now().date().isoformat()
+        assert self._visit.actor  # noqa: S101 - raises VisitOver for somebody who lost their rights
+        ui.download.content(content, f"sdelka-audit-{day}.{ending}", kind)
+
+
+def draw_row(visit: Visit, row: AuditRow) -> Element:
+    """Draw one call and return its box."""
+    with ui.element("article").classes("line audit-row") as box:
+        with ui.element("div").classes("audit-head"):
+            show_badge(visit.say("console-audit-outcome", outcome=row.outcome), tone=TONES.get(row.outcome, "plain"))
+            ui.link(cut_text(row.what, limit=200), build_address(row.effect_id, row.session)).classes("strong audit-what").props("dir=auto")
+            ui.label(visit.tr.format_time(row.at)).classes("muted small audit-when")
+        with ui.element("div").classes("audit-facts"):
+            ui.label(cut_text(row.asked_by_name, limit=120)).props("dir=auto")
+            if row.decided_by or row.decision:
+                ui.label(describe_decision(visit, row)).classes("muted").props("dir=auto")
+            for record in row.records[:_FIELDS]:
+                show_record(visit, record)
+            if row.run_id:
+                ui.link(cut_text(row.run_name, limit=80), f"/console/runs/{row.run_id}")
+        if row.reason:
+            ui.label(cut_text(row.reason, limit=300)).classes("audit-reason").props("dir=auto")
+        for change in row.changes[:_FIELDS]:
+            ui.label(cut_text(change.format(), limit=300)).classes("audit-change").props("dir=auto")
+        if len(row.changes) > _FIELDS:
+            ui.label(visit.say("card-more", count=len(row.changes) - _FIELDS)).classes("muted small")
+    return box
+
+
+def describe_decision(visit: Visit, row: AuditRow) -> str:
+    """Return who decided, and how."""
+    said = visit.say("console-audit-decision", decision=row.decision)
+    way = visit.say("history-via", via=row.decided_via) if row.decided_via and row.decided_by else ""
+    return ", ".join(part for part in (f"{said}: {cut_text(row.decided_by, limit=120)}" if row.decided_by else said, way) if part)
+
+
+def build_address(effect_id: str, session: str) -> str:
+    """Return the address of the page about a call; the session finds one that was refused at once."""
+    return f"/console/audit/{effect_id}?{urlencode({'in': to_stream(session)})}"
+
+
+async def show_audit(visit: Visit) -> None:
+    """Draw the page."""
+    await AuditPage(visit).show()

@@ -1,0 +1,162 @@
+"""Loads the calls that a search finds, as far as the person may see them. Reads only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bot.console.audit.query import AuditSearch, find_begin, find_end, find_methods
+from bot.console.call_words import describe_call
+from bot.console.visit import Visit
+from bot.http_api.approvals.card_models import join_words
+from bot.http_api.audit.audit_trail import build_voice, load_run_names
+from bot.rendering.headings import render_heading
+from orchestrator.domain.card_view import Preview
+from orchestrator.features.history.call_audit import AuditedCall, CallAudit, CallFilter
+from orchestrator.features.history.record_lookup import parse_record_reference
+from orchestrator.reports.why.story import CallStory
+
+PAGE: Final = 30
+_NEW: Final = "new "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedField:
+    """One field that a call changes, for people to read."""
+
+    record: str
+    name: str
+    before: str
+    after: str
+
+    def format(self) -> str:
+        """Return the change as one line."""
+        return f"{self.name}: {self.before} → {self.after}" if self.before else f"{self.name}: {self.after}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRow:
+    """One call among those that were found."""
+
+    effect_id: str
+    session: str
+    at: str
+    asked_by: str
+    asked_by_name: str
+    what: str
+    method: str
+    records: Sequence[str]
+    changes: Sequence[ChangedField]
+    outcome: str
+    decision: str
+    """How its card was decided: approved, denied, expired, superseded; "" if it was not, or had none."""
+    decided_by: str = ""
+    decided_via: str = ""
+    reason: str = ""
+    """Why it was not done, "" for everything else."""
+    run_id: str = ""
+    run_name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundRows:
+    """A page of what was found; `after` is where the next one begins, "" at the end."""
+
+    rows: Sequence[AuditRow]
+    after: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a search means: the filter, or why there is nothing to search for."""
+
+    calls: CallFilter
+    methods: Sequence[str] = ()
+    """What the methods do that the words of the search fit, each once."""
+    problem: str = ""
+    """"record" or "method" if the words for it fit nothing."""
+
+
+def understand(visit: Visit, search: AuditSearch) -> Wanted:
+    """Return what the search means."""
+    catalogue, zone = visit.viewer.deps.catalogue, visit.opened_as.time_zone
+    record = parse_record_reference(search.record, catalogue) if search.record else ""
+    methods = find_methods(search.method, [method.name for method in catalogue], visit.tr) if search.method else {}
+    calls = CallFilter(
+        person=search.person,
+        record=record,
+        since=find_begin(search, zone),
+        until=find_end(search, zone),
+        methods=frozenset(methods) if methods else frozenset({search.method} if search.method else ()),
+        outcome=search.outcome,
+    )
+    problem = "record" if search.record and not record else "method" if search.method and not methods and "." not in search.method else ""
+    return Wanted(calls=calls, methods=tuple(dict.fromkeys(filter(None, methods.values()))), problem=problem)
+
+
+async def load_rows(visit: Visit, wanted: Wanted, after: str = "") -> FoundRows:
+    """Return the next page of calls, the newest first; `after` is that of the page before."""
+    if wanted.problem:
+        return FoundRows(rows=(), after="")
+    desk, caller = visit.services.desk, visit.caller
+    audit = CallAudit(store=desk.store, index=desk.index)
+    voice = build_voice(desk, caller)
+    locale = visit.tr.locale
+    page = await audit.load_page(desk.build_viewer(caller), wanted.calls, voice, after=after, limit=PAGE, newest_first=True, locale=locale)
+    runs = await load_run_names(page.calls, desk)
+    names = {key: (run.id, run.definition) for key, run in runs.items()}
+    return FoundRows(rows=tuple(_to_row(visit, call, *names.get(call.story.session, ("", ""))) for call in page.calls), after=page.after)
+
+
+def _to_row(visit: Visit, call: AuditedCall, run_id: str, run_name: str) -> AuditRow:
+    story = call.story
+    decided = story.card.decided if story.card is not None else None
+    return AuditRow(
+        effect_id=story.effect_id,
+        session=story.session,
+        at=call.asked_at,
+        asked_by=call.asked_by,
+        asked_by_name=call.asked_by_name or call.asked_by,
+        what=describe_story(visit, story),
+        method=story.method,
+        records=tuple(story.records),
+        changes=list_changes(story),
+        outcome=call.outcome,
+        decision=("superseded" if decided.superseded else decided.status) if decided is not None else "",
+        decided_by=find_name(visit, decided.by) if decided is not None else "",
+        decided_via=decided.via if decided is not None else "",
+        reason=_find_reason(story),
+        run_id=run_id,
+        run_name=run_name,
+    )
+
+
+def _find_reason(story: CallStory) -> str:
+    if story.judged.decision == "refused":
+        return "; ".join(story.judged.reasons)
+    return story.run.answer if story.run is not None and story.run.outcome == "refused" else ""
+
+
+def describe_story(visit: Visit, story: CallStory) -> str:
+    """Return what the call does in words, as its card said it."""
+    preview = Preview.model_validate(story.card.card.preview or {}) if story.card is not None else Preview()
+    if preview.verb or preview.items:
+        return join_words(render_heading(preview, story.method, visit.tr))
+    return describe_call(visit.tr, story.method, story.records)
+
+
+def list_changes(story: CallStory) -> Sequence[ChangedField]:
+    """Return the fields that the call changes, with the values before it as far as they are known."""
+    return tuple(
+        ChangedField(
+            record="" if change.record.startswith(_NEW) else change.record,
+            name=change.name,
+            before=change.before if change.before_recorded else "",
+            after=change.after,
+        )
+        for change in story.changes
+    )
+
+
+def find_name(visit: Visit, key: str) -> str:
+    """Return the present name of the person with this key; the key if it is not known."""
+    return build_voice(visit.services.desk, visit.caller).find_name(key) or key if key else ""

@@ -1,0 +1,184 @@
+"""Loads all that the journal knows about one call, and what happened to the same fields afterwards. Reads only.
+
+Who may see a call need not be allowed to read the conversation in which it was asked for: its words are then left out.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bot.console.audit.query import ADDRESS
+from bot.console.audit.search import ChangedField, find_name
+from bot.console.call_words import describe_call
+from bot.console.visit import Visit
+from bot.http_api.approvals.card_models import RunName, to_run_name
+from bot.http_api.audit.audit_trail import build_voice
+from bot.http_api.server.errors import ApiError
+from orchestrator.domain.effect_record import EffectRecord
+from orchestrator.features.history.call_audit import may_see_story
+from orchestrator.features.history.record_index import find_start_time
+from orchestrator.reports.reading.damaged_records import DamageTolerantStore
+from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.viewer import Viewer
+from orchestrator.reports.why.call_search import CallTrail, FoundCalls, find_by_effect
+from orchestrator.reports.why.call_story import build_story
+from orchestrator.reports.why.portal_changes import list_portal_changes
+from orchestrator.reports.why.story import CallStory
+from orchestrator.reports.why.touched_records import find_touched_records
+from state.clock import format_iso
+from state.events.confirmations import DecisionRefused
+from state.journal.run_index import PREFIX as RUN
+from state.journal.run_index import RunFilter
+from state.journal.store import EffectRow, Store
+
+_EFFECT: Final = re.compile(r"[0-9a-f]{8,64}", re.ASCII)
+_RECORDS: Final = 5
+"""How many records of a call are followed afterwards."""
+_LATER: Final = 20
+"""How many later changes are told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedAttempt:
+    """A decision about the card that did not count."""
+
+    at: str
+    by: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaterChange:
+    """What happened to the same fields afterwards: another call, or a change that the bot saw in the portal."""
+
+    at: str
+    who: str
+    what: str
+    changes: Sequence[ChangedField] = ()
+    status: str = ""
+    """The status of the call; "" for a change in the portal."""
+    is_undo: bool = False
+    address: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhyView:
+    """All that the page tells of a call."""
+
+    story: CallStory
+    decided_by: str
+    attempts: Sequence[RefusedAttempt]
+    shows_words: bool
+    """Whether the person may read what was said in the conversation."""
+    later: Sequence[LaterChange]
+    run: RunName | None = None
+
+
+async def load_why(visit: Visit, effect_id: str, stream: str) -> WhyView:
+    """Return all about the call. `stream` is where to look for a call that was refused at once, since no table names it.
+
+    Raises ApiError 404 if there is no such call, or if the person may not see it.
+    """
+    viewer, voice, locale = visit.viewer, build_voice(visit.services.desk, visit.caller), visit.tr.locale
+
+    def read(store: Store) -> tuple[CallTrail, CallStory] | None:
+        row = store.find_effect(effect_id) if _EFFECT.fullmatch(effect_id) else None
+        past = DamageTolerantStore(store)
+        trail = find_by_effect(past, row.stream if row is not None else stream, effect_id) if row is not None or stream else None
+        if trail is None or not may_see_story(viewer, trail):
+            return None
+        return trail, build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, locale=locale)
+
+    found = await visit.services.store.read(read)
+    if found is None:
+        raise ApiError(404, "call_not_found", "There is no such call.")
+    trail, story = found
+    decided = story.card.decided if story.card is not None else None
+    return WhyView(
+        story=story,
+        decided_by=find_name(visit, decided.by) if decided is not None else "",
+        attempts=_list_attempts(trail, voice),
+        shows_words=_may_read_words(viewer, story),
+        later=await _load_later(visit, viewer, story),
+        run=await _load_run(visit, story.session),
+    )
+
+
+def _may_read_words(viewer: Viewer, story: CallStory) -> bool:
+    owner = story.asked.by if story.asked is not None else ""
+    if story.session.startswith(RUN):
+        return bool(owner) and viewer.may_see_run(owner, with_words=True)
+    return owner == viewer.actor.key or viewer.may_see_session(story.session)
+
+
+def _list_attempts(trail: CallTrail, voice: Narrator) -> Sequence[RefusedAttempt]:
+    refused = [(event.ts, DecisionRefused.from_data(event.data)) for event in trail.events if event.type == DecisionRefused.__name__]
+    return tuple(RefusedAttempt(at=at, by=voice.find_name(one.by) or one.by, why=voice.describe_code(one.code)) for at, one in refused)
+
+
+async def _load_run(visit: Visit, session: str) -> RunName | None:
+    if not session.startswith(RUN):
+        return None
+    run_id = session.removeprefix(RUN)
+    rows = await visit.services.store.list_runs(RunFilter(run_id=run_id))
+    return to_run_name(run_id, rows[0]) if rows else None
+
+
+async def _load_later(visit: Visit, viewer: Viewer, story: CallStory) -> Sequence[LaterChange]:
+    """Return what happened afterwards to the fields that the call changed, oldest first."""
+    found: list[LaterChange] = []
+    undo = await visit.services.desk.index.find_undo(story.effect_id)
+    for record in story.records[:_RECORDS]:
+        fields = [change.field for change in story.changes if change.record == record]
+        rows = await visit.services.desk.index.list_calls(record)
+        newer = [row for row in rows if format_iso(find_start_time(row)) > story.at and row.effect_id != story.effect_id]
+        found += [one for row in newer if (one := _describe_later(visit, viewer, row, record, fields, undo)) is not None]
+        found += await _load_portal_changes(visit, viewer, story, record, fields)
+    unique = {(one.at, one.what, one.address): one for one in found}
+    return tuple(sorted(unique.values(), key=lambda one: one.at)[:_LATER])
+
+
+def _describe_later(
+    visit: Visit, viewer: Viewer, row: EffectRow, record: str, fields: Sequence[str], undo: EffectRow | None
+) -> LaterChange | None:
+    """Return what a later call did to these fields of the record; None if it did nothing to them, or is hidden from the person."""
+    effect, is_undo = EffectRecord.model_validate(row.call), undo is not None and undo.effect_id == row.effect_id
+    call = effect.call
+    if call is None or not viewer.may_see_call(
+        row.stream.removeprefix("session:"), before=effect.before, by=effect.requested_by, user=None
+    ):
+        return None
+    touched = [
+        touch
+        for leaf in call.leaves
+        for touch in find_touched_records(leaf.method, leaf.params, viewer.deps.catalogue)
+        if touch.target == record and not touch.reads
+    ]
+    if not is_undo and fields and not any(touch.is_writing(field) for touch in touched for field in fields):
+        return None
+    return LaterChange(
+        at=format_iso(find_start_time(row)),
+        who=find_name(visit, effect.requested_by),
+        what=describe_call(visit.tr, call.method, [record]),
+        status=row.status,
+        is_undo=is_undo,
+        address=f"{ADDRESS}/{row.effect_id}",
+    )
+
+
+async def _load_portal_changes(visit: Visit, viewer: Viewer, story: CallStory, record: str, fields: Sequence[str]) -> list[LaterChange]:
+    """Return the changes of these fields that the bot saw in the portal after the call and that no call of it made."""
+    probes = await visit.services.desk.index.list_probes(record)
+    seen = FoundCalls(trails=[], seen=list(probes))
+    told = list_portal_changes(seen, record, [story], viewer.deps.catalogue, locale=visit.tr.locale)
+    found = []
+    for one in told:
+        changes = tuple(
+            ChangedField(record=record, name=change.name, before=change.before, after=change.after)
+            for change in one.changes
+            if not change.through and change.field in fields
+        )
+        if one.at > story.at and one.kind == "seen" and changes:
+            found.append(LaterChange(at=one.at, who="", what="", changes=changes))
+    return found

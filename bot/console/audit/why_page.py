@@ -1,0 +1,216 @@
+"""Draws why a call was made: who asked, what the model proposed, who allowed it, what was sent, what came back, and what changed."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from nicegui import ui
+
+from bot.console.audit.page import TONES
+from bot.console.audit.query import ADDRESS
+from bot.console.audit.search import ChangedField, describe_story, list_changes
+from bot.console.audit.why import LaterChange, WhyView, load_why
+from bot.console.conversations.page import build_address
+from bot.console.conversations.turn_items import dump_json
+from bot.console.conversations.turn_widgets import show_folded
+from bot.console.record_links import show_record
+from bot.console.visit import Visit
+from bot.console.widgets import cut_text, show_badge, show_text
+from orchestrator.reports.why.story import CallStory, Decision, Doubt, Run
+
+_ERASED: Final = "(erased)"
+_WITH_RECORDS: Final = 3
+
+
+async def show_why(visit: Visit) -> None:
+    """Draw the page, and keep it current. Raises ApiError 404 if there is no such call, or not for this person."""
+    effect_id, stream = visit.params["effect_id"], visit.query.get("in", "")
+    await visit.keep_current(lambda: load_why(visit, effect_id, stream), lambda view: _draw(visit, view))
+
+
+def _draw(visit: Visit, view: WhyView) -> None:
+    story = view.story
+    with ui.element("div").classes("panel why-head"):
+        with ui.element("div").classes("audit-head"):
+            show_badge(visit.say("console-audit-outcome", outcome=story.outcome), tone=TONES.get(story.outcome, "plain"))
+            ui.label(cut_text(describe_story(visit, story), limit=300)).classes("why-title").props("role=heading aria-level=2 dir=auto")
+            ui.label(visit.tr.format_time(story.at)).classes("muted small audit-when")
+        with ui.element("div").classes("audit-facts"):
+            for record in story.records[:_WITH_RECORDS]:
+                show_record(visit, record)
+                ui.link(visit.say("console-why-record"), f"{ADDRESS}?record={record}").classes("small")
+        if story.erased or story.unreadable:
+            ui.label(visit.say("console-why-erased" if story.erased else "console-why-unreadable")).classes("warn-line")
+    _draw_changes(visit, list_changes(story))
+    _draw_request(visit, view)
+    _draw_proposal(visit, view)
+    _draw_verdict(visit, story)
+    _draw_decision(visit, view)
+    _draw_run(visit, story)
+    if story.doubt is not None:
+        _draw_doubt(visit, story.doubt)
+    _draw_later(visit, view.later)
+    ui.label(visit.say("console-why-id", number=story.effect_id)).classes("muted small mono why-id")
+
+
+@contextmanager
+def _section(visit: Visit, part: str, icon: str, at: str = "") -> Iterator[None]:
+    """Draw the frame of one part of the story."""
+    with ui.element("section").classes("item why-part"):
+        ui.icon(icon).classes("item-icon").props("aria-hidden=true")
+        with ui.element("div").classes("item-body"):
+            with ui.element("div").classes("item-head"):
+                ui.label(visit.say("console-why-part", part=part)).classes("strong").props("role=heading aria-level=3")
+                if at:
+                    ui.label(visit.tr.format_time(at)).classes("muted small item-time")
+            yield
+
+
+def _say_erased(visit: Visit, text: str) -> str:
+    return visit.say("console-talk-erased") if text == _ERASED else text
+
+
+def _draw_changes(visit: Visit, changes: Sequence[ChangedField]) -> None:
+    if not changes:
+        return
+    with ui.element("div").classes("panel why-table"), ui.element("table"):
+        with ui.element("thead"), ui.element("tr"):
+            for column in ("field", "before", "after"):
+                with ui.element("th").props("scope=col"):
+                    ui.label(visit.say("console-why-column", column=column))
+        with ui.element("tbody"):
+            for change in changes:
+                with ui.element("tr"):
+                    for text, classes in ((change.name, "strong"), (change.before or "—", "muted"), (change.after, "")):
+                        with ui.element("td"):
+                            show_text(_say_erased(visit, text), classes=classes)
+
+
+def _draw_request(visit: Visit, view: WhyView) -> None:
+    asked = view.story.asked
+    with _section(visit, "asked", "person", asked.at if asked is not None else ""):
+        if asked is None:
+            ui.label(visit.say("console-why-nobody"))
+            return
+        ui.label(cut_text(asked.person, limit=160)).props("dir=auto")
+        if view.run is not None:
+            ui.link(visit.say("console-why-run", name=cut_text(view.run.definition, limit=80)), f"/console/runs/{view.run.id}")
+        elif not view.shows_words:
+            ui.label(visit.say("console-why-private")).classes("muted small")
+        elif asked.words:
+            show_text(_say_erased(visit, asked.words), classes="why-words")
+            if asked.with_foreign_text:
+                ui.label(visit.say("console-why-foreign")).classes("muted small")
+            ui.link(visit.say("console-why-talk"), build_address(view.story.session)).classes("small")
+
+
+def _draw_proposal(visit: Visit, view: WhyView) -> None:
+    proposed = view.story.proposed
+    if proposed is None:
+        return
+    with _section(visit, "proposed", "psychology", proposed.at):
+        if proposed.model:
+            ui.label(cut_text(proposed.model, limit=80)).classes("muted small")
+        if view.shows_words and proposed.thought:
+            show_text(_say_erased(visit, proposed.thought))
+        if view.shows_words and proposed.step.comment:
+            show_text(proposed.step.comment, classes="muted small")
+        if proposed.step.method:
+            show_folded(proposed.step.method, dump_json(proposed.step.params), is_code=True)
+
+
+def _draw_verdict(visit: Visit, story: CallStory) -> None:
+    judged = story.judged
+    with _section(visit, "judged", "gavel", judged.at):
+        ui.label(visit.say("console-why-verdict", decision=judged.decision))
+        if judged.decision in {"asked", "refused"}:  # the other reasons say what the sentence says
+            for reason in judged.reasons:
+                show_text(_say_erased(visit, reason), classes="muted")
+
+
+def _draw_decision(visit: Visit, view: WhyView) -> None:
+    card = view.story.card
+    if card is None:
+        return
+    decided = card.decided
+    with _section(visit, "decided", "how_to_reg", decided.at if decided is not None else ""):
+        if decided is None:
+            ui.label(visit.say("console-why-waits"))
+        else:
+            _draw_decider(visit, decided, view.decided_by)
+        for attempt in view.attempts:
+            said = visit.say("console-why-attempt", name=cut_text(attempt.by, limit=120), time=visit.tr.format_time(attempt.at))
+            show_text(f"{said}: {attempt.why}", classes="muted small")
+
+
+def _draw_decider(visit: Visit, decided: Decision, name: str) -> None:
+    way = visit.say("history-via", via=decided.via) if decided.via and name else ""
+    said = visit.say("console-audit-decision", decision=decided.status)
+    ui.label(", ".join(part for part in (f"{said}: {cut_text(name, limit=120)}" if name else said, way) if part)).props("dir=auto")
+    ui.label(visit.say("console-why-waited", waited=_format_seconds(visit, decided.waited_seconds))).classes("muted small")
+    if decided.reason:
+        show_text(_say_erased(visit, decided.reason), classes="muted")
+    if decided.superseded is not None:
+        show_text(visit.say("console-why-superseded", reason=decided.superseded.why), classes="muted")
+
+
+def _draw_run(visit: Visit, story: CallStory) -> None:
+    run = story.run
+    if run is None:
+        with _section(visit, "sent", "send"):
+            ui.label(visit.say("console-why-not-sent"))
+        return
+    with _section(visit, "sent", "send", run.started_at):
+        if not run.sent:
+            ui.label(visit.say("console-why-not-sent" if run.outcome == "refused" else "console-why-read"))
+        show_folded(story.method, dump_json(story.params), is_code=True)
+    with _section(visit, "answered", "flag", run.ended_at):
+        _draw_answer(visit, run)
+
+
+def _draw_answer(visit: Visit, run: Run) -> None:
+    show_badge(visit.say("console-audit-outcome", outcome=run.outcome), tone=TONES.get(run.outcome, "plain"))
+    if run.seconds is not None:
+        ui.label(_format_seconds(visit, run.seconds)).classes("muted small")
+    if run.answer:
+        show_text(_say_erased(visit, run.answer), classes="mono")
+    for command in run.commands:
+        said = visit.say("console-why-command", status=command.status)
+        show_text(f"{command.key}: {command.method} — {said} {command.error}".strip(), classes="small")
+    if run.unchanged:
+        show_text(visit.say("console-talk-unchanged", fields=", ".join(run.unchanged)), classes="warn-line")
+
+
+def _draw_doubt(visit: Visit, doubt: Doubt) -> None:
+    with _section(visit, "doubt", "help", doubt.at):
+        ui.label(visit.say("console-talk-outcome", state="unknown"))
+        if doubt.detail:
+            show_text(doubt.detail, classes="muted small")
+        for look in doubt.looks:
+            said = visit.say("console-talk-verdict", verdict=look.verdict)
+            show_text(f"{visit.tr.format_time(look.at)} · {said} {look.detail}".strip(), classes="small")
+
+
+def _draw_later(visit: Visit, later: Sequence[LaterChange]) -> None:
+    with _section(visit, "later", "history"):
+        if not later:
+            ui.label(visit.say("console-why-nothing-later")).classes("muted")
+        for one in later:
+            with ui.element("div").classes("why-later"):
+                ui.label(visit.tr.format_time(one.at)).classes("muted small")
+                if not one.address:
+                    ui.label(visit.say("history-portal"))
+                else:
+                    ui.link(cut_text(one.what, limit=160), one.address).props("dir=auto")
+                    ui.label(cut_text(one.who, limit=120)).classes("muted").props("dir=auto")
+                    show_badge(visit.say("console-audit-outcome", outcome=one.status), tone=TONES.get(one.status, "plain"))
+                if one.is_undo:
+                    show_badge(visit.say("console-why-undo"), tone="warn")
+                for change in one.changes:
+                    show_text(change.format(), classes="small")
+
+
+def _format_seconds(visit: Visit, seconds: float) -> str:
+    """Return a duration as people say it: in seconds, minutes or hours."""
+    unit, value = ("seconds", seconds) if seconds < 60 else ("minutes", seconds / 60) if seconds < 3600 else ("hours", seconds / 3600)  # noqa: PLR2004 - a minute and an hour
+    return visit.say("console-why-duration", unit=unit, value=round(value, 1) if value < 10 else round(value))  # noqa: PLR2004 - a digit

@@ -1,0 +1,1 @@
+"""The pages of conversations: the list, and one conversation turn by turn."""

@@ -1,0 +1,145 @@
+"""Draws one conversation turn by turn, and adds what happens while it is open.
+
+Only what is new is drawn: a thing that was shown stays where it is, so that nothing moves for somebody who reads further up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from nicegui import ui
+from nicegui.element import Element
+
+from bot.console.conversations.page import name_session
+from bot.console.conversations.reading import TalkPart, find_start, read_part
+from bot.console.conversations.turn_items import ItemReader
+from bot.console.conversations.turn_widgets import draw_item
+from bot.console.conversations.turns import Item, Turn
+from bot.console.visit import Visit
+from bot.http_api.audit.event_values import EventReader
+from bot.http_api.server.endpoint_context import SESSION
+from bot.http_api.server.errors import ApiError
+from orchestrator.reports.why.touched_records import find_touched_records
+from state.journal.streams import to_stream
+from state.stored import JsonObject
+
+_TO_END: Final = "window.scrollTo(0, document.body.scrollHeight)"
+_BEGIN: Final = f"""setTimeout(() => {{
+  {_TO_END}; window.talkAtEnd = true;
+  window.addEventListener("scroll", () => {{ window.talkAtEnd = document.body.scrollHeight - window.innerHeight - window.scrollY < 120; }});
+}}, 50)"""
+"""Shows the end, and remembers from then on whether the reader is there."""
+_FOLLOW_END: Final = f"setTimeout(() => {{ if (window.talkAtEnd) {_TO_END}; }}, 50)"
+"""Goes on to the end for somebody who was there, and leaves everybody else where they are."""
+
+
+@dataclass(kw_only=True)
+class ShownTurn:
+    """A turn as it stands on the page: the box, and what is in it."""
+
+    box: Element
+    items: list[Item] = field(default_factory=list)
+    drawn: list[Element] = field(default_factory=list)
+
+
+class Talk:
+    """One conversation on an open page."""
+
+    def __init__(self, visit: Visit, session: str) -> None:
+        """Show nothing yet."""
+        self._visit, self._session = visit, session
+        self._stream = to_stream(session)
+        self._first = self._head = 0
+        self._place: Element | None = None
+        self._older: Element | None = None
+        self._shown: dict[str, ShownTurn] = {}
+
+    async def show(self) -> None:
+        """Draw the last turns, and keep them current. Raises ApiError 404 if there is no such conversation, or not for this person."""
+        part = await self._load()
+        if not part.head:
+            raise _build_missing()
+        with ui.element("div").classes("talk-head"):
+            ui.label(name_session(self._visit, self._session)).classes("strong").props("dir=auto role=heading aria-level=2")
+            ui.link(self._visit.say("console-talk-list"), "/console/conversations")
+        self._older = ui.button(self._visit.say("console-talk-older"), on_click=self._show_earlier, color=None)
+        self._older.props("outline no-caps").classes("talk-older")
+        self._place = ui.element("div").classes("talk").props("role=log")
+        to_end = ui.button(self._visit.say("console-talk-end-button"), icon="arrow_downward", color=None)
+        to_end.props("no-caps").classes("talk-end")
+        to_end.on("click", js_handler=f"() => {_TO_END}")
+        self._draw(part)
+        ui.run_javascript(_BEGIN)
+        self._visit.page.on_delete(self._visit.feed.follow(self._refresh))
+
+    async def _load(self) -> TalkPart:
+        if not self._visit.viewer.may_see_session(self._session):
+            raise _build_missing()
+        return await self._visit.services.store.read(read_part, self._stream, self._first, self._build_reader())
+
+    def _build_reader(self) -> ItemReader:
+        deps = self._visit.viewer.deps
+
+        def find_records(method: str, params: JsonObject) -> Sequence[str]:
+            return list(dict.fromkeys(touch.target for touch in find_touched_records(method, params, deps.catalogue) if touch.target))
+
+        return ItemReader(eyes=EventReader(tr=self._visit.tr, refresh_actor=deps.present), find_records=find_records)
+
+    async def _refresh(self) -> None:
+        """Add what has happened since the last look."""
+        if self._visit.page.is_deleted or self._visit.is_over:
+            return
+        head, _ = await self._visit.services.store.read_head(self._stream)
+        if head == self._head:
+            return
+        self._draw(await self._load())
+        with self._visit.page:
+            ui.run_javascript(_FOLLOW_END)
+
+    async def _show_earlier(self) -> None:
+        """Add the turns before those that are shown."""
+        self._first = await self._visit.services.store.read(find_start, self._stream, self._first)
+        self._draw(await self._load())
+
+    def _draw(self, part: TalkPart) -> None:
+        assert self._place is not None  # noqa: S101 - `show` makes both
+        assert self._older is not None  # noqa: S101 - see above
+        self._first, self._head = part.first, part.head
+        self._older.set_visibility(part.has_earlier)
+        for key in self._shown.keys() - {turn.key for turn in part.turns}:  # it belongs to an earlier turn that is shown now
+            self._shown.pop(key).box.delete()
+        for number, turn in enumerate(part.turns):
+            known = self._shown.get(turn.key)
+            if known is None:
+                with self._place:
+                    box = ui.element("section").classes("panel talk-turn" + (" talk-alone" if turn.is_alone else ""))
+                if number < len(self._shown):
+                    box.move(target_index=number)
+                known = self._shown[turn.key] = ShownTurn(box=box)
+            self._draw_turn(known, turn)
+
+    def _draw_turn(self, shown: ShownTurn, turn: Turn) -> None:
+        """Draw what the turn has more than is shown of it; what has become something else is drawn anew, with all that follows it."""
+        same = next(
+            (at for at, (old, new) in enumerate(zip(shown.items, turn.items, strict=False)) if old != new),
+            min(len(shown.items), len(turn.items)),
+        )
+        for element in shown.drawn[same:]:
+            element.delete()
+        del shown.items[same:], shown.drawn[same:]
+        with shown.box:
+            for item in turn.items[same:]:
+                shown.items.append(item)
+                shown.drawn.append(draw_item(self._visit, item))
+
+
+def _build_missing() -> ApiError:
+    return ApiError(404, "session_not_found", "There is no such session.")
+
+
+async def show_conversation(visit: Visit) -> None:
+    """Draw the page, and keep it current."""
+    session = visit.params["session"]
+    if SESSION.fullmatch(session) is None:
+        raise _build_missing()
+    await Talk(visit, session).show()

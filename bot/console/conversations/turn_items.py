@@ -1,0 +1,262 @@
+"""Says in words, in the reader's language, what each event of a conversation tells. Pure: no input or output.
+
+Events that tell people nothing, such as the reservation of tokens, give no item.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bot.console.call_words import describe_call
+from bot.console.conversations.turns import Item, Line, Tone
+from bot.http_api.audit.event_models import SessionEvent, to_session_event
+from bot.http_api.audit.event_values import EventReader
+from bot.http_api.audit.run_events import format_value
+from orchestrator.engines.base import PlanStep
+from orchestrator.reports.reading.journal_reader import bind_reader, hide_secrets, parse_event
+from orchestrator.reports.why.call_story import find_thought
+from state.events import budgets, calls, cards, console, conversation, daily, talking
+from state.events.base import Event
+from state.journal.store import StoredEvent
+from state.stored import JsonObject
+
+LONGEST: Final = 20_000
+"""Characters of one text or folded part that an item keeps; the page says that it was cut."""
+_PORTAL: Final = "R"
+_OUTCOMES: Final[Mapping[str, Tone]] = {"executed": "good", "refused": "bad", "unknown": "warn"}
+_DECISIONS: Final[Mapping[str, Tone]] = {"approved": "good", "denied": "bad", "expired": "warn", "superseded": "warn", "requested": "live"}
+_ENDS: Final = frozenset({"limit", "degraded", "planned", "stopped", "failed", "budget"})
+"""The reasons for the end of a turn that are told; the others show in what was answered."""
+FindRecords = Callable[[str, JsonObject], Sequence[str]]
+"""Returns the records that a call with this method and these parameters is about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemReader:
+    """What the words of events are made with: the reader's language, the names of people, and the records of calls."""
+
+    eyes: EventReader
+    find_records: FindRecords
+
+    def read(self, event: StoredEvent) -> Sequence[Item]:
+        """Return what the event tells; nothing for an event that tells people nothing."""
+        make = _CONVERTERS.get(event.type)
+        if make is not None:
+            return [item for item in make(self, event) if item.text or item.lines or item.details or item.kind in {"sent", "outcome"}]
+        shown = to_session_event(event, self.eyes)
+        convert = _SHOWN.get(shown.type) if shown is not None else None
+        return [convert(self, shown, event)] if shown is not None and convert is not None else []
+
+    def say(self, code: str, /, **args: object) -> str:
+        """Return the text for `code` in the reader's language."""
+        return self.eyes.tr.translate(code, **args)
+
+    def name(self, key: str, name: str = "") -> str:
+        """Return the name of the person with that key, the key if the name is not known."""
+        person = self.eyes.find_person(key, name)
+        return (person.name or person.id) if person is not None else ""
+
+    def describe_call(self, method: str, params: JsonObject) -> Line:
+        """Return what a call does, such as «Изменить сделку №481»."""
+        records = self.find_records(method, params) if isinstance(params, Mapping) else ()
+        return Line(text=describe_call(self.eyes.tr, method, records), record=records[0] if len(records) == 1 else "")
+
+    def erase(self, event: StoredEvent, text: str) -> str:
+        """Return the text; if it is empty because it was erased, a word that says so."""
+        return text or (self.say("console-talk-erased") if event.erased else "")
+
+
+Made = Sequence[Item]
+
+
+def _read_message(to: ItemReader, said: conversation.MessageReceived, event: StoredEvent) -> Made:
+    text = to.erase(event, said.text or said.quoted)
+    quoted = said.quoted if said.text else ""
+    note = to.say("console-talk-origin", origin=said.origin)
+    item = Item(kind="asked", at=event.ts, who=to.name(event.actor), text=_shorten(text), note=note, details=_shorten(quoted))
+    return [_with_voice(item) if said.origin == "voice" else item]
+
+
+def _with_voice(item: Item) -> Item:
+    return Item(kind="asked", at=item.at, who=item.who, text=item.text, note=item.note, details=item.details, is_voice=True)
+
+
+def _read_answer(to: ItemReader, said: conversation.ModelAnswered, event: StoredEvent) -> Made:
+    thought = find_thought(said.text) or (said.text if said.calls else "")
+    return [Item(kind="thought", at=event.ts, who=said.model, details=_shorten(to.erase(event, thought)))]
+
+
+def _read_failure(to: ItemReader, said: conversation.ModelFailed, event: StoredEvent) -> Made:
+    return [Item(kind="failed", at=event.ts, text=to.say("console-talk-model-failed"), details=_shorten(said.reason), tone="bad")]
+
+
+def _read_plan(to: ItemReader, said: conversation.PlanRecorded, event: StoredEvent) -> Made:
+    steps = [PlanStep.from_stored(step) for step in said.steps]
+    lines = []
+    for step in steps:
+        line = to.describe_call(step.method, step.params)
+        lines.append(Line(text=f"{line.text} — {step.comment}" if step.comment else line.text, record=line.record))
+    told = [{"method": step.method, "params": step.params} for step in steps]
+    note = "" if said.executed else to.say("console-talk-only-planned")
+    text = to.erase(event, "") if not steps else ""
+    return [Item(kind="proposed", at=event.ts, text=text, lines=tuple(lines), note=note, details=dump_json(told) if told else "")]
+
+
+def _read_start(to: ItemReader, said: calls.CallStarted, event: StoredEvent) -> Made:
+    line = to.describe_call(said.method, said.params)
+    details = dump_json({"method": said.method, "params": said.params})
+    return [Item(kind="sent", at=event.ts, text=line.text, record=line.record, details=details, effect_id=said.effect_id)]
+
+
+def _read_success(to: ItemReader, said: calls.CallSucceeded, event: StoredEvent) -> Made:
+    if said.call_class == _PORTAL:
+        line = to.describe_call(said.method, said.params)
+        note = to.say("console-talk-found", count=said.total) if said.total is not None else ""
+        return [Item(kind="read", at=event.ts, text=line.text, record=line.record, note=note)]
+    note = to.say("console-talk-unchanged", fields=", ".join(said.unchanged)) if said.unchanged else ""
+    text, tone = to.say("console-talk-outcome", state="executed"), _OUTCOMES["executed"]
+    return [Item(kind="outcome", at=event.ts, text=text, tone=tone, note=note, record=said.created, effect_id=said.effect_id)]
+
+
+def _read_refusal(to: ItemReader, said: calls.CallRefused, event: StoredEvent) -> Made:
+    text, why = to.say("console-talk-outcome", state="refused"), _explain(to, said.code, said.args, said.detail)
+    return [Item(kind="outcome", at=event.ts, text=text, tone="bad", note=_shorten(why), effect_id=said.effect_id)]
+
+
+def _read_unknown(to: ItemReader, said: calls.CallOutcomeUnknown, event: StoredEvent) -> Made:
+    text = to.say("console-talk-outcome", state="unknown")
+    return [Item(kind="outcome", at=event.ts, text=text, tone="warn", note=_shorten(said.detail), effect_id=said.effect_id)]
+
+
+def _read_reconciliation(to: ItemReader, said: calls.OutcomeReconciled, event: StoredEvent) -> Made:
+    tone: Tone = "good" if said.verdict == "done" else "warn"
+    text = to.say("console-talk-verdict", verdict=said.verdict)
+    return [Item(kind="outcome", at=event.ts, text=text, tone=tone, note=_shorten(said.detail), effect_id=said.effect_id)]
+
+
+def _read_step_refusal(to: ItemReader, said: conversation.StepRefused, event: StoredEvent) -> Made:
+    line = to.describe_call(said.method, said.params)
+    why = _explain(to, said.code, said.args, said.detail)
+    details = dump_json({"method": said.method, "params": said.params})
+    return [Item(kind="refused", at=event.ts, text=line.text, record=line.record, note=_shorten(why), details=details, tone="bad")]
+
+
+def _read_end(to: ItemReader, said: conversation.TurnFinished, event: StoredEvent) -> Made:
+    shown = to_session_event(event, to.eyes)
+    rows = [row for one in said.lists for row in one.get("rows") or ()]
+    lines = tuple(Line(text=str(row[1]), record=str(row[0])) for row in rows if len(row) > 1)
+    made = []
+    if shown is not None or lines:
+        made.append(Item(kind="answered", at=event.ts, text=_shorten(shown.text if shown is not None else ""), lines=lines))
+    if said.reason in _ENDS:
+        made.append(Item(kind="notice", at=event.ts, text=to.say("console-talk-end", reason=said.reason), tone="warn"))
+    return made
+
+
+def _explain(to: ItemReader, code: str, args: JsonObject, detail: str = "") -> str:
+    """Return the sentence for a code of the program in the reader's language; for a code of the portal the details, if there are any."""
+    if to.eyes.tr.has_message(code):
+        return to.say(code, **{name: value for name, value in args.items() if name != "code"})
+    return detail or code
+
+
+def _shorten(text: str) -> str:
+    return format_value(text, limit=LONGEST)
+
+
+def dump_json(value: object) -> str:
+    """Return JSON for people to read, with secrets hidden, cut to `LONGEST` characters."""
+    text = json.dumps(hide_secrets(value), ensure_ascii=False, indent=2, default=str)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+_NOTICES: Final[Mapping[str, str]] = {
+    conversation.TurnResumed.__name__: "console-talk-resumed",
+    conversation.ConversationCleared.__name__: "console-talk-cleared",
+    talking.StopAsked.__name__: "console-talk-stopped",
+    talking.RequestDropped.__name__: "console-talk-dropped",
+    talking.MessageEdited.__name__: "console-talk-edited",
+    daily.ReminderSet.__name__: "console-talk-reminder-set",
+    daily.ReminderFired.__name__: "console-talk-reminded",
+    daily.ReminderDropped.__name__: "console-talk-reminder-dropped",
+    daily.DailySent.__name__: "console-talk-daily",
+    budgets.BudgetWarned.__name__: "console-talk-budget",
+    console.ConsoleEntered.__name__: "console-talk-entered",
+    cards.EditAsked.__name__: "console-talk-edit",
+}
+"""Events that are told by a sentence of their own, with their words, if they have any, beside it."""
+
+
+def _read_notice(to: ItemReader, event: StoredEvent) -> Made:
+    said: Event = parse_event(event)
+    text, percent = getattr(said, "text", ""), getattr(said, "percent", 0)
+    return [Item(kind="notice", at=event.ts, text=to.say(_NOTICES[event.type], percent=percent), note=_shorten(text))]
+
+
+def _read_choice(to: ItemReader, said: conversation.NameChosen, event: StoredEvent) -> Made:
+    return [Item(kind="notice", at=event.ts, text=to.say("console-talk-chosen"), note=_shorten(said.label or str(said.value)))]
+
+
+_CONVERTERS: Final[Mapping[str, Callable[[ItemReader, StoredEvent], Made]]] = {
+    **bind_reader(conversation.MessageReceived, _read_message),
+    **bind_reader(conversation.ModelAnswered, _read_answer),
+    **bind_reader(conversation.ModelFailed, _read_failure),
+    **bind_reader(conversation.PlanRecorded, _read_plan),
+    **bind_reader(conversation.StepRefused, _read_step_refusal),
+    **bind_reader(conversation.TurnFinished, _read_end),
+    **bind_reader(conversation.NameChosen, _read_choice),
+    **bind_reader(calls.CallStarted, _read_start),
+    **bind_reader(calls.CallSucceeded, _read_success),
+    **bind_reader(calls.CallRefused, _read_refusal),
+    **bind_reader(calls.CallOutcomeUnknown, _read_unknown),
+    **bind_reader(calls.OutcomeReconciled, _read_reconciliation),
+    **dict.fromkeys(_NOTICES, _read_notice),
+}
+
+
+def _to_answer(_to: ItemReader, shown: SessionEvent, event: StoredEvent) -> Item:
+    options = tuple(Line(text=option) for option in (*shown.options, *(action.label for action in shown.actions)))
+    return Item(kind="answered", at=event.ts, text=_shorten(shown.text), lines=options)
+
+
+def _to_question(to: ItemReader, shown: SessionEvent, event: StoredEvent) -> Item:
+    options = tuple(Line(text=option) for option in shown.options)
+    return Item(kind="question", at=event.ts, text=_shorten(to.erase(event, shown.text)), lines=options)
+
+
+def _to_card(to: ItemReader, shown: SessionEvent, event: StoredEvent) -> Item:
+    card = shown.confirmation
+    effect_id = str(event.data.get("effect_id") or "")
+    if card is None:
+        return Item(kind="card", at=event.ts, effect_id=effect_id)
+    rows = [Line(text=f"{row.name}: {row.before} → {row.after}" if row.before else f"{row.name}: {row.after}") for row in card.rows]
+    lines = (*rows, *(Line(text=command) for command in card.commands))
+    title, note = to.erase(event, card.title), "; ".join(card.reasons)
+    return Item(kind="card", at=event.ts, text=_shorten(title), lines=lines, note=_shorten(note), tone="live", effect_id=effect_id)
+
+
+def _to_decision(to: ItemReader, shown: SessionEvent, event: StoredEvent) -> Item:
+    who = (shown.by.name or shown.by.id) if shown.by is not None else ""
+    text = to.say("console-talk-decision", state=shown.state)
+    way = to.say("history-via", via=shown.via) if shown.via else ""
+    reason = shown.text or _explain(to, shown.code, {}) if shown.text or shown.code else ""
+    note = ". ".join(part for part in (way, reason) if part)
+    effect_id, tone = str(event.data.get("effect_id") or ""), _DECISIONS.get(shown.state, "plain")
+    return Item(kind="decided", at=event.ts, who=who, text=text, note=_shorten(note), tone=tone, effect_id=effect_id)
+
+
+def _to_refused_decision(to: ItemReader, shown: SessionEvent, event: StoredEvent) -> Item:
+    who = (shown.by.name or shown.by.id) if shown.by is not None else ""
+    text, why = to.say("console-talk-not-counted"), _explain(to, shown.code, {})
+    return Item(kind="decided", at=event.ts, who=who, text=text, note=why, tone="warn")
+
+
+_SHOWN: Final[Mapping[str, Callable[[ItemReader, SessionEvent, StoredEvent], Item]]] = {
+    "reply": _to_answer,
+    "question": _to_question,
+    "confirmation": _to_card,
+    "decision": _to_decision,
+    "decision_refused": _to_refused_decision,
+}
+"""By the type of an event of the API: what it tells."""

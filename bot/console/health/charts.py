@@ -1,0 +1,130 @@
+"""Draws the charts of the page of health, each with its values beside it in a table, which screen readers and printouts have.
+
+Names in a chart are data of ECharts: it draws them as text of a picture, and no tooltip makes HTML of them.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from nicegui import ui
+
+from bot.console.visit import Visit
+from bot.console.widgets import build_panel, cut_text, show_empty, show_heading
+from bot.monitoring.figures import Figures
+from orchestrator.language.money_format import format_sum
+
+_MOST_PEOPLE: Final = 15
+_LONGEST_NAME: Final = 40
+_GOOD, _BAD, _WARN, _PLAIN = "#2b8a57", "#d0473f", "#b7791f", "#3b82c4"
+"""Colours of bars; each stands out from the ground of both themes."""
+
+
+def draw_figures(visit: Visit, figures: Figures) -> None:
+    """Draw the charts of these figures."""
+    show_heading(visit.say("console-health-charts"))
+    said = visit.say("console-health-as-of", time=f"{visit.tr.format_time(figures.at)}", cut="yes" if figures.is_cut else "no")
+    ui.label(said).classes("muted small")
+    with ui.element("div").classes("health-charts"):
+        _draw_calls(visit, figures)
+        _draw_waits(visit, figures)
+        _draw_usage(visit, figures)
+
+
+def _draw_calls(visit: Visit, figures: Figures) -> None:
+    names = [visit.say("console-health-end", end=end) for end in ("succeeded", "refused", "unknown")]
+    days = [f"{one.day:%d.%m}" for one in figures.days]
+    values = [[one.succeeded for one in figures.days], [one.refused for one in figures.days], [one.unknown for one in figures.days]]
+    series = [
+        {"name": name, "type": "bar", "stack": "calls", "data": data, "itemStyle": {"color": colour}, "barMaxWidth": 36}
+        for name, data, colour in zip(names, values, (_GOOD, _BAD, _WARN), strict=True)
+    ]
+    with _build_chart(visit, "calls"):
+        if not any(map(sum, values)):
+            show_empty(visit.say("console-health-no-calls"))
+            return
+        _draw_picture(
+            {"xAxis": {"type": "category", "data": days}, "yAxis": _COUNTS, "series": series, "legend": {"data": names, "top": 0}}
+        )
+        _draw_table(
+            visit, (visit.say("console-health-day"), *names), [(day, *map(str, row)) for day, *row in zip(days, *values, strict=True)]
+        )
+
+
+def _draw_waits(visit: Visit, figures: Figures) -> None:
+    groups = [visit.say("console-health-wait", group=number) for number in range(len(figures.waits))]
+    with _build_chart(visit, "waits"):
+        if not sum(figures.waits):
+            show_empty(visit.say("console-health-no-waits"))
+            return
+        if figures.median_wait is not None:
+            ui.label(visit.say("console-health-median", minutes=f"{figures.median_wait / 60:.1f}")).classes("muted small")
+        series = [{"type": "bar", "data": list(figures.waits), "itemStyle": {"color": _PLAIN}, "barMaxWidth": 48}]
+        _draw_picture({"xAxis": {"type": "category", "data": groups, "axisLabel": _WRAPPED}, "yAxis": _COUNTS, "series": series})
+        columns = (visit.say("console-health-waited"), visit.say("console-health-cards"))
+        _draw_table(visit, columns, [(group, str(count)) for group, count in zip(groups, figures.waits, strict=True)])
+
+
+def _draw_usage(visit: Visit, figures: Figures) -> None:
+    people = figures.usage[:_MOST_PEOPLE]
+    has_money = any(one.money is not None for one in people)
+    with _build_chart(visit, "usage"):
+        if not people:
+            show_empty(visit.say("console-health-no-usage"))
+            return
+        if not has_money:
+            ui.label(visit.say("console-health-no-prices")).classes("muted small")
+        names = [cut_text(one.name, limit=_LONGEST_NAME) for one in people]
+        data = [float(one.money or 0) if has_money else one.tokens for one in people]
+        _draw_picture(
+            {
+                "xAxis": {"type": "value", "axisLabel": {"hideOverlap": True}},
+                "yAxis": {"type": "category", "data": names, "inverse": True, "axisLabel": {"width": 130, "overflow": "truncate"}},
+                "series": [{"type": "bar", "data": data, "itemStyle": {"color": _PLAIN}, "barMaxWidth": 28}],
+            },
+            rows=len(people),
+        )
+        columns = [visit.say("console-health-person"), visit.say("console-health-tokens")]
+        rows = [[name, format_sum(Decimal(one.tokens), locale=visit.tr.locale)] for name, one in zip(names, people, strict=True)]
+        if has_money:
+            columns.append(visit.say("console-health-money"))
+            for row, one in zip(rows, people, strict=True):
+                row.append(format_sum(one.money, figures.currency, locale=visit.tr.locale) if one.money is not None else "—")
+        _draw_table(visit, columns, rows)
+
+
+_COUNTS: Final[dict[str, Any]] = {"type": "value", "minInterval": 1}
+_WRAPPED: Final[dict[str, Any]] = {"interval": 0, "width": 62, "overflow": "break"}
+
+
+def _build_chart(visit: Visit, chart: str) -> ui.element:
+    panel = build_panel().classes("health-chart")
+    with panel:
+        ui.label(visit.say("console-health-chart", chart=chart)).classes("strong").props("role=heading aria-level=3")
+    return panel
+
+
+def _draw_picture(options: dict[str, Any], *, rows: int = 0) -> None:
+    """Draw the bars; what they say stands in the table too, so screen readers pass over the picture."""
+    grid = {"left": 8, "right": 36, "bottom": 8, "top": 40 if "legend" in options else 16, "containLabel": True}
+    whole = {"animation": False, "grid": grid, "tooltip": {"trigger": "axis", "renderMode": "richText"}, **options}
+    chart = ui.echart(whole, renderer="svg").classes("health-picture").props("aria-hidden=true")
+    if rows:
+        chart.style(f"height: {max(rows * 34 + 60, 160)}px")
+
+
+def _draw_table(visit: Visit, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    with ui.element("details").classes("health-values"):
+        with ui.element("summary"):
+            ui.label(visit.say("console-health-values"))
+        with ui.element("table"):
+            with ui.element("thead"), ui.element("tr"):
+                for name in columns:
+                    with ui.element("th").props("scope=col"):
+                        ui.label(name)
+            with ui.element("tbody"):
+                for row in rows:
+                    with ui.element("tr"):
+                        for value in row:
+                            with ui.element("td"):
+                                ui.label(value).classes("text").props("dir=auto")

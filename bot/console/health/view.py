@@ -1,0 +1,115 @@
+"""Loads the health of the process: parties, limits of the portal, what waits, who works on which session, and providers of models."""
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from bot.console.visit import Visit
+from bot.monitoring.health_checks import PartyHealth
+from bot.monitoring.monitor import Monitor
+from bot.monitoring.queue_view import QueueRow, list_queue
+from state.clock import parse_iso
+from state.journal.store import StoreError
+
+MOST_LEASES: Final = 50
+_MOST_METHODS: Final = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodTime:
+    """The seconds that a method has used of its time budget; None if the portal refuses it for now."""
+
+    method: str
+    seconds: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitView:
+    """The limits of the portal. `burst` and `level` are None for a plan without a threshold."""
+
+    rate: float
+    burst: int | None
+    level: int | None
+    waiting: int
+    in_flight: int
+    budget: int
+    methods: tuple[MethodTime, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeaseRow:
+    """A session that a process (the owner) has the right to work on, and until when."""
+
+    session: str
+    name: str
+    owner: str
+    until: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class HealthView:
+    """What the page shows beside its charts."""
+
+    parties: tuple[PartyHealth, ...]
+    limits: LimitView | None
+    queue: tuple[QueueRow, ...] | None
+    """None if the database does not tell."""
+    is_frozen: bool
+    megabytes: int
+    leases: tuple[LeaseRow, ...]
+    lease_count: int
+    providers: tuple[tuple[str, str], ...]
+    """Each provider of models with the state of its breaker."""
+
+
+async def load_health(visit: Visit) -> HealthView:
+    """Return the health now; checks and figures are a few seconds old at most."""
+    services = visit.services
+    monitor, health = services.monitor, services.health
+    parties = tuple(await health.check_all()) if health is not None else ()
+    if monitor is None:
+        return HealthView(parties=parties, limits=None, queue=None, is_frozen=False, megabytes=0, leases=(), lease_count=0, providers=())
+    backlog = await monitor.read_backlog()
+    leases, count = await _load_leases(visit, monitor)
+    return HealthView(
+        parties=parties,
+        limits=_build_limits(monitor),
+        queue=tuple(list_queue(backlog)) if backlog is not None else None,
+        is_frozen=backlog is not None and backlog.frozen,
+        megabytes=0 if backlog is None else backlog.database_bytes // 1_000_000,
+        leases=leases,
+        lease_count=count,
+        providers=tuple(sorted((name, breaker.state) for name, breaker in monitor.reachability.breakers.items())),
+    )
+
+
+async def _load_leases(visit: Visit, monitor: Monitor) -> tuple[tuple[LeaseRow, ...], int]:
+    try:
+        found = await monitor.read_leases(MOST_LEASES)
+    except (StoreError, OSError):
+        return (), 0
+    access = visit.services.access
+    rows = (
+        LeaseRow(session=session, name=access.find_name(session), owner=owner, until=parse_iso(until))
+        for session, owner, until in found.held
+    )
+    return tuple(rows), found.count
+
+
+def _build_limits(monitor: Monitor) -> LimitView | None:
+    if monitor.reachability.limits is None:
+        return None
+    known = monitor.reachability.limits()
+    state = known.requests
+    used = sorted(((name, spent) for name, spent in known.methods.items() if spent >= 1), key=lambda item: -item[1])[:_MOST_METHODS]
+    is_limited = math.isfinite(state.burst)
+    return LimitView(
+        rate=state.rate,
+        burst=int(state.burst) if is_limited else None,
+        level=round(state.level) if is_limited else None,
+        waiting=state.waiting,
+        in_flight=state.in_flight,
+        budget=int(known.seconds),
+        methods=tuple(MethodTime(method=name, seconds=int(spent) if math.isfinite(spent) else None) for name, spent in used),
+    )

@@ -1,0 +1,174 @@
+"""The editor of the policy file: checked while typing, rehearsed over recorded plans, and saved if nobody else has changed the file.
+
+What is typed and not saved is kept in the browser by static/policy.js, which also offers it again after a reload.
+"""
+
+import asyncio
+from json import dumps
+from typing import Final
+
+from nicegui import background_tasks, ui
+
+from bot.console.policy.difference import show_difference
+from bot.console.policy.rehearsal import RehearsalView
+from bot.console.visit import Visit
+from bot.console.widgets import build_panel, cut_text, show_heading
+from bot.policy_file import LONGEST, PolicyFileChanged, PolicyText
+from orchestrator.reports.policy_check import CheckedPolicy
+
+_PAUSE: Final = 0.3
+"""Seconds without typing after which the text is checked."""
+_TAKEN_WITHIN: Final = 12
+"""Looks, half a second apart, whether the saved policy is in force."""
+_MOST_MISTAKES: Final = 50
+
+
+async def draw_editor(visit: Visit, file: PolicyText) -> None:
+    """Draw the editor of the file here."""
+    editor = PolicyEditor(visit, file)
+    await editor.check()
+
+
+class PolicyEditor:
+    """One open editor. It knows which text of the file it was made from, so that it never overwrites another."""
+
+    def __init__(self, visit: Visit, file: PolicyText) -> None:
+        """Draw it here."""
+        self._visit, self._file = visit, file
+        self._typed = 0
+        self._checked: CheckedPolicy | None = None
+        ui.add_head_html('<script src="/console/static/policy.js" defer></script>')
+        show_heading(visit.say("console-policy-file", name=file.name))
+        with ui.element("div").classes("policy-editor"):
+            with ui.element("div").classes("policy-code") as self._box:
+                self._code = ui.codemirror(
+                    file.text, language="YAML", theme="basicLight", indent="  ", line_wrapping=True, on_change=self._follow
+                )
+            with ui.element("div").classes("policy-side"):
+                self._verdict = ui.element("div").props("role=status aria-live=polite")
+                self._state = ui.label("").classes("muted small").props("role=status aria-live=polite")
+                with ui.element("div").classes("policy-actions"):
+                    self._save_button = ui.button(visit.say("console-policy-save"), icon="save", on_click=self.save)
+                    self._save_button.props("unelevated no-caps color=primary")
+                    ui.button(visit.say("console-policy-undo"), icon="undo", on_click=self._take_file).props("flat no-caps")
+        self._box.props["data-keep"] = f"{visit.opened_as.key}:{file.name}"
+        self._box.props["data-saved"] = file.digest
+        self._box.props["data-offer"] = visit.say("console-policy-kept")
+        self._box.props["data-restore"] = visit.say("console-policy-restore")
+        self._box.props["data-drop"] = visit.say("console-policy-drop")
+        self._difference = ui.element("div")
+        self._rehearsal = RehearsalView(visit, self._take_checked)
+
+    @property
+    def text(self) -> str:
+        """What stands in the editor."""
+        return str(self._code.value or "")
+
+    async def _follow(self) -> None:
+        """Check the text when nothing more was typed for a moment."""
+        self._typed += 1
+        mine = self._typed
+        self._save_button.disable()
+        await asyncio.sleep(_PAUSE)
+        if mine == self._typed:
+            await self.check()
+
+    async def check(self) -> CheckedPolicy:
+        """Check the text, and say what is wrong with it."""
+        text, mine = self.text, self._typed
+        checked = await self._visit.services.policy.check(text)
+        if mine == self._typed:
+            self._checked = checked
+            self._show_verdict(checked, is_changed=text != self._file.text)
+        return checked
+
+    async def _take_checked(self) -> CheckedPolicy:
+        """Return the verdict on what stands in the editor now."""
+        return await self.check()
+
+    def _show_verdict(self, checked: CheckedPolicy, *, is_changed: bool) -> None:
+        self._verdict.clear()
+        visit = self._visit
+        with self._verdict:
+            if checked.loaded is not None:
+                ui.label(visit.say("console-policy-right", rules=len(checked.loaded.policy.rules), digest=checked.digest)).classes("good")
+                if checked.needs_restart:
+                    ui.label(visit.say("console-policy-restart")).classes("warn")
+            else:
+                ui.label(visit.say("console-policy-wrong", count=len(checked.mistakes))).classes("bad strong")
+                self._show_mistakes(checked)
+        marks = [{"kind": "line", "line": one.line, "class": "cm-mistake"} for one in checked.mistakes if one.line]
+        self._code.run_method("setDecorations", marks)
+        self._save_button.set_enabled(checked.loaded is not None and is_changed)
+
+    def _show_mistakes(self, checked: CheckedPolicy) -> None:
+        for mistake in checked.mistakes[:_MOST_MISTAKES]:
+            with ui.element("div").classes("policy-mistake"):
+                if mistake.line:
+                    place = self._visit.say("console-policy-line", line=str(mistake.line))
+                    ui.button(place, on_click=lambda _, line=mistake.line: self._code.reveal_line(line)).props("flat dense no-caps")
+                ui.label(cut_text(mistake.text, limit=500)).classes("text").props("dir=auto")
+
+    async def _take_file(self) -> None:
+        """Put what the file says now into the editor."""
+        self._file = await self._visit.services.policy.read()
+        self._set_file()
+        self._difference.clear()
+        self._code.set_value(self._file.text)
+        await self.check()
+
+    def _set_file(self) -> None:
+        self._box.props["data-saved"] = self._file.digest
+        ui.run_javascript(f"sdelkaPolicy.saved({dumps(self._file.text)})")
+
+    async def save(self) -> None:
+        """Save what stands in the editor, if it can be taken and the file is still the one that was shown."""
+        visit, text = self._visit, self.text
+        if visit.actor.role != "admin" or len(text) > LONGEST:
+            return
+        checked = await self.check()
+        if checked.loaded is None:
+            return
+        self._difference.clear()
+        try:
+            self._file = await visit.services.policy.save(text, shown=self._file.digest, by=visit.actor)
+        except PolicyFileChanged as error:
+            self._show_conflict(error.present)
+            return
+        except OSError as error:
+            ui.notify(visit.say("console-policy-not-written", why=error.strerror or type(error).__name__), type="negative", multi_line=True)
+            return
+        self._set_file()
+        self._save_button.disable()
+        self._state.set_text(visit.say("console-policy-saved"))
+        background_tasks.create(self._tell_in_force(checked.digest), name="policy in force")
+
+    async def _tell_in_force(self, digest: str) -> None:
+        """Say when the bot works by the saved policy, which it takes by itself within seconds."""
+        for _ in range(_TAKEN_WITHIN):
+            if self._visit.page.is_deleted:
+                return
+            if self._visit.services.policy.digest == digest:
+                self._state.set_text(self._visit.say("console-policy-in-force", digest=digest))
+                return
+            await asyncio.sleep(0.5)
+        self._state.set_text(self._visit.say("console-policy-not-taken"))
+
+    def _show_conflict(self, present: PolicyText) -> None:
+        """Show what somebody else has made of the file, and let the person go on from there; what they typed stays in the editor."""
+        visit = self._visit
+        with self._difference, build_panel().classes("policy-conflict"):
+            ui.label(visit.say("console-policy-conflict", why=present.why or "changed")).classes("strong")
+            show_difference(self._file.text, present.text, nothing=visit.say("console-policy-same"))
+
+            def go_on() -> None:
+                self._file = present
+                self._box.props["data-saved"] = present.digest
+                self._difference.clear()
+                self._save_button.set_enabled(self._checked is not None and self._checked.loaded is not None)
+
+            if not present.why:
+                ui.label(visit.say("console-policy-conflict-choice")).classes("muted")
+                with ui.element("div").classes("policy-actions"):
+                    ui.button(visit.say("console-policy-mine"), on_click=go_on).props("outline no-caps")
+                    ui.button(visit.say("console-policy-theirs"), on_click=self._take_file).props("outline no-caps")

@@ -1,0 +1,163 @@
+"""What a person may do with a run: pause, resume, retry and cancel it, and answer its questions. The run's own code accepts or refuses."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from nicegui import ui
+
+from bot.console.runs.dialogs import ask_first
+from bot.console.runs.watch import RunView, RunWatch
+from bot.console.runs.words import say_refusal
+from bot.console.visit import Visit
+from bot.console.widgets import build_panel, show_heading, show_text
+from bot.http_api.runs.run_models import LONGEST_ANSWER, AnswerBody, Wait
+from bot.http_api.server.errors import ApiError
+from orchestrator.runs.orders import FITTING, Order
+
+_SHOWN: Final[tuple[tuple[Order, str, str], ...]] = (
+    ("pause", "pause", "console-runs-pause"),
+    ("resume", "play_arrow", "console-runs-resume"),
+    ("retry", "replay", "console-runs-retry"),
+    ("cancel", "close", "console-runs-cancel"),
+)
+_QUESTIONS: Final[dict[Order, str]] = {
+    "pause": "console-runs-pause-ask",
+    "resume": "console-runs-resume-ask",
+    "retry": "console-runs-retry-ask",
+    "cancel": "console-runs-cancel-ask",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenWaits:
+    """What a run waits for, as this person sees it."""
+
+    waits: tuple[Wait, ...]
+    is_paused: bool
+    me: str
+
+    def may_answer(self, wait: Wait) -> bool:
+        """Return whether the person may answer the question."""
+        return not self.is_paused and self.me in {one.id for one in wait.answers}
+
+    def list_options(self) -> dict[str, tuple[str, int]]:
+        """Return the buttons that the person may press, by their texts, as (question, number)."""
+        answerable = [wait for wait in self.waits if wait.waits_for == "input" and self.may_answer(wait)]
+        return {text: (wait.question, number) for wait in answerable for number, text in enumerate(wait.options)}
+
+
+class Controls:
+    """The orders and answers of one page. What is refused is said, and changes nothing."""
+
+    def __init__(self, visit: Visit, watch: RunWatch, root: ui.element) -> None:
+        """Draw dialogs in `root`."""
+        self._visit, self._watch, self._root = visit, watch, root
+
+    def draw_orders(self, view: RunView) -> None:
+        """Draw a button for each order that fits the run now."""
+        if not view.run.may_control:
+            return
+        with ui.element("div").classes("acts"):
+            for order, icon, label in _SHOWN:
+                if view.run.status in FITTING[order]:
+                    self.draw_order(order, icon, label)
+
+    def draw_order(self, order: Order, icon: str, label: str) -> None:
+        """Draw the button of an order, which asks first."""
+        words = self._visit.say(label)
+
+        def ask() -> None:
+            question = self._visit.say(_QUESTIONS[order])
+            ask_first(self._visit, self._root, question, words, lambda: self._give(order), is_grave=order == "cancel")
+
+        ui.button(words, icon=icon, on_click=ask, color=None).props("outline no-caps dense").classes(
+            "act-bad" if order == "cancel" else "act"
+        )
+
+    async def _give(self, order: Order) -> None:
+        visit = self._visit
+        try:
+            _, worked = await visit.services.run_inputs.submit_order(visit.caller, await self._watch.find(), order)
+        except ApiError as error:
+            self._tell(say_refusal(visit, error), is_good=False)
+            return
+        self._tell(visit.say("console-runs-done" if worked else "console-runs-stored"))
+
+    async def answer(self, question: str, *, option: int | None = None, text: str | None = None) -> bool:
+        """Answer a question of the run; return whether the answer was taken."""
+        visit = self._visit
+        if text is not None and not 0 < len(text.strip()) <= LONGEST_ANSWER:
+            self._tell(visit.say("console-runs-answer-unfit"), is_good=False)
+            return False
+        try:
+            body = AnswerBody(option=option, text=text)
+            await visit.services.run_inputs.submit_answer(visit.caller, await self._watch.find(), question, body)
+        except ApiError as error:
+            self._tell(say_refusal(visit, error), is_good=False)
+            return False
+        self._tell(visit.say("console-runs-answered"))
+        return True
+
+    def _tell(self, words: str, *, is_good: bool = True) -> None:
+        with self._root:
+            ui.notify(words, type="positive" if is_good else "negative")
+
+    def draw_waits(self, open_waits: OpenWaits) -> None:
+        """Draw what the run waits for; its questions with what answers them, if the person may."""
+        if not open_waits.waits:
+            return
+        visit = self._visit
+        show_heading(visit.say("console-runs-waits"))
+        if open_waits.is_paused:
+            ui.label(visit.say("console-runs-is-paused")).classes("muted")
+        for wait in open_waits.waits:
+            with build_panel().classes("job-wait"):
+                match wait.waits_for:
+                    case "input":
+                        self._draw_question(wait, may_answer=open_waits.may_answer(wait))
+                    case "effect":
+                        ui.label(visit.say("console-runs-waits-card"))
+                        if wait.confirmation_id:
+                            ui.link(visit.say("console-runs-open-card"), f"/approvals/{wait.confirmation_id}")
+                    case "timer":
+                        ui.label(visit.say("console-runs-waits-timer", at=wait.until))
+                    case "run":
+                        ui.label(visit.say("console-runs-waits-other"))
+                        ui.link(visit.say("console-runs-open-other"), f"/runs/{wait.run}")
+
+    def _draw_question(self, wait: Wait, *, may_answer: bool) -> None:
+        visit = self._visit
+        show_text(wait.text or visit.say("console-runs-waits-answer"), classes="strong")
+        if not may_answer:
+            names = ", ".join(one.name or one.id for one in wait.answers)
+            ui.label(visit.say("console-runs-waits-of", names=names)).classes("muted")
+            return
+        if wait.options:
+            with ui.element("div").classes("acts"):
+                for number, option in enumerate(wait.options):
+                    self._draw_option(wait.question, number, option)
+        if "text" in wait.takes:
+            self._draw_answer(wait.question)
+        if set(wait.takes) - {"text"}:
+            ui.label(visit.say("console-runs-answer-telegram")).classes("muted small")
+        if wait.until:
+            ui.label(visit.say("console-runs-waits-until", at=wait.until)).classes("muted small")
+
+    def _draw_option(self, question: str, number: int, option: str) -> None:
+        async def choose() -> None:
+            await self.answer(question, option=number)
+
+        ui.button(option[:200], on_click=choose, color=None).props("outline no-caps").classes("act")
+
+    def _draw_answer(self, question: str) -> None:
+        visit = self._visit
+        with ui.element("div").classes("job-answer"):
+            field = ui.textarea(label=visit.say("console-runs-answer")).props(f"outlined dense autogrow maxlength={LONGEST_ANSWER}")
+
+            async def send() -> None:
+                if await self.answer(question, text=str(field.value or "")):
+                    field.set_value("")
+
+            ui.button(visit.say("console-runs-send"), icon="send", on_click=send, color=None).props("unelevated no-caps").classes(
+                "act-main"
+            )

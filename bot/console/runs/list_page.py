@@ -1,0 +1,135 @@
+"""Draws the list of runs, with filters that stand in the address, page by page."""
+
+from dataclasses import dataclass
+from typing import Final, get_args
+from urllib.parse import urlencode
+
+from nicegui import ui
+
+from bot.console.runs.starting import StartDialog, list_choices
+from bot.console.runs.words import STATUSES, TONES, say_engine, say_status
+from bot.console.visit import Visit
+from bot.console.widgets import show_badge, show_empty
+from bot.http_api.runs.run_models import RunLine, RunQuery, Status
+from bot.http_api.server.errors import ApiError
+from orchestrator.runs.titles import LONGEST_TITLE
+from state.events.runs import RunStarted
+from state.journal.run_index import PREFIX
+
+PAGE: Final = 25
+_LONGEST_CURSOR: Final = 3000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """What the list is filtered by, as the address says it."""
+
+    engine: str = ""
+    status: Status | None = None
+    is_own: bool = False
+    cursor: str | None = None
+    """Where the page begins."""
+
+    def build_address(self, **other: str | bool | None) -> str:
+        """Return the address of the list with other filters; it begins at its first page unless a cursor is given."""
+        told = {"engine": self.engine, "status": self.status, "mine": self.is_own, "cursor": None, **other}
+        given = {name: "1" if one is True else str(one) for name, one in told.items() if one}
+        return "/runs" + (f"?{urlencode(given)}" if given else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListView:
+    """One page of the list."""
+
+    lines: tuple[tuple[RunLine, str], ...]
+    """The runs, each with its title."""
+    next: str | None
+
+
+def read_filters(visit: Visit) -> Filters:
+    """Return the filters in the address; what is no filter is left out."""
+    status = visit.query.get("status", "")
+    engine = visit.query.get("engine", "")
+    cursor = visit.query.get("cursor", "")
+    return Filters(
+        engine=engine if engine in visit.services.engines.runs else "",
+        status=next((one for one in get_args(Status) if one == status), None),
+        is_own=visit.query.get("mine") == "1",
+        cursor=cursor[:_LONGEST_CURSOR] or None,
+    )
+
+
+async def show_runs(visit: Visit) -> None:
+    """Draw the page, and keep it current."""
+    filters = read_filters(visit)
+    choices = await list_choices(visit)
+    with ui.element("div").classes("job-filters").props(f'role=group aria-label="{visit.say("console-runs-filters")}"'):
+        _draw_filters(visit, filters)
+        if choices:
+            dialog = StartDialog(visit, choices, chosen=visit.query.get("start", "")).dialog
+            ui.button(visit.say("console-runs-start-title"), icon="add", on_click=dialog.open, color=None).props(
+                "unelevated no-caps"
+            ).classes("act-main")
+            if visit.query.get("start"):
+                dialog.open()
+    await visit.keep_current(lambda: load_list(visit, filters), lambda view: _draw(visit, filters, view))
+
+
+async def load_list(visit: Visit, filters: Filters) -> ListView:
+    """Return a page of the list. An invalid cursor gives the first page."""
+    try:
+        return await _load(visit, filters, filters.cursor)
+    except ApiError:
+        return await _load(visit, filters, None)
+
+
+async def _load(visit: Visit, filters: Filters, cursor: str | None) -> ListView:
+    asked = RunQuery.model_construct(status=filters.status, engine=filters.engine or None, cursor=cursor, limit=PAGE)
+    found = await visit.services.runs.list_runs(visit.caller, asked, is_own=filters.is_own)
+    return ListView(lines=tuple([(one, await _find_title(visit, one)) for one in found.runs]), next=found.next)
+
+
+async def _find_title(visit: Visit, line: RunLine) -> str:
+    """Return the title with which the run began, without one the key of its definition."""
+    events = await visit.services.store.read_events(f"{PREFIX}{line.id}", limit=1)
+    if not events or events[0].type != RunStarted.__name__ or events[0].erased:
+        return line.definition
+    return (RunStarted.from_data(events[0].data).title or line.definition)[:LONGEST_TITLE]
+
+
+def _draw_filters(visit: Visit, filters: Filters) -> None:
+    def go(**other: str | bool | None) -> None:
+        visit.page.open(filters.build_address(**other))
+
+    engines = {"": visit.say("console-runs-any-engine")} | {name: say_engine(visit, name) for name in visit.services.engines.runs}
+    what, state = visit.say("console-runs-what"), visit.say("console-runs-state-title")
+    chosen = ui.select(engines, label=what, value=filters.engine, on_change=lambda event: go(engine=event.value))
+    chosen.props("outlined dense options-dense")
+    statuses = {"": visit.say("console-runs-any-status")} | {one: say_status(visit, one) for one in STATUSES}
+    chosen = ui.select(statuses, label=state, value=filters.status or "", on_change=lambda event: go(status=event.value))
+    chosen.props("outlined dense options-dense")
+    if visit.viewer.is_lead:
+        ui.switch(visit.say("console-runs-mine"), value=filters.is_own, on_change=lambda event: go(mine=bool(event.value)))
+
+
+def _draw(visit: Visit, filters: Filters, view: ListView) -> None:
+    if not view.lines:
+        show_empty(visit.say("console-runs-none"))
+    with ui.element("div").classes("job-list"):
+        for line, title in view.lines:
+            _draw_line(visit, line, title)
+    with ui.element("nav").classes("acts").props(f'aria-label="{visit.say("console-runs-pages")}"'):
+        if filters.cursor:
+            ui.link(visit.say("console-runs-first"), filters.build_address())
+        if view.next:
+            ui.link(visit.say("console-runs-next"), filters.build_address(cursor=view.next))
+
+
+def _draw_line(visit: Visit, line: RunLine, title: str) -> None:
+    with ui.link(target=f"/runs/{line.id}").classes("line job-line"):
+        ui.label(title).classes("strong job-line-title").props("dir=auto")
+        show_badge(say_status(visit, line.status), tone=TONES[line.status])
+        ui.label(f"{say_engine(visit, line.engine)} · {line.owner.name or line.owner.id}").classes("muted small job-line-who").props(
+            "dir=auto"
+        )
+        ui.label(visit.tr.format_time(line.started_at)).classes("muted small job-line-time")

@@ -1,0 +1,227 @@
+"""Draws the nodes of one step: what each was begun with, what it gave, what it used, and where its values come from."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nicegui import ui
+
+from bot.console.runs.history import NodeLine
+from bot.console.runs.watch import RunWatch
+from bot.console.runs.words import TONES, say_kind, say_origins, say_state, say_use
+from bot.console.visit import Visit
+from bot.console.widgets import show_badge, show_empty, show_text
+from bot.http_api.audit.run_events import format_value
+from orchestrator.reports.node_inputs import NodeInput, read_node_inputs
+from state.events.runs import NodeFailed, RunWaits, RunWoken
+
+Act = Callable[[str], Awaitable[None]]
+
+MOST_NODES: Final = 100
+"""How many nodes of a step are listed, the last ones."""
+OPENED: Final = 3
+"""How many nodes of a step are open when it is chosen."""
+LONGEST: Final = 6_000
+LARGE: Final = 60_000
+"""How many characters of a value are shown at first, and how many of one that was asked for."""
+_MOST_MESSAGES: Final = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeDetail:
+    """One node with its words, as far as the person may read them."""
+
+    line: NodeLine
+    is_open: bool = False
+    messages: tuple[tuple[str, str], ...] = ()
+    method: str = ""
+    given: str = ""
+    """What it was begun with, as text."""
+    output: str = ""
+    detail: str = ""
+    """Why it failed, for operations staff."""
+    needs_load: bool = False
+    """Whether what it gave is large, and was not asked for yet."""
+    has_inputs: bool = True
+    """Whether it could be found out with what the node was begun."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepNodes:
+    """What the panel shows."""
+
+    step: str
+    title: str
+    nodes: tuple[NodeDetail, ...] = ()
+    left_out: int = 0
+    shows_words: bool = True
+
+
+class NodeLoader:
+    """Loads the nodes of the step that is chosen, and the words of those that are open."""
+
+    def __init__(self, visit: Visit, watch: RunWatch) -> None:
+        """Load nothing yet."""
+        self._visit, self._watch = visit, watch
+        self.step: str | None = None
+        self._open: set[str] = set()
+        self._whole: set[str] = set()
+        self._inputs: Mapping[str, NodeInput] = {}
+        self._inputs_of = -1
+
+    def choose(self, step: str) -> None:
+        """Show the nodes of this step; "" are those of the run as a whole."""
+        self.step = step
+        nodes = self._watch.list_nodes(step)
+        first = [one for one in nodes if one.kind == "model" or one.state in {"failed", "waiting"}] or nodes
+        self._open |= {one.node for one in first[-OPENED:]}
+
+    def toggle(self, node: str) -> None:
+        """Open or close a node."""
+        self._open ^= {node}
+
+    def ask_whole(self, node: str) -> None:
+        """Load the large value of a node."""
+        self._whole.add(node)
+
+    async def load(self) -> StepNodes | None:
+        """Return what the panel shows, None while no step is chosen."""
+        view = await self._watch.load()
+        if self.step is None:
+            return None
+        nodes = self._watch.list_nodes(self.step)
+        title = next((one.title for one in view.steps if one.key == self.step), "")
+        shown = nodes[-MOST_NODES:]
+        if view.shows_words and any(one.node in self._open for one in shown):
+            await self._load_inputs(view.seq)
+        details = [await self._load_node(one, shows_words=view.shows_words) for one in shown]
+        return StepNodes(step=self.step, title=title, nodes=tuple(details), left_out=len(nodes) - len(shown), shows_words=view.shows_words)
+
+    async def _load_inputs(self, seq: int) -> None:
+        """Find out with what the nodes were begun, anew when something has happened since."""
+        if self._inputs_of == seq:
+            return
+        services, found = self._visit.services, await self._watch.find()
+        registered = services.startable.runs.get(found.run.engine)
+        if registered is not None:
+            self._inputs = await read_node_inputs(found.key, found.run, registered, services.orchestrator.tools)
+        self._inputs_of = seq
+
+    async def _load_node(self, line: NodeLine, *, shows_words: bool) -> NodeDetail:
+        if line.node not in self._open:
+            return NodeDetail(line=line)
+        if not shows_words:
+            return NodeDetail(line=line, is_open=True)
+        given = self._inputs.get(line.node)
+        needs_load = line.has_blob and line.node not in self._whole
+        output, detail = ("", "") if needs_load else await self._load_words(line)
+        return NodeDetail(
+            line=line,
+            is_open=True,
+            messages=tuple((role, cut(text)) for role, text in given.messages[:_MOST_MESSAGES]) if given is not None else (),
+            method=given.method if given is not None else "",
+            given=format_value(given.params, limit=LONGEST, is_indented=True) if given is not None and given.params else "",
+            output=output,
+            detail=detail,
+            needs_load=needs_load and line.kind != "say",
+            has_inputs=given is not None or line.kind not in {"model", "effect"},
+        )
+
+    async def _load_words(self, line: NodeLine) -> tuple[str, str]:
+        """Return (what a node gave, why it failed)."""
+        event = await self._watch.load_event(line.seq)
+        if event is None or event.erased:
+            return "", ""
+        match event.type:
+            case NodeFailed.__name__:
+                return "", format_value(NodeFailed.from_data(event.data).detail, limit=LONGEST)
+            case RunWoken.__name__:
+                return format_value(RunWoken.from_data(event.data).value, limit=LONGEST, is_indented=True), ""
+            case RunWaits.__name__:
+                return RunWaits.from_data(event.data).question, ""
+        limit = LARGE if line.node in self._whole else LONGEST
+        return format_value(await self._watch.load_value(line.seq), limit=limit, is_indented=True), ""
+
+
+def cut(text: str) -> str:
+    """Return a text of a prompt as the panel shows it: without secrets, cut."""
+    return format_value(text, limit=LONGEST)
+
+
+def draw_nodes(visit: Visit, shown: StepNodes | None, *, toggle: Act, load: Act) -> None:
+    """Draw the panel."""
+    if shown is None:
+        show_empty(visit.say("console-runs-choose-step"))
+        return
+    ui.label(shown.title or visit.say("console-runs-whole")).classes("strong").props("role=heading aria-level=3 dir=auto")
+    if not shown.shows_words:
+        ui.label(visit.say("console-runs-no-words")).classes("muted small")
+    if shown.left_out:
+        ui.label(visit.say("console-runs-left-out", count=shown.left_out)).classes("muted small")
+    if not shown.nodes:
+        show_empty(visit.say("console-runs-no-nodes"))
+    for one in shown.nodes:
+        _draw_node(visit, one, toggle, load)
+
+
+def _draw_node(visit: Visit, one: NodeDetail, toggle: Act, load: Act) -> None:
+    line = one.line
+    with ui.element("article").classes("job-node"):
+        head = ui.element("button").classes("job-node-head").props("type=button")
+        head.props["aria-expanded"] = "true" if one.is_open else "false"
+        head.props["aria-label"] = f"{say_kind(visit, line)} {line.node}, {say_state(visit, line.state)}"
+        head.on("click", lambda: toggle(line.node))
+        with head:
+            ui.icon("expand_less" if one.is_open else "expand_more").props("aria-hidden=true")
+            ui.label(say_kind(visit, line)).classes("strong")
+            show_badge(say_state(visit, line.state), tone=TONES[line.state])
+            ui.label(line.node).classes("muted mono job-node-name").props("dir=auto")
+        facts = [
+            line.model,
+            say_use(visit, line.prompt_tokens + line.completion_tokens, line.seconds),
+            visit.tr.format_time(line.ended_at or line.begun_at),
+        ]
+        if line.attempt > 1:
+            facts.append(visit.say("console-runs-attempt", number=line.attempt))
+        ui.label(" · ".join(one for one in facts if one)).classes("muted small")
+        if one.is_open:
+            _draw_words(visit, one, load)
+
+
+def _draw_words(visit: Visit, one: NodeDetail, load: Act) -> None:
+    line = one.line
+    if line.state == "done" and line.kind != "say":
+        _draw_part(visit.say("console-runs-taint"), say_origins(visit, line.origins), is_mono=False)
+    if line.code:
+        _draw_part(visit.say("console-runs-error"), f"{line.code}\n{one.detail}".strip(), is_bad=True)
+    _draw_given(visit, one)
+    if line.kind == "run" and line.waits_for:
+        ui.link(visit.say("console-runs-open-other"), f"/runs/{line.waits_for.removeprefix('run:')}")
+    if one.needs_load:
+        ui.button(visit.say("console-runs-load"), icon="download", on_click=lambda: load(line.node), color=None).props("flat no-caps dense")
+    elif one.output:
+        _draw_part(visit.say("console-runs-answer-of" if line.kind == "model" else "console-runs-output"), one.output)
+
+
+def _draw_given(visit: Visit, one: NodeDetail) -> None:
+    """Draw with what a node was begun: a prompt, or a call."""
+    line = one.line
+    if line.model and line.kind == "model":
+        used = visit.say("console-runs-tokens", read=line.prompt_tokens, written=line.completion_tokens)
+        _draw_part(visit.say("console-runs-used"), used, is_mono=False)
+    if one.messages:
+        with ui.element("details").classes("job-prompt"):
+            with ui.element("summary"):
+                ui.label(visit.say("console-runs-prompt", count=len(one.messages))).classes("inline")
+            for role, text in one.messages:
+                ui.label(visit.say("console-runs-role", role=role)).classes("muted small")
+                show_text(text, classes="job-value")
+    elif not one.has_inputs:
+        ui.label(visit.say("console-runs-no-inputs")).classes("muted small")
+    if one.method:
+        _draw_part(visit.say("console-runs-call"), f"{one.method}\n{one.given}".strip())
+
+
+def _draw_part(title: str, text: str, *, is_mono: bool = True, is_bad: bool = False) -> None:
+    ui.label(title).classes("muted small job-part")
+    show_text(text, classes=("job-value " if is_mono else "") + ("job-bad" if is_bad else ""))

@@ -1,0 +1,297 @@
+"""Draws the page of one run: where it stands and what it waits for, its graph as it works, its nodes, and what it gives."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from nicegui import ui
+
+from bot.console.charts import ChartView, draw_chart
+from bot.console.runs.controls import Controls, OpenWaits
+from bot.console.runs.node_panel import NodeLoader, StepNodes, draw_nodes
+from bot.console.runs.raw_text import draw_raw_text
+from bot.console.runs.shown import NOTHING, ShownUpdate, UpdateReader
+from bot.console.runs.watch import RunView, RunWatch, StepLine
+from bot.console.runs.words import TONES, say_engine, say_state, say_status, say_use
+from bot.console.visit import Visit
+from bot.console.widgets import build_panel, show_badge, show_heading, show_text
+from bot.http_api.audit.run_events import format_value
+from bot.http_api.flows.run_models import Usage
+from bot.http_api.runs.run_models import Run
+from orchestrator.charts.chart import Mark
+from state.journal.run_index import PREFIX
+
+_TOGETHER: Final = 0.2
+"""Seconds in which pieces of an answer are shown together."""
+_LONGEST_DRAFT: Final = 4_000
+_LONGEST_RESULT: Final = 20_000
+_RAW_TEXT: Final = "rawText"
+_SPOKEN: Final = ("payload", "summary")
+"""The parts of results that are texts for people; of the others an author alone knows what they mean."""
+
+
+async def show_run(visit: Visit) -> None:
+    """Draw the page, and keep it current. Raises ApiError 404 for a run that does not exist, or that the person may not see."""
+    watch = RunWatch(visit, visit.params["run"])
+    view = await watch.load()
+    await _RunPage(visit, watch).draw(view)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Outcome:
+    """What a run that is over has given, or why it failed; and what it shows before that."""
+
+    run: Run
+    shows_words: bool
+    update: ShownUpdate
+    options: tuple[str, ...]
+    """The texts of the buttons under its open questions that the person may press."""
+
+
+class _RunPage:
+    def __init__(self, visit: Visit, watch: RunWatch) -> None:
+        self._visit, self._watch = visit, watch
+        self._root = ui.element("div")
+        self._controls = Controls(visit, watch, self._root)
+        self._nodes = NodeLoader(visit, watch)
+        self._reader = UpdateReader()
+        self._key = f"{PREFIX}{visit.params['run']}"
+        self._waits = OpenWaits(waits=(), is_paused=False, me="")
+
+    async def draw(self, view: RunView) -> None:
+        visit = self._visit
+        self._follow_pictures()
+        await visit.keep_current(self._load_head, lambda head: self._draw_head(*head))
+        await visit.keep_current(self._load_waits, self._controls.draw_waits)
+        with ui.element("div").classes("job-columns"):
+            with ui.element("div").classes("job-left"):
+                await self._draw_graph(view)
+            with ui.element("div").classes("job-right"):
+                self._draw_draft()
+                await visit.keep_current(self._load_outcome, self._draw_outcome)
+                show_heading(visit.say("console-runs-nodes"))
+                with build_panel().props("id=job-nodes"):
+                    self._refresh_nodes = await visit.keep_current(self._nodes.load, self._draw_nodes)
+
+    def _follow_pictures(self) -> None:
+        """Take each picture of the run as it comes: an increment that is missed cannot be had again."""
+        progress = self._visit.services.orchestrator.tools.progress
+
+        def take() -> None:
+            picture = progress.find(self._key)
+            if picture is not None:
+                self._reader.take(picture)
+
+        take()
+        progress.listeners.append(take)
+        self._visit.page.on_delete(lambda: progress.listeners.remove(take))
+
+    async def _load_head(self) -> tuple[RunView, Usage]:
+        view = await self._watch.load()
+        return view, view.usage
+
+    def _draw_head(self, view: RunView, usage: Usage) -> None:
+        visit, run = self._visit, view.run
+        with build_panel().classes("job-head"):
+            with ui.element("div").classes("job-title"):
+                ui.label(run.title or run.definition).classes("job-name").props("role=heading aria-level=2 dir=auto")
+                show_badge(say_status(visit, run.status), tone=TONES[run.status])
+            facts = [
+                visit.say("console-runs-version", engine=say_engine(visit, run.engine), key=run.definition, number=run.version),
+                visit.say("console-runs-by", name=run.owner.name or run.owner.id),
+                visit.say("console-runs-started", at=run.started_at),
+                visit.say("console-runs-updated", at=run.updated_at),
+            ]
+            ui.label(" · ".join(facts)).classes("muted small").props("dir=auto")
+            with ui.element("div").classes("job-facts"):
+                _show_fact(visit.say("console-runs-cost"), _say_cost(visit, usage))
+                _show_fact(
+                    visit.say("console-runs-tokens-title"), f"{usage.prompt_tokens + usage.completion_tokens:,}".replace(",", "\u202f")
+                )
+                _show_fact(visit.say("console-runs-thinking"), visit.say("console-runs-seconds", seconds=f"{usage.seconds:.1f}"))
+                _show_fact(visit.say("console-runs-nodes-done"), str(run.nodes_done))
+                _show_fact(visit.say("console-runs-mode"), visit.say("console-runs-mode-of", mode=run.mode))
+            if run.parent:
+                ui.link(visit.say("console-runs-open-parent"), f"/runs/{run.parent}")
+            self._controls.draw_orders(view)
+
+    async def _draw_graph(self, view: RunView) -> None:
+        visit = self._visit
+        chart = view.chart
+        if chart is not None:
+            show_heading(visit.say("console-runs-graph"))
+            with build_panel():
+                drawn = draw_chart(
+                    visit, chart, on_click=self._choose, name=visit.say("console-runs-graph"), marks=self._mark(view), has_list=False
+                )
+            self._follow_graph(drawn)
+        show_heading(visit.say("console-runs-steps"))
+        await visit.keep_current(self._load_steps, self._draw_steps)
+
+    def _follow_graph(self, drawn: ChartView) -> None:
+        """Mark the steps anew when they stand otherwise."""
+        visit = self._visit
+
+        async def refresh() -> None:
+            if visit.page.is_deleted or visit.is_over:
+                return
+            view = await self._watch.load()
+            if view.chart is not None:
+                drawn.update(view.chart, self._mark(view))
+
+        visit.page.on_delete(visit.feed.follow(refresh))
+
+    def _mark(self, view: RunView) -> Mapping[int, Mark]:
+        boxes = view.chart.boxes if view.chart is not None else ()
+        states = {one.key: one.state for one in view.steps}
+        found = ((place, states.get(box.key)) for place, box in enumerate(boxes) if box.key)
+        return {place: Mark(state, say_state(self._visit, state)) for place, state in found if state is not None}
+
+    async def _load_steps(self) -> tuple[StepLine, ...]:
+        return (await self._watch.load()).steps
+
+    def _draw_steps(self, steps: tuple[StepLine, ...]) -> None:
+        visit = self._visit
+        with ui.element("div").classes("job-steps"):
+            for one in steps:
+                line = ui.element("button").classes("job-step").props("type=button")
+                title = one.title or visit.say("console-runs-whole")
+                line.props["aria-label"] = f"{title}, {say_state(visit, one.state)}" if one.state is not None else title
+                line.on("click", lambda key=one.key: self._choose(key))
+                with line:
+                    ui.label(title).classes("job-step-name").props("dir=auto")
+                    ui.label(say_use(visit, one.tokens, one.seconds)).classes("muted small")
+                    if one.state is not None:
+                        show_badge(say_state(visit, one.state), tone=TONES[one.state])
+
+    async def _choose(self, key: str) -> None:
+        self._nodes.choose(key)
+        await self._refresh_nodes()
+        self._visit.page.run_javascript('document.getElementById("job-nodes").scrollIntoView({block: "nearest"})')
+
+    def _draw_nodes(self, shown: StepNodes | None) -> None:
+        async def toggle(node: str) -> None:
+            self._nodes.toggle(node)
+            await self._refresh_nodes()
+
+        async def load(node: str) -> None:
+            self._nodes.ask_whole(node)
+            await self._refresh_nodes()
+
+        draw_nodes(self._visit, shown, toggle=toggle, load=load)
+
+    async def _load_waits(self) -> OpenWaits:
+        run = (await self._watch.load()).run
+        self._waits = OpenWaits(waits=tuple(run.waits), is_paused=run.status == "paused", me=self._visit.actor.key)
+        return self._waits
+
+    async def _load_outcome(self) -> _Outcome:
+        view = await self._watch.load()
+        shown = self._reader.shown if view.shows_words else NOTHING
+        return _Outcome(run=view.run, shows_words=view.shows_words, update=shown, options=tuple(self._waits.list_options()))
+
+    def _draw_outcome(self, outcome: _Outcome) -> None:
+        visit, run, update = self._visit, outcome.run, outcome.update
+        is_over = run.status in {"done", "failed", "cancelled"}
+        if update != NOTHING and not is_over:
+            show_heading(visit.say("console-runs-shown"))
+            with build_panel():
+                _draw_streaming(visit, update)
+                with ui.element("div").props("aria-live=polite"):
+                    draw_raw_text(visit, update.content, open_options=outcome.options, on_choose=self._choose_option)
+        if run.last_error is not None:
+            show_heading(visit.say("console-runs-failure"))
+            with build_panel().classes("job-failure"):
+                ui.label(run.last_error.code).classes("mono")
+                if run.last_error.detail:
+                    show_text(run.last_error.detail)
+                if run.status == "failed" and run.may_control:
+                    self._controls.draw_order("retry", "replay", "console-runs-retry-here")
+        if is_over and run.result is not None:
+            show_heading(visit.say("console-runs-result"))
+            with build_panel():
+                self._draw_result(run.result)
+                _draw_streaming(visit, update)
+
+    async def _choose_option(self, text: str) -> None:
+        chosen = self._waits.list_options().get(text)
+        if chosen is not None:
+            await self._controls.answer(chosen[0], option=chosen[1])
+
+    def _draw_result(self, result: object) -> None:
+        visit = self._visit
+        if not isinstance(result, Mapping):
+            show_text(format_value(result, limit=_LONGEST_RESULT, is_indented=True))
+            return
+        raw = result.get(_RAW_TEXT)
+        if isinstance(raw, str) and raw:
+            draw_raw_text(visit, raw)
+        for name in _SPOKEN:
+            said = result.get(name)
+            for title, one in (said if isinstance(said, Mapping) else {"": said}).items():
+                if isinstance(one, str) and one:
+                    ui.label(str(title)[:200]).classes("muted small").props("dir=auto")
+                    draw_raw_text(visit, one)
+        rest = {str(name): one for name, one in result.items() if name not in {_RAW_TEXT, *_SPOKEN} and one not in ("", None, [], {})}
+        if rest:
+            with ui.element("details").classes("job-prompt"):
+                with ui.element("summary"):
+                    ui.label(visit.say("console-runs-data")).classes("inline")
+                show_text(format_value(rest, limit=_LONGEST_RESULT, is_indented=True), classes="job-value")
+
+    def _draw_draft(self) -> None:
+        """Show the answer of the model while it comes. There may be hundreds of pieces a second, so they are shown a few times a second."""
+        visit, progress = self._visit, self._visit.services.orchestrator.tools.progress
+        panel = build_panel().classes("job-draft").props("aria-live=off")
+        with panel:
+            ui.label(visit.say("console-runs-draft")).classes("muted small")
+            text = ui.label("").classes("text").props("dir=auto")
+        panel.set_visibility(False)
+        due: asyncio.TimerHandle | None = None
+
+        def show() -> None:
+            nonlocal due
+            due = None
+            if visit.page.is_deleted or visit.is_over:
+                return
+            draft = progress.find_draft(self._key)
+            is_shown = draft is not None and self._watch.shows_words
+            panel.set_visibility(is_shown)
+            shown = draft.text[-_LONGEST_DRAFT:] if draft is not None and is_shown else ""
+            text.set_text(visit.services.orchestrator.tools.guard.clean_partial(shown, locale=visit.opened_as.locale) if shown else "")
+
+        def follow(key: str) -> None:
+            nonlocal due
+            if key == self._key and due is None:
+                due = asyncio.get_running_loop().call_later(_TOGETHER, show)
+
+        show()
+        progress.draft_listeners.append(follow)
+        visit.page.on_delete(lambda: progress.draft_listeners.remove(follow))
+
+
+def _draw_streaming(visit: Visit, update: ShownUpdate) -> None:
+    """Draw what is known of the text that is shown: whether it still comes, whether all of it came, and the request that it answers."""
+    if update == NOTHING:
+        return
+    with ui.element("div").classes("acts small"):
+        if update.status:
+            tone = {"Complete": "good", "Error": "bad"}.get(update.status, "live")
+            show_badge(visit.say("console-runs-streaming", status=update.status), tone=tone)
+        if update.is_incomplete:
+            show_badge(visit.say("console-runs-incomplete"), tone="warn")
+        if update.request_id:
+            ui.label(visit.say("console-runs-request", id=update.request_id)).classes("muted mono job-node-name")
+
+
+def _show_fact(title: str, value: str) -> None:
+    with ui.element("div").classes("job-fact"):
+        ui.label(title).classes("muted small")
+        ui.label(value).classes("strong")
+
+
+def _say_cost(visit: Visit, usage: Usage) -> str:
+    if usage.cost is None:
+        return visit.say("console-runs-no-price")
+    return visit.say("console-runs-money", amount=f"{usage.cost:.2f}", currency=usage.currency)

@@ -1,0 +1,226 @@
+"""Lets a person start a run: the definitions that are offered to them, and a form with the launch parameters that each declares."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from nicegui import ui
+from pydantic import JsonValue, ValidationError
+
+from bot.console.runs.words import say_engine, say_refusal
+from bot.console.visit import Visit
+from bot.console.widgets import cut_text
+from bot.http_api.runs.run_models import RunBody
+from bot.http_api.server.errors import ApiError
+from orchestrator.engines.flows.definition import Flow, LaunchParameter
+from orchestrator.engines.flows.kind import FLOW
+from orchestrator.engines.flows.launch import PARAMETERS, TEXT
+from orchestrator.engines.flows.parameters import ParameterMistake, read_parameters
+from orchestrator.engines.workflows.definition import Workflow
+from orchestrator.engines.workflows.kind import WORKFLOW
+from orchestrator.runs.registry import may_choose
+from orchestrator.runs.titles import find_title
+from state.canonical import loads
+from state.clock import generate_id
+
+_LONGEST_SUMMARY: Final = 300
+_LONGEST_TITLE: Final = 80
+_RECORD: Final = "record"
+
+Read = Callable[[], JsonValue]
+
+
+class NotReadable(ValueError):
+    """Raised for a field whose text is no value of its type."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """One definition that the person may start."""
+
+    engine: str
+    key: str
+    title: str
+    summary: str
+    parameters: tuple[LaunchParameter, ...] = ()
+    takes_parameters: bool = False
+    """Whether it may be started with its parameters; otherwise it asks for them itself."""
+    record: str = ""
+    """The kind of record that a workflow works on, whose number is one more parameter."""
+
+
+async def list_choices(visit: Visit) -> list[Choice]:
+    """Return what is offered to the person, by engine and title."""
+    engines, found = visit.services.startable, list[Choice]()
+    for engine, registered in engines.runs.items():
+        for one in await engines.definitions.list_all(engine):
+            if may_choose(visit.actor, registered, one.document):
+                title = find_title(one.document, registered) or one.key
+                summary = " ".join(registered.describe(one.document)[1].split())[:_LONGEST_SUMMARY]
+                parameters, record = _read_parameters(engine, one.document)
+                takes = engine in {FLOW, WORKFLOW} and registered.is_for_programs(one.document)
+                choice = Choice(engine=engine, key=one.key, title=title, summary=summary, parameters=parameters, record=record)
+                found.append(replace(choice, takes_parameters=takes))
+    return sorted(found, key=lambda one: (one.engine, one.title.casefold()))
+
+
+def _read_parameters(engine: str, document: object) -> tuple[tuple[LaunchParameter, ...], str]:
+    """Return the launch parameters that a definition declares, and the kind of record that it works on."""
+    try:
+        if engine == FLOW:
+            return tuple(Flow.model_validate(document).launch_parameters), ""
+        if engine == WORKFLOW:
+            workflow = Workflow.model_validate(document)
+            return tuple(workflow.trigger_parameters), workflow.record or ""
+    except ValidationError:  # it is refused when it is started
+        pass
+    return (), ""
+
+
+@dataclass
+class _Form:
+    """The fields of one choice. `reads` give their values; a field that cannot be read raises NotReadable."""
+
+    choice: Choice
+    reads: dict[str, Read] = field(default_factory=dict)
+    fields: dict[str, ui.element] = field(default_factory=dict)
+
+
+class StartDialog:
+    """The dialog in which a run is started."""
+
+    def __init__(self, visit: Visit, choices: list[Choice], *, chosen: str = "") -> None:
+        """Draw it, closed; `chosen` is "engine/key" of the definition that is chosen at first."""
+        self._visit, self._choices = visit, {f"{one.engine}/{one.key}": one for one in choices}
+        self._key = generate_id()
+        self._form: _Form | None = None
+        with ui.dialog() as self.dialog, ui.card().classes("ask ask-wide"):
+            ui.label(visit.say("console-runs-start-title")).classes("strong").props("role=heading aria-level=2")
+            titles = {name: f"{say_engine(visit, one.engine)} · {one.title[:_LONGEST_TITLE]}" for name, one in self._choices.items()}
+            select = ui.select(titles, label=visit.say("console-runs-start-what"), on_change=lambda event: self._choose(event.value))
+            select.props("outlined dense options-dense").classes("full")
+            self._place = ui.element("div").classes("job-form")
+            with ui.element("div").classes("acts"):
+                ui.button(visit.say("console-runs-no"), on_click=self.dialog.close, color=None).props("flat no-caps")
+                ui.button(visit.say("console-runs-start"), icon="play_arrow", on_click=self._start, color=None).props(
+                    "unelevated no-caps"
+                ).classes("act-main")
+        if chosen in self._choices:
+            select.set_value(chosen)
+
+    def _choose(self, name: str | None) -> None:
+        choice = self._choices.get(name or "")
+        self._place.clear()
+        self._form, self._key = (_Form(choice), generate_id()) if choice is not None else (None, self._key)
+        if self._form is None or choice is None:
+            return
+        with self._place:
+            if choice.summary:
+                ui.label(choice.summary).classes("muted small").props("dir=auto")
+            self._draw_fields(self._form)
+
+    def _draw_fields(self, form: _Form) -> None:
+        visit, choice = self._visit, form.choice
+        if choice.engine not in {FLOW, WORKFLOW}:
+            text = ui.textarea(label=visit.say("console-runs-start-text")).props("outlined dense autogrow maxlength=20000")
+            form.reads[TEXT], form.fields[TEXT] = (lambda: str(text.value or "")), text
+            return
+        if not choice.takes_parameters:
+            ui.label(visit.say("console-runs-start-asks")).classes("muted small")
+            return
+        if choice.record:
+            number = ui.input(label=visit.say("console-runs-start-record", kind=choice.record)).props("outlined dense inputmode=numeric")
+            form.reads[choice.record], form.fields[choice.record] = (lambda: str(number.value or "").strip() or None), number
+        for one in choice.parameters:
+            self._draw_field(form, one)
+
+    def _draw_field(self, form: _Form, one: LaunchParameter) -> None:
+        visit = self._visit
+        label = cut_text(one.description or one.name, limit=120) + (
+            "" if one.required and one.default is None else f" ({visit.say('console-runs-optional')})"
+        )
+        drawn: ui.select | ui.checkbox | ui.number | ui.textarea
+        if one.choices:
+            options = {str(place): cut_text(str(choice), limit=120) for place, choice in enumerate(one.choices)}
+            first = next((str(place) for place, choice in enumerate(one.choices) if choice == one.default), None)
+            drawn = ui.select(options, label=label, value=first, clearable=not one.required).props("outlined dense options-dense")
+            form.reads[one.name] = lambda: one.choices[int(drawn.value)] if drawn.value is not None else None
+        elif one.type == "boolean":
+            drawn = ui.checkbox(label, value=bool(one.default))
+            form.reads[one.name] = lambda: bool(drawn.value)
+        elif one.type == "number":
+            drawn = ui.number(label=label, value=one.default if isinstance(one.default, int | float) else None).props("outlined dense")
+            form.reads[one.name] = lambda: _read_number(drawn.value)
+        elif one.type == "string":
+            drawn = ui.textarea(label=label, value=str(one.default or "")).props("outlined dense autogrow maxlength=20000")
+            form.reads[one.name] = lambda: str(drawn.value) if drawn.value else None
+        else:
+            drawn = ui.textarea(label=f"{label} · JSON").props("outlined dense autogrow").classes("mono")
+            form.reads[one.name] = lambda: _read_json(drawn.value)
+        form.fields[one.name] = drawn.classes("full")
+
+    async def _start(self) -> None:
+        visit, form = self._visit, self._form
+        if form is None:
+            self._tell(visit.say("console-runs-start-choose"))
+            return
+        given = self._read(form)
+        if given is None:
+            return
+        choice = form.choice
+        args: dict[str, JsonValue] = {PARAMETERS: given} if choice.takes_parameters else {name: one for name, one in given.items() if one}
+        try:
+            body = RunBody(engine=choice.engine, definition=choice.key, args=args)
+            accepted = await visit.services.run_inputs.start_run(visit.caller, body, self._key, by_person=True)
+        except ApiError as error:
+            self._tell(say_refusal(visit, error))
+            return
+        except ValidationError:
+            self._tell(visit.say("console-runs-no-definition"))
+            return
+        self.dialog.close()
+        visit.page.open(f"/runs/{accepted.id}")
+
+    def _read(self, form: _Form) -> dict[str, JsonValue] | None:
+        """Return the values of the fields, None after saying at the fields what is wrong."""
+        given: dict[str, JsonValue] = {}
+        wrong: list[ParameterMistake] = []
+        for name, read in form.reads.items():
+            try:
+                value = read()
+            except NotReadable as error:
+                wrong.append(ParameterMistake(name, "type", str(error)))
+                continue
+            if value is not None:
+                given[name] = value
+        if form.choice.takes_parameters:
+            own = {name: one for name, one in given.items() if name != form.choice.record}
+            wrong += read_parameters(form.choice.parameters, own)[1]
+            if form.choice.record and form.choice.record not in given:
+                wrong.append(ParameterMistake(form.choice.record, "missing", _RECORD))
+        for name, drawn in form.fields.items():
+            mistake = next((one for one in wrong if one.name == name), None)
+            drawn.props["error"] = mistake is not None
+            drawn.props["error-message"] = self._visit.say("console-runs-field", problem=mistake.problem) if mistake is not None else ""
+        return given if not wrong else None
+
+    def _tell(self, words: str) -> None:
+        ui.notify(words, type="negative")
+
+
+def _read_number(value: object) -> JsonValue:
+    if value is None or value == "":
+        return None
+    if not isinstance(value, int | float):
+        raise NotReadable("number")
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _read_json(text: object) -> JsonValue:
+    if not isinstance(text, str) or not text.strip():
+        return None
+    try:
+        read: JsonValue = loads(text)
+    except ValueError:
+        raise NotReadable("JSON") from None
+    return read

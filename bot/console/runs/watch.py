@@ -1,0 +1,205 @@
+"""Reads one run for its page: what the API says of it, its nodes, its graph and what it has cost, and only what is new each time."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pydantic import ValidationError
+
+from bot.console.definition_charts import build_definition_chart
+from bot.console.runs.history import NodeLine, RunHistory, StepState
+from bot.console.visit import Visit
+from bot.http_api.flows.run_events import FlowHistory
+from bot.http_api.flows.run_models import Reading, Usage
+from bot.http_api.flows.run_reader import load_large_output
+from bot.http_api.runs.run_models import Run
+from bot.http_api.runs.run_reader import FoundRun
+from orchestrator.charts.chart import Chart
+from orchestrator.engines.flows.definition import Flow
+from orchestrator.engines.flows.kind import FLOW
+from orchestrator.engines.runs import RunFailed
+from orchestrator.engines.scenarios.kind import KIND as SCENARIO
+from orchestrator.engines.scenarios.plan import name_label
+from orchestrator.runs.definitions import load_definition
+from orchestrator.runs.memo import PAGE, load_output
+from state.events.runs import NodeDone
+from state.journal.store import StoredEvent
+
+_OF_FLOWS: Final[Mapping[str, StepState]] = {
+    "WAITING_APPROVAL": "waiting",
+    "RUNNING": "running",
+    "COMPLETED": "done",
+    "FAILED": "failed",
+    "SKIPPED": "skipped",
+    "CANCELLED": "skipped",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepLine:
+    """One box of the run's graph that is a step, and how it stands."""
+
+    key: str
+    """The first part of the names of its nodes; "" of what the run does as a whole."""
+    title: str
+    state: StepState | None
+    """None for a step that has left no trace."""
+    nodes: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunView:
+    """One run as its page shows it."""
+
+    run: Run
+    usage: Usage
+    chart: Chart | None
+    steps: tuple[StepLine, ...]
+    shows_words: bool
+    seq: int
+
+
+class RunWatch:
+    """Follows one run for one open page. All methods raise StoreError, and ApiError 404 once the person may not see the run."""
+
+    def __init__(self, visit: Visit, run_id: str) -> None:
+        """Read nothing yet."""
+        self._visit, self._run_id = visit, run_id
+        self.history = RunHistory()
+        self._flow: FlowHistory | None = None
+        self._chart: Chart | None = None
+        self._document: object = None
+        self._has_chart = False
+        self._lock = asyncio.Lock()
+        self._view: RunView | None = None
+
+    @property
+    def shows_words(self) -> bool:
+        """Whether the person may read the run's words, as it was when the run was last read."""
+        return self._view is not None and self._view.shows_words
+
+    async def find(self) -> FoundRun:
+        """Return the run as it is now."""
+        return await self._visit.services.runs.find_run(self._visit.caller, self._run_id)
+
+    async def load(self) -> RunView:
+        """Return the run as it is now; the same as before if nothing has happened."""
+        async with self._lock:
+            visit, services = self._visit, self._visit.services
+            found = await self.find()
+            words = visit.viewer.may_see_run(found.run.owner, with_words=True)
+            if self._view is not None and (self._view.seq, self._view.shows_words) == (found.seq, words):
+                return self._view
+            await self._read_chart(found)
+            await self._catch_up(found)
+            run = await services.runs.describe_run(visit.caller, found)
+            self._view = self._build_view(run, found, words=words)
+            return self._view
+
+    async def _read_chart(self, found: FoundRun) -> None:
+        """Read what the run executes, once."""
+        store = self._visit.services.store
+        if self._has_chart or not (events := await store.read_events(found.key, limit=1)):
+            return
+        self.history.add(events[0])
+        started = self.history.started
+        self._has_chart = True
+        if started is None:
+            return
+        try:
+            document = (await load_definition(started, self._visit.services.orchestrator.tools)).document
+        except RunFailed:  # its text is gone: the nodes are shown without a graph
+            return
+        if started.engine == FLOW:
+            self._flow = _begin_flow(document)
+            if self._flow is not None:
+                self._flow.add(events[0])
+        self._document = document
+        self._chart = _draw(started.engine, document, {})
+
+    async def _catch_up(self, found: FoundRun) -> None:
+        """Add what was stored since the last call."""
+        store, tuums = self._visit.services.store, self.history.tuums_seq
+        while self.history.seq < found.seq and (page := await store.read_events(found.key, self.history.seq, PAGE)):
+            for event in page:
+                self.history.add(event)
+                if self._flow is not None:
+                    self._flow.add(await load_large_output(event, store))
+        if self.history.tuums_seq != tuums and self._chart is not None:
+            parts = await self.load_value(self.history.tuums_seq)
+            self._chart = _draw(found.run.engine, self._document, parts if isinstance(parts, Mapping) else {})
+
+    async def load_event(self, seq: int) -> StoredEvent | None:
+        """Return the event with this number, None if there is none."""
+        found = await self._visit.services.store.read_events(f"run:{self._run_id}", after=seq - 1, limit=1)
+        return found[0] if found and found[0].seq == seq else None
+
+    async def load_value(self, seq: int) -> object:
+        """Return what the node gave whose end is the event with this number; None if it is gone, erased, or gave nothing."""
+        event = await self.load_event(seq)
+        if event is None or event.erased or event.type != NodeDone.__name__:
+            return None
+        try:
+            return (await load_output(NodeDone.from_data(event.data), self._visit.services.store)).data
+        except RunFailed:
+            return None
+
+    def _build_view(self, run: Run, found: FoundRun, *, words: bool) -> RunView:
+        budget = self._visit.services.orchestrator.tools.gate.deps.policies.now().budget
+        titles = {box.key: box.title for box in (self._chart.boxes if self._chart is not None else ()) if box.key}
+        named = list(titles)
+        states = self.history.find_states(named, found.run)
+        if self._flow is not None:
+            states = {key: state for key in named if (state := _OF_FLOWS.get(self._flow.find_status(key))) is not None}
+        nodes = self.history.list_nodes()
+        steps = [_sum_step(key, titles[key], states.get(key), [one for one in nodes if one.step == key]) for key in named]
+        known = set(named)
+        if rest := [one for one in nodes if one.step not in known]:
+            steps.append(_sum_step("", "", None, rest))
+        reading = Reading(budget, shows_words=words)
+        return RunView(
+            run=run,
+            usage=reading.value_use(self.history.used, self.history.seconds),
+            chart=self._chart,
+            steps=tuple(steps),
+            shows_words=words,
+            seq=found.seq,
+        )
+
+    def list_nodes(self, step: str) -> list[NodeLine]:
+        """Return the nodes of a step, of "" those of the run as a whole, in the order in which they began."""
+        if step:
+            return self.history.list_nodes(step)
+        known = {one.key for one in self._view.steps} if self._view is not None else set()
+        return [one for one in self.history.list_nodes() if one.step not in known]
+
+
+def _begin_flow(document: object) -> FlowHistory | None:
+    try:
+        return FlowHistory(Flow.model_validate(document))
+    except ValidationError:
+        return None
+
+
+def _draw(engine: str, document: object, parts: Mapping[str, object]) -> Chart | None:
+    """Return the chart of what a run executes; the key of a box is the first part of the names of its step's nodes."""
+    chart = build_definition_chart(engine, document, parts)
+    if chart is None or not chart.boxes:
+        return None
+    if engine != SCENARIO:
+        return chart
+    return replace(chart, boxes=[replace(box, key=name_label(place, box.key)) for place, box in enumerate(chart.boxes)])
+
+
+def _sum_step(key: str, title: str, state: StepState | None, nodes: list[NodeLine]) -> StepLine:
+    return StepLine(
+        key=key,
+        title=title,
+        state=state,
+        nodes=len(nodes),
+        tokens=sum(one.prompt_tokens + one.completion_tokens for one in nodes),
+        seconds=round(sum(one.seconds for one in nodes), 1),
+    )

@@ -1,0 +1,154 @@
+"""Loads what a person should see first: what waits, what failed, what is unknown, how much of the limits is used, and what is wrong."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from bot.console.approvals.loading import load_waiting
+from bot.console.approvals.shown_cards import ShownCard, build_shown_card
+from bot.console.visit import Visit
+from bot.http_api.runs.run_models import RunLine, RunQuery, Status
+from bot.monitoring.health_checks import HealthChecks, PartyHealth
+from orchestrator.features.budgets.usage_meter import LimitUse
+from orchestrator.reports.cards import FoundCard
+from orchestrator.reports.unknown_calls import UnknownCall, load_unknown_calls
+from orchestrator.runs.titles import look_up_title
+from state.clock import format_iso
+from state.journal.freeze_switch import FreezeState
+
+MOST: Final = 8
+"""Lines of one part of the page; the rest are counted."""
+_OPEN: Final[tuple[Status, ...]] = ("running", "waiting", "paused")
+_MOST_COUNTED: Final = 100
+FAILED_DAYS: Final = 7
+_LATE: Final = timedelta(minutes=5)
+"""A message that waits longer for delivery is reported."""
+_GLANCE: Final = 0.2
+"""Seconds that a page waits for the health checks; if they take longer, it shows their results at its next reading."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownRun:
+    """One run with the title of its definition."""
+
+    run: RunLine
+    title: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardPart:
+    """The first of some cards, and how many there are."""
+
+    shown: tuple[ShownCard, ...]
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPart:
+    """The runs in some statuses: the first ones, and how many there are."""
+
+    shown: tuple[ShownRun, ...] = ()
+    count: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Troubles:
+    """What is wrong with the installation; administrators alone see it."""
+
+    unwell: tuple[PartyHealth, ...] = ()
+    failed: int = 0
+    """Messages that were given up."""
+    is_late: bool = False
+    """Whether a message has waited for minutes to be delivered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TodayView:
+    """What the page shows."""
+
+    mine: CardPart
+    """What the person may approve now."""
+    others: CardPart
+    """What waits for somebody else."""
+    has_more: bool
+    unknown: tuple[UnknownCall, ...]
+    open_runs: RunPart
+    failed_runs: RunPart
+    limits: LimitUse
+    freeze: FreezeState | None
+    troubles: Troubles
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether nothing needs anybody's attention."""
+        busy = self.mine.count or self.others.count or self.unknown or self.open_runs.count or self.failed_runs.count
+        return not busy and self.freeze is None and self.troubles == Troubles()
+
+
+@dataclass(kw_only=True)
+class HealthGlance:
+    """Keeps the last results of the health checks, which may take longer than a page should."""
+
+    checks: HealthChecks
+    found: list[PartyHealth] = field(default_factory=list)
+    task: asyncio.Task[list[PartyHealth]] | None = None
+
+    async def find_unwell(self) -> tuple[PartyHealth, ...]:
+        """Return the parties that do not work, as known by now."""
+        if self.task is None:
+            self.task = asyncio.create_task(self.checks.check_all())
+        done, _ = await asyncio.wait([self.task], timeout=_GLANCE)
+        if done:
+            self.found, self.task = self.task.result(), None
+        return tuple(one for one in self.found if not one.ok)
+
+
+async def load_today(visit: Visit, glance: HealthGlance | None) -> TodayView:
+    """Return what the person should see first. Raises VisitOver and StoreError."""
+    services, viewer = visit.services, visit.viewer
+    cards = await load_waiting(visit)
+    is_admin = viewer.actor.role == "admin"
+    policy, now = viewer.deps.policy, services.clock.now()
+    return TodayView(
+        mine=_build_part(visit, cards.mine),
+        others=_build_part(visit, cards.others),
+        has_more=cards.has_more,
+        unknown=tuple(await load_unknown_calls(services.store, viewer, MOST)),
+        open_runs=await _load_runs(visit, _OPEN),
+        failed_runs=await _load_runs(visit, ("failed",), since=format_iso(now - timedelta(days=FAILED_DAYS))),
+        limits=await services.usage.measure(viewer.actor, policy, now, everybody=is_admin),
+        freeze=await services.desk.switch.find_freeze(),
+        troubles=await _load_troubles(visit, glance) if is_admin else Troubles(),
+    )
+
+
+def _build_part(visit: Visit, cards: tuple[FoundCard, ...]) -> CardPart:
+    viewer = visit.viewer
+    return CardPart(shown=tuple(build_shown_card(one, viewer, visit.tr) for one in cards[:MOST]), count=len(cards))
+
+
+async def _load_runs(visit: Visit, statuses: tuple[Status, ...], *, since: str = "") -> RunPart:
+    """Return the runs in these statuses that the person may see; with `since` only those whose status changed later."""
+    services = visit.services
+    pages = [await services.runs.list_runs(visit.caller, RunQuery(status=one, limit=_MOST_COUNTED)) for one in statuses]
+    lines = sorted((line for page in pages for line in page.runs if line.updated_at >= since), key=lambda line: line.updated_at)[::-1]
+    shown = lines[:MOST]
+    names = {(line.engine, line.definition) for line in shown}
+    titles = {name: await look_up_title(*name, services.startable) for name in sorted(names)}
+    return RunPart(
+        shown=tuple(ShownRun(run=line, title=titles[line.engine, line.definition]) for line in shown),
+        count=len(lines),
+    )
+
+
+async def _load_troubles(visit: Visit, glance: HealthGlance | None) -> Troubles:
+    monitor = visit.services.monitor
+    backlog = await monitor.read_backlog() if monitor is not None else None
+    late = format_iso(visit.services.clock.now() - _LATE)
+    waiting = [one for (_, status), one in backlog.outbox.items() if status == "new"] if backlog is not None else []
+    return Troubles(
+        unwell=await glance.find_unwell() if glance is not None else (),
+        failed=sum(one.count for (_, status), one in backlog.outbox.items() if status == "failed") if backlog is not None else 0,
+        is_late=any(one.oldest and one.oldest < late for one in waiting),
+    )

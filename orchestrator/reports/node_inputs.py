@@ -1,0 +1,215 @@
+"""Finds out with what the nodes of a run were begun: the prompts of its questions to models, and the calls that it proposed.
+
+The journal keeps what nodes gave and not what they were given, because an engine makes the same of it each time it is played. So the run is
+played once more, as after a restart, up to its last node that is known: every node gives what is stored, and what is not stored ends it.
+Nothing is asked, sent or stored.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from pydantic import ValidationError
+
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Reply, SentFile
+from orchestrator.domain.taint import UNDECLARED, Origins, Value, split_values
+from orchestrator.engines.runs import (
+    Ask,
+    Heard,
+    NodeState,
+    RunContext,
+    RunEffect,
+    RunFailed,
+    RunInfo,
+    RunLimits,
+    RunModelRequest,
+    RunResult,
+    RunSuspended,
+    RunUpdate,
+)
+from orchestrator.runs.children import read_child_result
+from orchestrator.runs.definitions import list_pins, load_definition
+from orchestrator.runs.memo import ACCEPTED, Memo, load_output, read_args
+from orchestrator.runs.questions import build_answer
+from orchestrator.runs.registry import RegisteredEngine
+from orchestrator.runtime.feature import Tools
+from state.clock import parse_iso
+from state.run_state import RunState
+
+log = logging.getLogger(__name__)
+
+WITHIN: Final = 5.0
+"""Seconds after which the run is not played any further: the nodes up to there are known."""
+_INNER: Final = ("closed", ACCEPTED, "turn")
+"""The last parts of names under which a run keeps what belongs to another node."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeInput:
+    """With what one node was begun."""
+
+    messages: tuple[tuple[str, str], ...] = ()
+    """The prompt of a question to the model: (role, text) of each message."""
+    method: str = ""
+    """Of a proposed call: the method; of a run or turn that was started: what it executes."""
+    params: Any = None
+
+
+async def read_node_inputs(key: str, run: RunState, registered: RegisteredEngine, tools: Tools) -> Mapping[str, NodeInput]:
+    """Return with what the nodes of the run with the stream `key` were begun, by node; nothing if it cannot be played any more."""
+    memo = Memo()
+    await memo.read(tools.store, key)
+    if memo.started is None or memo.is_incomplete or run.replay not in registered.engine.replays:
+        return {}
+    try:
+        context = _Context(await _describe_run(key, run, memo, tools), Actor.model_validate(run.actor), memo, tools)
+    except (RunFailed, ValidationError):
+        return {}
+    try:
+        async with asyncio.timeout(WITHIN):
+            await registered.engine.run(context)
+    except (RunSuspended, RunFailed, TimeoutError):  # where it stood, or all that there is time for
+        return context.found
+    except Exception:
+        log.exception("run %s could not be played up to its last node", key, extra={"action": "run_inputs_unread"})
+    return context.found
+
+
+async def _describe_run(key: str, run: RunState, memo: Memo, tools: Tools) -> RunInfo:
+    """Return the run as its engine was told of it. Raises RunFailed if its text is gone."""
+    started, then = memo.started, Actor.model_validate(run.actor)
+    if started is None:
+        raise RunFailed("run-not-begun")
+    return RunInfo(
+        run_id=key.removeprefix("run:"),
+        definition=await load_definition(started, tools),
+        owner=run.owner,
+        home=run.home,
+        owner_name=then.name,
+        employee=then.bitrix_user_id,
+        time_zone=then.time_zone,
+        today=parse_iso(memo.started_at).astimezone(ZoneInfo(then.time_zone)).date().isoformat(),
+        parent=run.parent,
+        depth=started.depth,
+        args=read_args(started),
+        pins=list_pins(started),
+    )
+
+
+class _Context(RunContext):
+    """A run whose nodes give what is stored."""
+
+    def __init__(self, run: RunInfo, actor: Actor, memo: Memo, tools: Tools) -> None:
+        self.run, self.actor, self.mode = run, actor, _find_mode(memo)
+        self._memo, self._store, self._now = memo, tools.store, parse_iso(memo.started_at)
+        self._left = {node for node in (*memo.done, *memo.woken) if node.rpartition("/")[2] not in _INNER}
+        self._owners = {node.rpartition("/")[0] for node, done in memo.done.items() if done.kind == "model"}
+        """The nodes that hold questions to the model: an engine would pass over those that are finished."""
+        self.found: dict[str, NodeInput] = {}
+
+    @property
+    def now(self) -> datetime:
+        return self._now
+
+    def find_state(self, node: str, *, is_message: bool = False) -> NodeState:
+        if node in self._owners and not is_message:
+            return "waited"  # what it holds is played once more, to see with what that was begun
+        if (f"say/{node}" if is_message else node) in self._memo.done or f"{node}/closed" in self._memo.done:
+            return "finished"
+        return "waited"  # of what is not known nothing is new: no log is written anew
+
+    def count_failures(self, node: str) -> int:
+        return self._memo.attempts.get(node, 0)
+
+    def find_time(self, node: str) -> datetime:
+        stored = self._memo.done_at.get(node)
+        return parse_iso(stored) if stored else self.now
+
+    def is_before_retry(self, node: str) -> bool:
+        return node in self._memo.before_retry or f"{node}/closed" in self._memo.before_retry
+
+    def limit(self, limits: RunLimits) -> None:
+        """Limit nothing: nothing is used."""
+
+    def _stop_at_end(self, node: str) -> None:
+        """Note that the run has come to this node; behind the last one that is known it goes no further."""
+        self._left.discard(node)
+        if not self._left:
+            raise RunSuspended(node)
+
+    async def _recall(self, node: str) -> Value:
+        done = self._memo.done.get(node)
+        if done is None:
+            raise RunSuspended(node)
+        value = await load_output(done, self._store)
+        self._stop_at_end(node)
+        return value
+
+    async def say(self, reply: Reply, *, key: str) -> None:
+        if f"say/{key}" not in self._memo.done:
+            raise RunSuspended(key)
+        self._stop_at_end(f"say/{key}")
+
+    async def say_file(self, file: SentFile, load: Callable[[], Awaitable[bytes]], *, key: str) -> None:
+        if f"say/{key}" not in self._memo.done:
+            raise RunSuspended(key)
+        self._stop_at_end(f"say/{key}")
+
+    async def keep_file(self, node: str, load: Callable[[], Awaitable[bytes | None]], *, origins: Origins = UNDECLARED) -> Value:
+        return await self._recall(node)
+
+    async def show(self, update: RunUpdate, *, node: str) -> None:
+        """Show nothing."""
+
+    async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
+        told = [(str(one.get("role", "")), _format_content(one.get("content"))) for one in request.messages]
+        self.found[node] = NodeInput(messages=tuple(told))
+        return await self._recall(node)
+
+    async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: Origins = UNDECLARED) -> Value:
+        return await self._recall(node)
+
+    async def submit(self, node: str, effect: RunEffect) -> Outcome:
+        self.found[node] = NodeInput(method=effect.method, params=split_values(effect.params)[0])
+        return Outcome.model_validate((await self._recall(node)).data)
+
+    async def accept_refusal(self, node: str) -> None:
+        """Note nothing."""
+
+    async def wait_input(self, node: str, ask: Ask) -> Heard:
+        woken = self._memo.woken.get(node)
+        if woken is None:
+            raise RunSuspended(node)
+        self._stop_at_end(node)
+        return build_answer(woken, ask)
+
+    async def load_file(self, sent: Value) -> Value:
+        raise RunSuspended("file")
+
+    async def sleep(self, node: str, until: datetime) -> None:
+        if node not in self._memo.woken:
+            raise RunSuspended(node)
+        self._stop_at_end(node)
+
+    async def child(self, node: str, engine: str, definition: str, args: Mapping[str, Value]) -> RunResult:
+        params = {name: one.data for name, one in args.items()}
+        self.found[node] = NodeInput(method=f"{engine}: {definition}" if definition else engine, params=params)
+        woken = self._memo.woken.get(node)
+        if woken is None:
+            raise RunSuspended(node)
+        self._stop_at_end(node)
+        return read_child_result(woken)
+
+
+def _find_mode(memo: Memo) -> Mode:
+    return memo.started.mode if memo.started is not None else "shadow"  # type: ignore[return-value]  # stored as text
+
+
+def _format_content(content: object) -> str:
+    return content if isinstance(content, str) else str(content or "")

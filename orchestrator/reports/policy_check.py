@@ -1,0 +1,159 @@
+"""Checks the text of a policy before it is saved, and tells what a policy says, for the pages that show and edit it. Changes nothing."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from orchestrator.domain.errors import SettingsError
+from orchestrator.gate.call.policy import SHIPPED, LoadedPolicy, Policy, check_policy, load_from_text
+from orchestrator.gate.call.policy_format import Rule
+
+_PLACE: Final = re.compile(r"POLICY_FILE (?P<file>[^:]+): (?:(?P<yaml>not valid YAML) at )?line (?P<line>\d+)(?:, column \d+)?: ", re.ASCII)
+_HEAD: Final = re.compile(r"POLICY_FILE [^:]+: ", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyMistake:
+    """One mistake of a text, with the line in which it stands; 0 if it stands in none."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedPolicy:
+    """The policy that a text makes, or the mistakes for which it would not be taken."""
+
+    loaded: LoadedPolicy | None = None
+    mistakes: tuple[PolicyMistake, ...] = ()
+    needs_restart: bool = False
+    """Whether the text adds methods to the catalogue, which count from the next start."""
+
+    @property
+    def digest(self) -> str:
+        """The version of the policy; "" for a text with mistakes."""
+        return self.loaded.policy.digest if self.loaded is not None else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyRow:
+    """What a policy says under one key: words, or a number with its currency; neither if it sets nothing there."""
+
+    key: str
+    words: tuple[str, ...] = ()
+    number: Decimal | None = None
+    currency: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyPart:
+    """The rows of one subject, such as "limits"."""
+
+    name: str
+    rows: tuple[PolicyRow, ...]
+
+
+def check_policy_text(text: str, name: str, *, catalogue: Catalogue, in_force: Policy, kinds: Collection[str]) -> CheckedPolicy:
+    """Return what would become of the policy if `text` stood in the owner's file `name`.
+
+    `catalogue` is that of the running bot, with the methods that the policy `in_force` adds. A text that counts at the next start alone,
+    because it names methods that it adds itself, is a mistake: the running bot would not take it.
+    """
+    try:
+        loaded = load_from_text(text, name)
+        faults = check_policy(loaded.policy, catalogue, loaded.places, kinds=kinds)
+        needs_restart = loaded.policy.catalogue != in_force.catalogue
+        if needs_restart and not faults:
+            load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in loaded.policy.catalogue])
+    except SettingsError as error:
+        return CheckedPolicy(mistakes=_parse_mistakes(error.reason.splitlines()))
+    except ValueError as error:
+        return CheckedPolicy(mistakes=(PolicyMistake(line=0, text=f"catalogue: {error}"),))
+    if faults:
+        return CheckedPolicy(mistakes=_parse_mistakes(faults))
+    return CheckedPolicy(loaded=loaded, needs_restart=needs_restart)
+
+
+def _parse_mistakes(sentences: Collection[str]) -> tuple[PolicyMistake, ...]:
+    return tuple(_parse_mistake(sentence) for sentence in sentences)
+
+
+def _parse_mistake(sentence: str) -> PolicyMistake:
+    found = _PLACE.match(sentence)
+    if found is None:
+        return PolicyMistake(line=0, text=_HEAD.sub("", sentence, count=1))
+    rest = sentence[found.end() :]
+    return PolicyMistake(line=int(found["line"]), text=f"{found['yaml']}: {rest}" if found["yaml"] else rest)
+
+
+def describe_policy(policy: Policy) -> tuple[PolicyPart, ...]:
+    """Return what the policy says, whichever file says it, by subject."""
+    return (
+        PolicyPart(name="limits", rows=tuple(_describe_limits(policy))),
+        PolicyPart(name="asking", rows=tuple(_describe_asking(policy))),
+        PolicyPart(name="rules", rows=tuple(_describe_rule(rule, policy) for rule in policy.rules)),
+        PolicyPart(name="outside", rows=tuple(_describe_outside(policy))),
+        PolicyPart(name="models", rows=tuple(_describe_budget(policy))),
+        PolicyPart(name="roles", rows=tuple(_describe_roles(policy))),
+    )
+
+
+def _describe_limits(policy: Policy) -> Iterator[PolicyRow]:
+    for key, limit in (("ask_above", policy.ask_above), ("four_eyes_above", policy.four_eyes_above)):
+        yield PolicyRow(key=key, number=limit, currency=policy.currency)
+    yield PolicyRow(key="sum_jump", number=_to_decimal(policy.sum_jump))
+    yield PolicyRow(key="records_per_batch", number=_to_decimal(policy.caps.records_per_batch))
+    yield PolicyRow(key="writes_per_day", number=_to_decimal(policy.caps.writes_per_day))
+    yield PolicyRow(key="undo_for", number=_to_decimal(int(policy.undo_for.total_seconds() // 60)))
+    yield PolicyRow(key="remind_lead_after", number=_to_decimal(int(policy.remind_lead_after.total_seconds() // 60)))
+    yield PolicyRow(key="rates", words=tuple(f"{name} = {rate} {policy.currency}" for name, rate in sorted(policy.rates.items())))
+
+
+def _describe_asking(policy: Policy) -> Iterator[PolicyRow]:
+    yield PolicyRow(key="critical_fields", words=tuple(sorted(policy.critical_fields)))
+    yield PolicyRow(key="ask_methods", words=tuple(sorted(policy.ask_methods)))
+    yield PolicyRow(key="ask_people", words=tuple(sorted(policy.ask_people)))
+    yield PolicyRow(key="open_methods", words=tuple(sorted(policy.open_methods)))
+    yield PolicyRow(key="refuse_methods", words=tuple(sorted(policy.refuse_methods)))
+    for key in ("halt_on_block", "read_linked_customers", "delete_own_comments"):
+        yield PolicyRow(key=key, words=("yes" if getattr(policy, key) else "no",))
+
+
+def _describe_rule(rule: Rule, policy: Policy) -> PolicyRow:
+    """Return a rule as its consequence, its reason, and its conditions, each of which says what it is about."""
+    said = {"method": rule.method, "entity": rule.entity, "field": rule.field, "person": rule.person, "role": rule.role, "mode": rule.mode}
+    conditions = [f"{name}:{', '.join(words)}" for name, words in said.items() if words]
+    conditions += [f"times:{rule.times}"] if rule.times is not None else []
+    currency = rule.currency or policy.currency
+    return PolicyRow(key=rule.then, words=(rule.why, *conditions), number=rule.above, currency=currency if rule.above is not None else "")
+
+
+def _describe_outside(policy: Policy) -> Iterator[PolicyRow]:
+    yield PolicyRow(key="open_kinds", words=tuple(sorted(policy.open_kinds)))
+    yield PolicyRow(key="http_hosts", words=tuple(sorted(str(host) for host in policy.http_hosts)))
+    yield PolicyRow(key="http_private_hosts", words=tuple(sorted(policy.http_private_hosts)))
+    yield PolicyRow(key="mongo_collections", words=tuple(sorted(str(name) for name in policy.mongo_collections)))
+    yield PolicyRow(key="telegram_chats", words=tuple(str(chat) for chat in sorted(policy.telegram_chats)))
+    yield PolicyRow(key="event_handler_hosts", words=tuple(sorted(policy.event_handler_hosts)))
+
+
+def _describe_budget(policy: Policy) -> Iterator[PolicyRow]:
+    budget = policy.budget
+    yield PolicyRow(key="tokens_per_month", number=_to_decimal(budget.tokens_per_month))
+    yield PolicyRow(key="money_per_month", number=budget.money_per_month, currency=budget.currency)
+    prices = (f"{name}: {price.input} / {price.output} {budget.currency}" for name, price in sorted(budget.prices.items()))
+    yield PolicyRow(key="prices", words=tuple(prices))
+    yield PolicyRow(key="budget_people", words=tuple(sorted(budget.people)))
+
+
+def _describe_roles(policy: Policy) -> Iterator[PolicyRow]:
+    for name, roles in sorted(policy.definitions.items()):
+        yield PolicyRow(key="edit", words=(name, *sorted(roles.edit or ())))
+        yield PolicyRow(key="publish", words=(name, *sorted(roles.publish or ())))
+
+
+def _to_decimal(number: int | None) -> Decimal | None:
+    return None if number is None else Decimal(number)

@@ -1,0 +1,283 @@
+"""Runs in the console: the list, and one run with its graph, its nodes, its questions and its orders."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from bot.console.runs.list_page import PAGE
+from orchestrator.domain.errors import ModelClientError
+from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, OpenPage
+from tests.unit.bot.console.runs_kit import HOSTILE, a_console_of_runs, asking, list_rows, start_run, workflow
+from tests.unit.runs.runs_kit import events
+from tests.unit.spine_kit import until
+
+QUESTION = {"name": "client", "type": "string", "description": "Для кого?"}
+TWO = workflow(
+    asking("draft", "Напиши письмо для {{client}}", "letter"),
+    asking("check", "Проверь: {{letter}}", "checked"),
+    triggerParameters=[QUESTION],
+    terminal={"rawText": "checked"},
+)
+
+
+def list_marks(page: OpenPage) -> list[str]:
+    """The lines of the picture that mark its boxes."""
+    [picture] = [one for one in page.elements if type(one).__name__ == "Mermaid"]
+    return [line.strip() for line in picture.content.splitlines() if line.strip().startswith("class ")]  # type: ignore[attr-defined]
+
+
+async def answer(page: OpenPage, text: str) -> None:
+    """Answer the question of the run on the page."""
+    await page.enter("Ваш ответ", text)
+    await page.press("Ответить")
+
+
+@contextmanager
+def heard(page: OpenPage) -> Iterator[list[str]]:
+    """What the page says in passing within the block."""
+    said: list[str] = []
+    with patch("nicegui.ui.notify", lambda text, **_: said.append(text)):
+        yield said
+    assert page.elements
+
+
+@pytest.mark.req("C-33")
+async def test_steps_light_up_while_a_run_works(tmp_path: Path) -> None:
+    """The question of a run is answered on its page, and the marks of the graph follow what happens."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        made.world.model.will("Письмо", "Проверено")
+        run = await start_run(made)
+        page = await made.open(f"/runs/{run}", ANNA)
+        assert page.has("Для кого?")
+        assert not list_marks(page)
+
+        await answer(page, "Ромашка")
+        await made.world.idle()
+        await made.tell_change()
+
+        assert list_marks(page) == ["class s0 done", "class s1 done"]
+        assert page.has("Проверено")
+        assert not page.has("Ваш ответ")
+
+
+@pytest.mark.req("C-34")
+async def test_a_node_shows_prompt_answer_tokens_and_where_it_comes_from(tmp_path: Path) -> None:
+    """The panel of a step says what the model was given and answered, what that used, and whose words are in it."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        made.world.model.will("Письмо", "Проверено")
+        run = await start_run(made)
+        page = await made.open(f"/runs/{run}", ANNA)
+        await answer(page, "Ромашка")
+        await made.world.idle()
+        await made.tell_change()
+
+        await page.press("check, готово")
+
+        for text in ("Проверь: Письмо", "Проверено", "прочитано 10, написано 5", "слова человека", "ответ модели"):
+            assert page.has(text), text
+
+
+@pytest.mark.req("C-35")
+async def test_a_run_is_paused_resumed_and_cancelled_after_a_question(tmp_path: Path) -> None:
+    """Each order asks first; only then it is given, and the run says so."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        run = await start_run(made)
+        page = await made.open(f"/runs/{run}", ANNA)
+        for order, status in (("Пауза", "paused"), ("Продолжить", "waiting"), ("Отменить", "cancelled")):
+            before = list_rows(made)[0].status
+            await page.press(order)
+            assert list_rows(made)[0].status == before
+
+            await page.press(order)
+            await made.tell_change()
+
+            assert list_rows(made)[0].status == status
+        assert [one.data["node"] for one in events(made.world, "RunWaits", key=f"run:{run}") if one.data["on"] == "pause"] == [""]
+
+
+@pytest.mark.req("C-35")
+async def test_a_failed_run_goes_on_from_the_step_that_failed(tmp_path: Path) -> None:
+    """The retry asks the model only for what failed."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        made.world.model.will("Письмо", ModelClientError("down"))
+        run = await start_run(made)
+        page = await made.open(f"/runs/{run}", ANNA)
+        await answer(page, "Ромашка")
+        await made.world.idle()
+        await made.tell_change()
+        assert list_marks(page) == ["class s0 done", "class s1 failed"]
+
+        made.world.model.will("Проверено")
+        await page.press("Повторить отсюда")
+        await page.press("Повторить отсюда")
+        await made.world.idle()
+        await made.tell_change()
+
+        assert list_marks(page) == ["class s0 done", "class s1 done"]
+        assert len(made.world.model.prompts) == 3
+
+
+@pytest.mark.req("C-35")
+async def test_an_order_that_comes_too_late_says_why(tmp_path: Path) -> None:
+    """A page that has not noticed the end of its run gives an order that is refused in words."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        run = await start_run(made)
+        stale, page = await made.open(f"/runs/{run}", ANNA), await made.open(f"/runs/{run}", ANNA)
+        for _ in range(2):
+            await page.press("Отменить")
+
+        with heard(stale) as said:
+            for _ in range(2):
+                await stale.press("Отменить")
+
+        assert said == ["Поздно: запуск уже в другом состоянии."]
+
+
+@pytest.mark.req("C-36")
+async def test_a_run_shows_its_cost_so_far(tmp_path: Path) -> None:
+    """Tokens and money stand in the head of the page, by the prices of the policy."""
+    budget = {"prices": {"scripted": {"input": "100000", "output": "200000"}}}
+    async with a_console_of_runs(tmp_path, {"plan": TWO}, policy={"budget": budget}) as made, made.world.working():
+        made.world.model.will("Письмо", "Проверено")
+        run = await start_run(made)
+        page = await made.open(f"/runs/{run}", ANNA)
+        assert page.has("0.00 ₽")
+        await answer(page, "Ромашка")
+        await made.world.idle()
+        await made.tell_change()
+
+        assert page.has("4.00 ₽")
+        assert page.has("30")
+
+
+@pytest.mark.req("C-33", "C-41")
+async def test_a_run_of_somebody_else_is_as_one_that_does_not_exist(tmp_path: Path) -> None:
+    """A manager gets the same page for a colleague's run and for no run; nothing of it stands in the answer."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        run = await start_run(made)
+        other, none = await made.open(f"/runs/{run}", BORIS), await made.open("/runs/0190aaaa-0000-7000-8000-00000000ffff", BORIS)
+        listed = await made.open("/runs", BORIS)
+
+        assert other.read_texts() == none.read_texts()
+        assert not listed.has("Досье")
+        assert "Досье" not in (await made.get(f"/runs/{run}", BORIS)).text
+
+
+@pytest.mark.req("C-33")
+async def test_a_head_of_sales_sees_where_a_run_stands_and_not_its_words(tmp_path: Path) -> None:
+    """Questions, prompts, answers and results of a colleague's run are for administrators; its status is for the head of sales, too."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        made.world.model.will("Тайное письмо", "Тайно проверено")
+        run = await start_run(made)
+        asked = await made.open(f"/runs/{run}", VERA)
+        await answer(await made.open(f"/runs/{run}", ANNA), "Ромашка")
+        await made.world.idle()
+        lead, admin = await made.open(f"/runs/{run}", VERA), await made.open(f"/runs/{run}", OLGA)
+        for page in (lead, admin):
+            await page.press("check, готово")
+
+        assert not asked.has("Для кого?")
+        assert lead.has("готово")
+        assert not [text for text in lead.read_texts() if "айн" in text or "Ромашка" in text]
+        assert admin.has("Тайно проверено")
+
+
+@pytest.mark.req("C-33", "S003-68", "S003-70")
+async def test_what_a_workflow_shows_stands_on_the_page_while_it_runs(tmp_path: Path) -> None:
+    """The text comes with its request and whether it is complete, its blocks drawn, its options as buttons where the run waits for them."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        run = await start_run(made)
+        page = await made.open(f"/runs/{run}", ANNA)
+        content = "Итак [YAE-BLOCK:table]Имя|Сумма\nРомашка|100[/YAE-BLOCK][YAE-BLOCK:deal]481[/YAE-BLOCK]"
+        update = {"Content": content, "UpdateMode": "FullSnapshot", "RequestId": run, "StreamingStatus": "Streaming"}
+        made.world.tools.progress.show_patch(f"run:{run}", {"displayUpdate": update})
+        more = {**update, "Content": "[YAE-BLOCK:quote]Конец[/YAE-BLOCK]", "UpdateMode": "Incremental", "IncrementalType": None}
+        made.world.tools.progress.show_patch(f"run:{run}", {"displayUpdate": more})
+        await made.tell_change()
+
+        for text in ("Итак", "Ромашка", "Сделка № 481", "Конец", f"запрос {run}", "текст идёт"):
+            assert page.has(text), text
+        assert not page.has("YAE-BLOCK")
+
+
+@pytest.mark.req("C-33")
+async def test_the_answer_of_the_model_streams_in(tmp_path: Path) -> None:
+    """While the model answers, what it has written so far stands on the page of whoever may read it."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        run = await start_run(made)
+        page, lead = await made.open(f"/runs/{run}", ANNA), await made.open(f"/runs/{run}", VERA)
+        made.world.tools.progress.show_draft(f"run:{run}", "draft/ai", "Уважаемая")
+        await until(lambda: page.has("Уважаемая"))
+        made.world.tools.progress.show_draft(f"run:{run}", "draft/ai", "")
+        await until(lambda: not page.has("Уважаемая"))
+
+        assert not lead.has("Уважаемая")
+
+
+@pytest.mark.req("C-33")
+async def test_runs_are_listed_page_by_page_with_filters(tmp_path: Path) -> None:
+    """The newest come first; a page ends with a link to the next, and filters keep what does not fit away."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO, "other": {**TWO, "metadata": {"title": "Другое"}}}) as made, made.world.working():
+        for number in range(1, PAGE + 1):
+            made.world.clock.advance(timedelta(seconds=1))
+            await start_run(made, number=number)
+        made.world.clock.advance(timedelta(seconds=1))
+        await start_run(made, "other", number=PAGE + 1)
+        first = await made.open("/runs", ANNA)
+        [following] = [one.props["href"] for one in first.elements if getattr(one, "text", "") == "Дальше →"]
+        second = await made.open(following, ANNA)
+
+        assert (first.read_texts().count("Досье"), first.read_texts().count("Другое")) == (PAGE - 1, 1)
+        assert (second.read_texts().count("Досье"), second.has("Дальше →")) == (1, False)
+        assert not (await made.open("/runs?status=done", ANNA)).has("Досье")
+        assert not (await made.open("/runs?engine=flow", ANNA)).has("Досье")
+        assert (await made.open("/runs?engine=workflow&status=waiting&mine=1", ANNA)).has("Другое")
+        assert not (await made.open("/runs?mine=1", OLGA)).has("Досье")
+        assert (await made.open("/runs?cursor=wrong", OLGA)).has("Досье")
+
+
+@pytest.mark.req("C-33")
+async def test_a_run_is_started_with_the_declared_parameters(tmp_path: Path) -> None:
+    """A field that must be filled says so; then the run begins with what was given, once."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        made.world.model.will("Письмо", "Проверено")
+        page = await made.open("/runs", ANNA)
+        await page.press("Новый запуск")
+        await page.enter("Что запустить", "workflow/plan")
+        await page.press("Запустить")
+        assert not list_rows(made)
+
+        await page.enter("Для кого?", "Ромашка")
+        for _ in range(2):
+            await page.press("Запустить")
+        await made.world.idle()
+
+        [row] = list_rows(made)
+        assert (row.owner, row.status) == ("tg:1007", "done")
+        assert "Ромашка" in str(made.world.model.prompts[0])
+
+
+@pytest.mark.req("C-33", "C-39", "C-4")
+async def test_hostile_text_of_a_run_is_text(tmp_path: Path) -> None:
+    """Names of steps, answers and results stand on the page as they were written, cut, and escaped in the picture."""
+    odd = asking("odd", HOSTILE + " {{client}}", "letter", metadata={"title": HOSTILE})
+    document = workflow(odd, triggerParameters=[QUESTION], metadata={"title": HOSTILE}, terminal={"rawText": "letter"})
+    async with a_console_of_runs(tmp_path, {"plan": document}) as made, made.world.working():
+        made.world.model.will(HOSTILE + "x" * 300_000)
+        run = await start_run(made)
+        page = await made.open(f"/runs/{run}", ANNA)
+        await answer(page, HOSTILE)
+        await made.world.idle()
+        await made.tell_change()
+        [step] = [one for one in page.elements if str(one.props.get("aria-label", "")).startswith("odd")]
+        await page.act(step, "click")
+
+        [picture] = [one for one in page.elements if type(one).__name__ == "Mermaid"]
+        assert "<img" not in picture.content  # type: ignore[attr-defined]
+        assert any("<img src=x onerror=alert(1)>" in text for text in page.read_texts())
+        assert max(len(text) for text in page.read_texts()) < 110_000
+        assert not [one for one in page.elements if type(one).__name__ in {"Html", "Markdown"}]

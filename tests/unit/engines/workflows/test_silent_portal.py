@@ -1,0 +1,45 @@
+"""A workflow on a record while the portal does not answer: nobody is told that there is no such record (S003-53)."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.runtime import worker
+from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
+from tests.unit.engines.workflows.test_record_runs import answers, change, codes, on_deal, started_in_chat
+from tests.unit.runs.test_runs_wait import order
+from tests.unit.spine_kit import message
+from tests.unit.spine_portal import Fault, html, says, unreachable
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+@pytest.mark.req("S003-53", "S003-54")
+@pytest.mark.parametrize("fault", [unreachable, html, says(500, {"error": "INTERNAL_SERVER_ERROR"})], ids=["no route", "html", "500"])
+async def test_a_record_that_the_portal_does_not_show_is_not_called_missing(tmp_path: Path, fault: Fault) -> None:
+    """The run fails with words that say so, and a retry goes on as soon as the portal answers."""
+    async with a_workflow_world(tmp_path, on_deal()) as world:
+        world.model.will("итог")
+        world.portal.will("crm.deal.get", *[fault] * 10)
+        await world.work(start(deal="481"))
+        assert codes(answers(world)) == ["run-ended", "workflow-record-away"]
+        world.portal.faults.clear()
+        await world.work(order("retry"))
+        assert result(world)["rawText"] == "итог"
+
+
+@pytest.mark.req("S003-53")
+async def test_a_name_that_could_not_be_looked_up_is_not_called_unknown(tmp_path: Path) -> None:
+    """The person is told that the portal does not answer, and the next answer is looked up again."""
+    async with a_workflow_world(tmp_path, on_deal(change("COMMENTS", "звонил"))) as world:
+        world.model.will("итог")
+        world.portal.will("crm.deal.list", *[unreachable] * 10)
+        await world.work(started_in_chat("Вектор"))
+        assert codes(answers(world)) == ["workflow-records-away", "workflow-record-which"]
+        world.portal.faults.clear()
+        await world.work(message("Вектор"))
+        assert world.model.prompts[-1][-1]["content"] == "О сделке 482"
