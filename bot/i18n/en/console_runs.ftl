@@ -73,7 +73,7 @@ console-runs-record = { $kind ->
     [activity] Activity
     [task] Task
    *[other] { $kind }
-  } № { $number }
+  } # { $number }
 console-runs-filters = Filter of runs
 console-runs-any-engine = Everything
 console-runs-any-status = Any status
