@@ -8,6 +8,7 @@ from nicegui import ui
 from bot.console.definitions.conflict import open_conflict
 from bot.console.definitions.document import FORMATS, Check, EditedDocument
 from bot.console.definitions.findings_list import draw_findings
+from bot.console.definitions.form.form_view import FormView
 from bot.console.definitions.graph import GraphView, has_graph
 from bot.console.definitions.publishing import open_publishing
 from bot.console.definitions.saving import Details, Saver, SomebodyWasFirst, says_title
@@ -28,7 +29,7 @@ from bot.console.definitions.work import (
     write_text,
 )
 from bot.console.visit import Visit
-from bot.console.widgets import cut_text, show_badge, show_empty
+from bot.console.widgets import cut_text, show_badge
 from bot.http_api.server.errors import ApiError
 from bot.rehearsing.loading import TRIED
 from orchestrator.definitions.service import Checked, Saved
@@ -72,6 +73,7 @@ def _build_check(visit: Visit) -> Check:
 
 def _draw_editor(visit: Visit, document: EditedDocument) -> None:
     load_script()
+    ui.add_head_html('<link rel="stylesheet" href="/console/static/form.css">')
     visit.page.on_delete(document.close)
     _EditorPage(visit, document)
     document.check_soon()
@@ -149,7 +151,8 @@ class _EditorPage:
                 with ui.tab_panel(trial):
                     TrialPanel(visit, document)
             with ui.tab_panel(form):
-                show_empty(visit.say("console-editor-no-form"))
+                shown = FormView(visit, document, self._go_to)
+        tabs.on_value_change(lambda event: shown.open() if event.value == "form" else None)
 
     def _go_to(self, line: int) -> None:
         self._editor.go_to(line)

@@ -20,7 +20,6 @@ console-editor-no-graph = The graph appears when the text can be read.
 console-editor-marked = findings: { $count }
 console-editor-way = → { $target } ({ $why })
 console-editor-form = Form
-console-editor-no-form = There is no form for this kind: edit the text.
 console-editor-unreadable = Mend the text first: it cannot be read at the moment, so it cannot be written in another form.
 console-editor-kept = This browser has a text that was not saved, { $moment }.
 console-editor-not-kept = The browser keeps no copy of the text: save the draft more often.

@@ -20,7 +20,6 @@ console-editor-no-graph = Схема появится, когда текст м�
 console-editor-marked = замечаний: { $count }
 console-editor-way = → { $target } ({ $why })
 console-editor-form = Форма
-console-editor-no-form = Для этого вида формы нет: правьте текст.
 console-editor-unreadable = Сначала исправьте текст: сейчас его нельзя прочитать, поэтому и переписать в другом виде нельзя.
 console-editor-kept = В этом браузере есть несохранённый текст, { $moment }.
 console-editor-not-kept = Браузер не сохраняет копию текста: сохраняйте черновик чаще.

@@ -1,0 +1,152 @@
+"""One field of the form on the page: what is typed into it goes on when typing has stopped for a moment, and what is wrong stands below."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from nicegui import ui
+from nicegui.elements.mixins.validation_element import ValidationElement
+
+from bot.console.definitions.form.fields import NO, YES, Choice, Field, FieldRefused
+from bot.console.visit import Visit
+from bot.console.widgets import cut_text
+from orchestrator.domain.finding import Finding
+
+_PAUSE: Final = 300
+"""Milliseconds without typing after which a text goes on."""
+_MANY: Final = 8
+"""Choices from which on they can be searched."""
+_LONGEST_MESSAGE: Final = 600
+_LONGEST_LABEL: Final = 200
+Enter = Callable[["FieldView", str], Awaitable[None]]
+
+
+class FieldView:
+    """A field on the page."""
+
+    def __init__(self, visit: Visit, field: Field, enter: Enter) -> None:
+        """Draw it here; `enter` is called with each text that the person gives it."""
+        self._visit, self._enter = visit, enter
+        self.field = field
+        self._typed = field.value
+        """The text that the page shows, as far as the server knows."""
+        self._refusal = ""
+        self._findings: Sequence[Finding] = ()
+        self._is_wide = field.kind in {"text", "words", "json", "any"} or bool(field.hint)
+        with ui.element("div").classes("form-field form-wide" if self._is_wide else "form-field"):
+            self._input = self._draw_input()
+            self._message = ui.label().classes("form-message").props("aria-live=polite dir=auto")
+        self._show_messages()
+
+    def matches(self, field: Field) -> bool:
+        """Return whether this is the field, with perhaps another value, so that it need not be drawn anew."""
+        mine = self.field
+        return (mine.path, mine.kind, mine.label, bool(mine.usual)) == (field.path, field.kind, field.label, bool(field.usual))
+
+    def update(self, field: Field) -> None:
+        """Show another value if the document has one now; what is being typed stays."""
+        before, self.field = self.field, field
+        if self._input_options(before) != self._input_options(field) and isinstance(self._input, ui.select):
+            self._typed = field.value
+            self._input.set_options(self._input_options(field), value=field.value)
+        elif before.value != field.value:
+            self._show_value(field.value)
+        if before.hint != field.hint and isinstance(self._input, ValidationElement):
+            self._input.props["hint"] = self._build_hint()
+
+    def reset(self) -> None:
+        """Show the value of the document again, in place of what was typed."""
+        self._show_value(self.field.value, is_forced=True)
+
+    def take(self, value: str) -> None:
+        """Note that the document has taken what was typed, as this text."""
+        self.field = replace(self.field, value=value)
+        self._refusal = ""
+        self._show_messages()
+
+    def refuse(self, refusal: FieldRefused) -> None:
+        """Show why a text cannot be taken. It stays in the field until the person has mended it."""
+        said = self._visit.say_notice(refusal.notice)
+        is_far = refusal.line > 1 or refusal.column > 1
+        self._refusal = self._visit.say("console-form-at", line=refusal.line, column=refusal.column, said=said) if is_far else said
+        self._show_messages()
+
+    def show_findings(self, findings: Sequence[Finding]) -> None:
+        """Show what the check has found at this field."""
+        if list(findings) != list(self._findings):
+            self._findings = findings
+            self._show_messages()
+
+    def _show_value(self, value: str, *, is_forced: bool = False) -> None:
+        self._refusal = ""
+        if value != self._typed or is_forced:
+            self._typed = value
+            if isinstance(self._input, ui.checkbox):
+                self._input.set_value(self._is_on(value))
+            else:
+                self._input.set_value(value)
+        self._show_messages()
+
+    def _show_messages(self) -> None:
+        errors = [self._refusal] if self._refusal else []
+        others: list[str] = []
+        for one in self._findings:
+            (errors if one.severity == "error" else others).append(self._visit.tr.translate_notice(one.notice))
+        said = errors or others
+        self._message.set_text(cut_text("\n".join(said), limit=_LONGEST_MESSAGE))
+        self._message.set_visibility(bool(said))
+        self._message.classes(remove="form-bad form-warn", add="form-bad" if errors else "form-warn")
+        self._input.props["error"] = bool(errors) or None
+
+    def _build_hint(self) -> str:
+        usual = self.field.usual if self.field.kind not in {"boolean", "choice"} else ""
+        said = self._visit.say("console-form-usual", value=usual) if usual else ""
+        return cut_text("  ".join(one for one in (self.field.hint, said) if one), limit=_LONGEST_MESSAGE)
+
+    def _input_options(self, field: Field) -> dict[str, str]:
+        choices: Sequence[Choice] = field.choices
+        if field.kind == "boolean":
+            said = {"": "console-form-open", YES: "console-form-yes", NO: "console-form-no"}
+            choices = [Choice(value, self._visit.say(code)) for value, code in said.items()]
+        words = {one.value: cut_text(one.label, limit=_LONGEST_LABEL) for one in choices}
+        if field.usual and "" in words and field.usual in words:
+            words[""] = self._visit.say("console-form-usual-choice", value=words[field.usual])
+        return words
+
+    @property
+    def _is_switch(self) -> bool:
+        return self.field.kind == "boolean" and bool(self.field.usual)
+
+    def _is_on(self, value: str) -> bool:
+        return (value or self.field.usual) == YES
+
+    def _draw_input(self) -> ui.checkbox | ui.select | ui.input:
+        field = self.field
+        label = self._visit.say("console-form-required", label=field.label) if field.is_required else field.label
+        if self._is_switch:
+            return ui.checkbox(label, value=self._is_on(field.value), on_change=lambda event: self._hear(YES if event.value else NO))
+        made = self._draw_select(label) if field.kind in {"choice", "boolean"} else self._draw_text(label)
+        made.props("outlined dense").without_auto_validation().classes("full")
+        made.props["hint"] = self._build_hint()
+        return made
+
+    def _draw_select(self, label: str) -> ui.select:
+        options, value = self._input_options(self.field), self.field.value
+        made = ui.select(options, label=label, value=value if value in options else None, with_input=len(options) > _MANY)
+        made.on_value_change(lambda event: self._hear(str(event.value or "")))
+        return made.props("options-dense")
+
+    def _draw_text(self, label: str) -> ui.input:
+        field = self.field
+        made = ui.input(label, value=field.value, on_change=lambda event: self._hear(str(event.value or "")))
+        made.props(f"debounce={_PAUSE}")
+        if field.kind in {"text", "words", "json", "any"}:
+            made.props("type=textarea autogrow").classes("form-code" if field.kind == "json" else "form-long")
+        elif field.kind in {"number", "integer"} and not field.is_open:
+            made.props("inputmode=decimal")
+        return made
+
+    async def _hear(self, typed: str) -> None:
+        if typed != self._typed:
+            self._typed = typed
+            await self._enter(self, typed)

@@ -1,0 +1,200 @@
+"""What a form consists of, as data: fields with the text that stands in them, groups of fields, and lists of groups.
+
+Whatever a field is about, a person reads and types a text: "0,4" for a number, lines for a list of words. `show_value` and `parse_value`
+translate between it and the value in the document.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from bot.console.definitions.form.changing import ABSENT
+from orchestrator.documents.numbers import JSON_NUMBER
+from orchestrator.documents.reading import read_document
+from orchestrator.documents.reports import MAX_SAFE
+from orchestrator.domain.finding import Path
+from orchestrator.domain.outputs import Notice
+
+Kind = Literal["line", "text", "number", "integer", "boolean", "choice", "words", "json", "any"]
+"""What a field takes: a short or a long text, a number, yes or no, one of several values, texts one a line, JSON; `any` is both."""
+YES: Final = "true"
+NO: Final = "false"
+PLACEHOLDER: Final = re.compile(r"\{[^{}]+\}")
+"""What a text with a variable looks like that stands in place of a number or another value."""
+_JSON_SIGNS: Final = ("{", "[", '"', "'", "/")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the values that a field offers, and what people read for it."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field."""
+
+    path: Path
+    """Where in the document its value stands."""
+    kind: Kind
+    label: str
+    value: str = ""
+    """The text of the present value, "" if there is none."""
+    hint: str = ""
+    is_required: bool = False
+    choices: tuple[Choice, ...] = ()
+    usual: str = ""
+    """What counts if nothing is given."""
+    least: float | None = None
+    most: float | None = None
+    is_open: bool = False
+    """Whether a text with a placeholder may stand there instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Fields that belong together."""
+
+    path: Path
+    label: str
+    nodes: tuple["Node", ...]
+    hint: str = ""
+    is_folded: bool = False
+    """Whether it is shown only when it is opened."""
+    title: str = ""
+    """What people call this one of several: of a step its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Several groups of the same kind, of which more can be added."""
+
+    path: Path
+    label: str
+    items: tuple[Group, ...]
+    add: str
+    """What stands on the button that adds one."""
+    hint: str = ""
+
+
+Node = Field | Group | Listing
+
+
+class FieldRefused(ValueError):
+    """A text that a field cannot take; `notice` is the sentence for the person, `line` and `column` say where in the text, or are 0."""
+
+    def __init__(self, notice: Notice, line: int = 0, column: int = 0) -> None:
+        """Keep the sentence and the place."""
+        super().__init__(notice.code)
+        self.notice, self.line, self.column = notice, line, column
+
+
+def walk_fields(nodes: Sequence[Node]) -> list[Field]:
+    """Return all fields, also those inside of groups and lists."""
+    found: list[Field] = []
+    for one in nodes:
+        match one:
+            case Field():
+                found.append(one)
+            case Group():
+                found += walk_fields(one.nodes)
+            case Listing():
+                found += walk_fields(one.items)
+    return found
+
+
+def write_json(value: object) -> str:
+    """Return JSON data as a person reads it in a field."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def show_value(kind: Kind, value: object) -> str:
+    """Return the text for a value of a document; for one that the field does not take, its JSON."""
+    if value is ABSENT or (value is None and kind != "json"):
+        return ""
+    match kind, value:
+        case ("line" | "text" | "choice", str()):
+            return value
+        case ("number" | "integer", str()) if PLACEHOLDER.search(value):
+            return value
+        case "any", str() if _is_plain(value):
+            return value
+        case ("words", list()) if all(_is_word(one) for one in value):
+            return "\n".join(value)
+    return write_json(value)
+
+
+def _is_plain(value: str) -> bool:
+    """Return whether a text means itself where JSON may be typed, too."""
+    plain = value.strip()
+    return bool(plain) and not plain.startswith(_JSON_SIGNS) and not _is_literal(plain)
+
+
+def _is_word(one: object) -> bool:
+    return isinstance(one, str) and one == one.strip() and len(one.splitlines()) == 1
+
+
+def parse_value(field: Field, typed: str) -> object:
+    """Return the value that a text typed into a field means, ABSENT for an empty one. Raises FieldRefused."""
+    return parse_text(field.kind, typed, least=field.least, most=field.most, is_open=field.is_open)
+
+
+def parse_text(kind: Kind, typed: str, *, least: float | None = None, most: float | None = None, is_open: bool = False) -> object:
+    """Return the value that a text means for this kind of fields, ABSENT for an empty one. Raises FieldRefused."""
+    plain = typed.strip()
+    if not plain:
+        return ABSENT
+    match kind:
+        case "line" | "choice" | "text":
+            return typed
+        case "number" | "integer":
+            return typed if is_open and PLACEHOLDER.search(plain) else _check_bounds(_parse_number(kind, plain), least, most)
+        case "boolean":
+            return _parse_boolean(plain)
+        case "words":
+            return [line.strip() for line in typed.splitlines() if line.strip()]
+        case "any" if _is_plain(typed):
+            return typed
+    return _parse_json(typed)
+
+
+def _parse_number(kind: Kind, plain: str) -> int | float:
+    text = re.sub(r"(?<=\d)[\s\u00a0\u202f](?=\d{3}(\D|$))", "", plain).replace(",", ".").replace("−", "-")
+    if not JSON_NUMBER.fullmatch(text) or len(text) > len(str(MAX_SAFE)) + 20:
+        raise FieldRefused(Notice(code="console-form-number" if kind == "number" else "console-form-integer"))
+    number = float(text)
+    if number.is_integer() and abs(number) <= MAX_SAFE and not set(text) & set(".eE"):
+        return int(text)
+    if kind == "integer" or abs(number) > MAX_SAFE:
+        raise FieldRefused(Notice(code="console-form-integer" if kind == "integer" else "console-form-number"))
+    return number
+
+
+def _check_bounds(number: float, least: float | None, most: float | None) -> float:
+    if least is not None and number < least:
+        raise FieldRefused(Notice(code="console-form-least", args={"least": f"{least:g}"}))
+    if most is not None and number > most:
+        raise FieldRefused(Notice(code="console-form-most", args={"most": f"{most:g}"}))
+    return number
+
+
+def _parse_boolean(plain: str) -> bool:
+    if plain not in {YES, NO}:
+        raise FieldRefused(Notice(code="console-form-boolean"))
+    return plain == YES
+
+
+def _is_literal(plain: str) -> bool:
+    return plain in {YES, NO, "null"} or JSON_NUMBER.fullmatch(plain) is not None
+
+
+def _parse_json(typed: str) -> object:
+    reading = read_document(typed, "json")
+    if reading.document is None:
+        found = next(one for one in reading.findings if one.severity == "error")
+        raise FieldRefused(found.notice, found.line, found.column)
+    return reading.document.data

@@ -1,0 +1,28 @@
+"""The JSON Schemas of the kinds of definitions that have one, with the types of steps and runes of installed plugins."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Final
+
+from bot.console.definitions.graph import load_rune_types, load_step_types
+from orchestrator.engines.flows.agents import KIND as AGENT
+from orchestrator.engines.flows.schema import build_agent_schema
+from orchestrator.engines.scenarios.authoring.schema import build_schema as build_scenario_schema
+from orchestrator.engines.scenarios.kind import KIND as SCENARIO
+from orchestrator.engines.workflows.kind import TUUM, WORKFLOW
+from orchestrator.engines.workflows.schema import build_tuum_schema, build_workflow_schema
+from state.stored import JsonObject
+
+_BUILDERS: Final[Mapping[str, Callable[[], JsonObject]]] = {
+    AGENT: build_agent_schema,
+    SCENARIO: lambda: build_scenario_schema(load_step_types()),
+    TUUM: lambda: build_tuum_schema(load_rune_types()),
+    WORKFLOW: lambda: build_workflow_schema(load_rune_types()),
+}
+
+
+@cache
+def build_kind_schema(kind: str) -> JsonObject | None:
+    """Return the schema of a kind, None if none is published."""
+    build = _BUILDERS.get(kind)
+    return build() if build is not None else None

@@ -1,0 +1,44 @@
+"""Finds the field, the group or the list of a form at which a finding is shown: the innermost that holds its place."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bot.console.definitions.form.fields import Field, Group, Node
+from orchestrator.domain.finding import Finding, Path, parse_path
+
+
+def assign_findings(form: Group, findings: Sequence[Finding]) -> dict[Path, list[Finding]]:
+    """Return the findings by the paths of the nodes at which they are shown; () has those that belong to no other."""
+    known = {one.path for one in _walk(form)}
+    assigned: dict[Path, list[Finding]] = {}
+    for one in findings:
+        path = _read_path(one)
+        while path and path not in known:
+            path = path[:-1]
+        assigned.setdefault(path, []).append(one)
+    return assigned
+
+
+def list_within(path: Path, assigned: Mapping[Path, Sequence[Finding]]) -> list[Finding]:
+    """Return all findings that are shown at a place or inside of it."""
+    return [one for at, found in assigned.items() if at[: len(path)] == path for one in found]
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    yield node
+    match node:
+        case Group():
+            for one in node.nodes:
+                yield from _walk(one)
+        case Field():
+            return
+        case _:
+            for item in node.items:
+                yield from _walk(item)
+
+
+def _read_path(finding: Finding) -> Path:
+    """Return where a finding is; of a path that was cut, nowhere."""
+    try:
+        return parse_path(finding.path)
+    except ValueError:
+        return ()

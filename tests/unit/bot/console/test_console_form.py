@@ -1,0 +1,281 @@
+"""The form in the editor: it and the text are two views of one document."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.console.definitions import document
+from orchestrator.definitions.rules import Editor
+from tests.unit.bot.console.console_kit import OLGA, ConsoleWorld, a_console
+from tests.unit.bot.console.form_kit import OpenForm, open_form, publish
+
+WRITER = """title: Автор писем
+systemPrompt: Ты пишешь письма клиентам.
+defaultOptions: {temperature: 0.4}
+"""
+FLOW = """flowId: letters
+metadata: {title: Письма}
+steps:
+- {id: draft, agentVersionId: writer, transitions: {onSuccess: {next: review}}, ours: {kept: true}}
+- {id: review, name: Проверка, agentVersionId: writer}
+"""
+SCENARIO = """name: Привет
+steps:
+- {id: ask, type: input, params: {prompt: Как вас зовут?, input_variable: who}}
+- {id: bye, type: message, params: {text: Пока}}
+"""
+TUUM = """tuumId: letter
+outputMappings: {letter: ai_final_output}
+promptRunes:
+- {runeType: prompt, role: System, template: Пиши письмо}
+aiService: tool
+"""
+HOSTILE = "<img src=x onerror=alert(1)> **x** \u202egnp"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pause before a check is a matter of people who type."""
+    monkeypatch.setattr(document, "CHECK_AFTER", 0.0)
+
+
+async def open_flow(made: ConsoleWorld) -> OpenForm:
+    """Open the form of a flow of two steps, its first step open."""
+    await publish(made, "agent", "writer", WRITER)
+    await publish(made, "flow", "letters", FLOW)
+    form = await open_form(made, "flow", "letters")
+    await form.press("1. draft")
+    return form
+
+
+@pytest.mark.req("S002-53", "S002-55", "C-26")
+async def test_what_is_typed_into_the_form_stands_in_the_text(tmp_path: Path) -> None:
+    """A prompt, a number and a fixed entry of memory enter the text, and what the form does not know stays there."""
+    async with a_console(tmp_path) as made:
+        form = await open_flow(made)
+
+        await form.enter("Задание", "Пиши коротко")
+        await form.enter("Попыток", "3")
+        await form.press("Память")
+        await form.press("Писать ещё в канал")
+        await form.enter("Канал *", "drafts")
+        await form.enter("Что записать", "STATIC")
+        await form.enter("Постоянная запись (JSON)", '{"event": 1}')
+
+        step = form.data["steps"][0]
+        assert (step["prompt"], step["maxAttempts"], step["ours"]) == ("Пиши коротко", 3, {"kept": True})
+        assert step["memoryWrites"] == [{"channel": "drafts", "mode": "STATIC", "payload": {"event": 1}}]
+        assert form.page.has("Не сохранено")
+
+
+@pytest.mark.req("S002-54", "C-26")
+async def test_agents_are_chosen_among_published_ones(tmp_path: Path) -> None:
+    """The dropdown has key, title and version of published agents that are on; the one that is chosen is stored by its UUID."""
+    async with a_console(tmp_path) as made:
+        other = await publish(made, "agent", "critic", "systemPrompt: Ты придираешься.\ntitle: Критик\n")
+        off = await publish(made, "agent", "gone", "systemPrompt: x\n")
+        service, olga = made.console.services.definitions, Editor(actor=OLGA.to_actor(), via="http")
+        head = await service.find_key(olga, "agent", off.key)
+        await service.switch(olga, "agent", off.key, enabled=False, expected=head.revision)
+        form = await open_flow(made)
+
+        offered = list(form.list_fields("Агент *")[0].options.values())
+        await form.enter("Агент *", other.id)
+
+        assert offered == ["Автор писем · writer · версия 1", "Критик · critic · версия 1"]
+        assert form.data["steps"][0]["agentVersionId"] == other.id
+        assert "Ты придираешься." in form.list_fields("Задание")[0].props["hint"]
+
+
+@pytest.mark.req("C-26", "S002-53")
+async def test_transitions_are_chosen_among_the_steps(tmp_path: Path) -> None:
+    """Where a step leads is a dropdown of the present steps and the end; a broken way is said there, and mended there."""
+    async with a_console(tmp_path) as made:
+        form = await open_flow(made)
+        await form.type_text(form.text.replace("next: review", "next: nowhere"))
+
+        way = form.list_fields("После ответа")[0]
+        assert list(way.options) == ["", "draft", "review", "nowhere"]
+        assert "Шага «nowhere» нет." in form.list_messages()
+
+        await form.enter("После ответа", "review")
+        assert form.data["steps"][0]["transitions"] == {"onSuccess": {"next": "review"}}
+        assert form.list_messages() == []
+
+        await form.enter("После ответа", "")
+        assert "transitions" not in form.data["steps"][0]
+
+
+@pytest.mark.req("S002-50", "C-26")
+@pytest.mark.parametrize(
+    ("label", "typed", "said"),
+    [
+        ("Попыток", "два", "Нужно целое число"),
+        ("Свобода ответа, 0–2", "3", "Не больше 2"),
+        ("Переходы целиком (JSON)", "{\n  onSuccess: 1}", "Строка 2, знак 3"),
+    ],
+)
+async def test_numbers_and_json_are_checked_while_they_are_typed(tmp_path: Path, label: str, typed: str, said: str) -> None:
+    """What does not fit is said at the field, stays there as it was typed, and does not enter the text."""
+    async with a_console(tmp_path) as made:
+        form = await open_flow(made)
+        await form.press("Дополнительно")
+        before = form.text
+
+        await form.enter(label, typed)
+
+        assert any(one.startswith(said) for one in form.list_messages())
+        assert form.list_fields(label)[0].value == typed
+        assert form.text == before
+
+
+@pytest.mark.req("C-26")
+async def test_steps_are_added_moved_and_removed(tmp_path: Path) -> None:
+    """The text has the steps in the order of the form."""
+    async with a_console(tmp_path) as made:
+        form = await open_flow(made)
+
+        await form.press("Добавить шаг")
+        assert [one["id"] for one in form.data["steps"]] == ["draft", "review", "step3"]
+        await form.press("Поднять: 3")
+        assert [one["id"] for one in form.data["steps"]] == ["draft", "step3", "review"]
+        await form.press("Удалить: 1")
+        assert [one["id"] for one in form.data["steps"]] == ["step3", "review"]
+
+
+@pytest.mark.req("C-26")
+async def test_what_is_typed_into_the_text_is_shown_in_the_form(tmp_path: Path) -> None:
+    """A name, and a step that is new, are in the form after the check of the text; what is typed into another field stays."""
+    async with a_console(tmp_path) as made:
+        form = await open_flow(made)
+        await form.enter("Попыток", "два")
+
+        await form.type_text(form.text.replace("title: Письма", "title: Послания") + "- {id: third, agentVersionId: writer}\n")
+
+        assert form.list_fields("Название")[1].value == "Послания"
+        assert form.page.has("3. third")
+
+
+@pytest.mark.req("C-26")
+async def test_a_text_that_cannot_be_read_keeps_the_form_away(tmp_path: Path) -> None:
+    """A sentence says where the text is wrong; when it is mended the form is there again."""
+    async with a_console(tmp_path) as made:
+        form = await open_flow(made)
+        good = form.text
+
+        await form.type_text(good + "oops: [1\n")
+        assert form.page.has("Форма ждёт: текст сейчас не читается")
+        await form.enter("Ключ потока *", "other")
+        assert form.text == good + "oops: [1\n"
+
+        await form.type_text(good)
+        assert not form.page.has("Форма ждёт")
+        assert form.list_fields("Ключ потока *")[0].value == "letters"
+
+
+@pytest.mark.req("C-26")
+async def test_a_form_takes_the_text_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of the form is made in the newest text, also in one that was not checked yet."""
+    async with a_console(tmp_path) as made:
+        form = await open_flow(made)
+        monkeypatch.setattr(document.EditedDocument, "check_soon", lambda _: None)
+        await form.type_text(form.text.replace("name: Проверка", "name: Вычитка"))
+
+        await form.enter("Попыток", "2")
+
+        assert form.data["steps"][1]["name"] == "Вычитка"
+        assert form.data["steps"][0]["maxAttempts"] == 2
+
+
+@pytest.mark.req("C-26")
+async def test_comments_are_lost_only_after_a_question(tmp_path: Path) -> None:
+    """Before the first change of a text with comments the form asks; without consent nothing changes, and it asks once."""
+    async with a_console(tmp_path) as made:
+        form = await open_flow(made)
+        await form.type_text("# why\n" + form.text)
+        commented = form.text
+
+        await form.enter("Попыток", "2")
+        assert form.text == commented
+        await form.press("Не менять")
+        assert (form.text, form.list_fields("Попыток")[0].value) == (commented, "")
+
+        await form.enter("Попыток", "2")
+        await form.press("Продолжить без комментариев")
+        assert "# why" not in form.text
+        assert form.data["steps"][0]["maxAttempts"] == 2
+
+        await form.type_text("# again\n" + form.text)
+        await form.enter("Попыток", "3")
+        assert form.data["steps"][0]["maxAttempts"] == 3
+
+
+@pytest.mark.req("C-27")
+async def test_a_step_of_a_scenario_has_the_fields_of_its_type(tmp_path: Path) -> None:
+    """A question has a prompt and bounds; when the step is made a pause it has seconds instead."""
+    async with a_console(tmp_path) as made:
+        await publish(made, "scenario", "hello", SCENARIO)
+        form = await open_form(made, "scenario", "hello")
+        await form.press("1. ask")
+
+        await form.enter("Вопрос *", "Ваше имя?")
+        await form.enter("Следующий шаг", "bye")
+        await form.enter("Что делает шаг *", "wait")
+        await form.enter("Сколько секунд ждать *", "60")
+
+        step = form.data["steps"][0]
+        assert (step["type"], step["next_step"]) == ("wait", "bye")
+        assert step["params"] == {"prompt": "Ваше имя?", "input_variable": "who", "seconds": 60}
+        assert form.list_fields("Вопрос *") == []
+
+
+@pytest.mark.req("C-27")
+async def test_a_rune_and_an_agent_have_forms(tmp_path: Path) -> None:
+    """The template of a prompt rune and the instructions of an agent are typed in the form, and runes are added."""
+    async with a_console(tmp_path) as made:
+        await publish(made, "tuum", "letter", TUUM)
+        await publish(made, "agent", "writer", WRITER)
+        tuum = await open_form(made, "tuum", "letter")
+        await tuum.press("Пиши письмо")
+        await tuum.enter("Текст *", "Пиши {{tone}}")
+        await tuum.press("Добавить руну", -1)
+        agent = await open_form(made, "agent", "writer")
+        await agent.enter("Инструменты, по одному в строке", "rag_search\ncalculate")
+
+        assert tuum.data["promptRunes"] == [{"runeType": "prompt", "role": "System", "template": "Пиши {{tone}}"}]
+        assert tuum.data["runes"] == [{"runeType": "prompt", "template": ""}]
+        assert agent.data["tools"] == ["rag_search", "calculate"]
+
+
+@pytest.mark.req("C-39", "C-26")
+async def test_hostile_text_is_text_in_the_form(tmp_path: Path) -> None:
+    """Names of steps, titles of agents and values with markup stand in the form as text; long ones are cut where they are titles."""
+    async with a_console(tmp_path) as made:
+        await publish(made, "agent", "writer", f"systemPrompt: x\ntitle: '{HOSTILE}'\n")
+        long = "я" * 5000
+        await publish(
+            made, "flow", "letters", FLOW.replace("Письма", f"'{HOSTILE}'").replace("name: Проверка", f"prompt: '{HOSTILE}{long}'")
+        )
+        form = await open_form(made, "flow", "letters")
+        await form.press("2. review")
+
+        assert form.list_fields("Название")[1].value == HOSTILE
+        assert any(HOSTILE in one for one in form.list_fields("Агент *")[0].options.values())
+        assert form.list_fields("Задание")[0].value == HOSTILE + long
+        kinds = {type(one).__name__ for one in form.page.elements}
+        assert not kinds & {"Html", "Markdown", "InteractiveImage"}
+        assert HOSTILE not in form.page.html
+
+
+@pytest.mark.req("C-26")
+async def test_a_large_flow_has_a_small_form(tmp_path: Path) -> None:
+    """Steps are drawn when they are opened: a form of 400 steps has few elements for each."""
+    async with a_console(tmp_path) as made:
+        await publish(made, "agent", "writer", WRITER)
+        steps = "".join(f"- {{id: s{number}, agentVersionId: writer}}\n" for number in range(400))
+        await publish(made, "flow", "large", f"flowId: large\nsteps:\n{steps}")
+        form = await open_form(made, "flow", "large")
+
+        assert len(form.page.elements) < 400 * 20
+        await form.press("400. s399")
+        assert len(form.list_fields("Задание")) == 1
