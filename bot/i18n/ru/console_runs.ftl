@@ -1,5 +1,5 @@
 # The pages of runs in the console.
-console-runs = Процессы
+console-runs = Запуски
 console-run = Запуск
 console-runs-engine = { $engine ->
     [scenario] Сценарий
