@@ -66,9 +66,9 @@ class ConsoleBrowser:
 
 
 @asynccontextmanager
-async def opened_console(folder: Path) -> AsyncIterator[ConsoleBrowser]:
-    """Start the demo and a browser."""
-    async with running_demo(folder) as demo, async_playwright() as driver:
+async def opened_console(folder: Path, *options: str) -> AsyncIterator[ConsoleBrowser]:
+    """Start the demo with these options, and a browser."""
+    async with running_demo(folder, *options) as demo, async_playwright() as driver:
         browser = await driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
             yield ConsoleBrowser(demo, browser, demo.console)
