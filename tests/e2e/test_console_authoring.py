@@ -39,6 +39,7 @@ async def mend_a_broken_transition(page: Page) -> None:
     await expect(page.locator(".cm-line.cm-finding-error")).to_have_count(0)
 
 
+@pytest.mark.timeout(240)
 @pytest.mark.req("C-26", "C-28", "C-29", "C-31", "C-33", "C-34")
 async def test_a_flow_is_mended_published_and_watched_and_a_workflow_streams(tmp_path: Path) -> None:
     """Break and mend a transition, retitle it in the form, publish it, watch its steps and read what they gave; then see a text grow."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.e2e.console_kit import ConsoleBrowser, needs_browser, opened_console
 pytestmark = needs_browser
 
 EDITOR = "/definitions/flow/proposal/edit"
+OTHER = "/definitions/flow/solution_workshop/edit"
+EARLY = "# Ещё без связи"
 ENDED = "# Первая строка"
 LATER = "# Вторая строка"
 
@@ -65,6 +68,22 @@ async def approve_in_two_browsers(made: ConsoleBrowser) -> None:
         await expect(page.locator(".outcomes")).not_to_be_empty()
 
 
+async def type_before_the_first_connection(made: ConsoleBrowser, page: Page) -> None:
+    """What is typed on a page whose socket never opens, and that is closed then, is offered by the next page."""
+    tab = await page.context.new_page()
+    await tab.route_web_socket(re.compile("socket.io"), lambda _: None)
+    await made.show(tab, OTHER)
+    await type_at_the_end(tab, EARLY)
+    await tab.wait_for_function("(text) => Object.values(localStorage).some((one) => one.includes(text))", arg=EARLY)
+    await tab.close()
+    await made.show(page, OTHER)
+    await page.get_by_role("button", name="Восстановить").click()
+    await expect(page.locator(".def-status")).to_have_text("Не сохранено")
+    await page.locator(".cm-content").click()
+    await page.keyboard.press("Control+End")
+    await expect(page.locator(".cm-content")).to_contain_text(EARLY)
+
+
 async def lose_the_socket_while_typing(page: Page) -> None:
     """What is typed without a connection stands in the editor afterwards, and the server knows it."""
     await expect(page.locator(".def-right")).to_contain_text("Ошибок нет.")
@@ -90,6 +109,7 @@ async def lose_the_bot_while_typing(made: ConsoleBrowser, page: Page) -> None:
         await expect(page.locator(".cm-content")).to_contain_text(line)
 
 
+@pytest.mark.timeout(240)
 @pytest.mark.req("C-17", "C-40")
 async def test_nothing_is_lost_and_nothing_is_decided_twice(tmp_path: Path) -> None:
     """Two open pages, one of them stale, decide once; a text that is being written survives a lost socket and a killed bot, and can be saved."""
@@ -98,6 +118,7 @@ async def test_nothing_is_lost_and_nothing_is_decided_twice(tmp_path: Path) -> N
         writes = await list_writes(made)
         assert [one for one in made.problems if "ERR_INTERNET_DISCONNECTED" not in one] == []
         anna = await made.enter(1006)
+        await type_before_the_first_connection(made, anna)
         await made.show(anna, EDITOR)
         await lose_the_socket_while_typing(anna)
         await lose_the_bot_while_typing(made, anna)
