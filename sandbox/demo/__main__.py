@@ -67,7 +67,7 @@ async def _start(folder: Path, options: argparse.Namespace, stack: contextlib.As
     """
     base = [sys.executable, "-m"]
     portal = await start_server(stack, [*base, "sandbox.portal", "--port", "0", "--data", str(folder / "portal")], folder / "portal.log")
-    model = await start_server(stack, [*base, "sandbox.model", "--port", "0"], folder / "model.log")
+    model = await start_server(stack, [*base, "sandbox.model", "--port", "0", "--pace", str(options.pace)], folder / "model.log")
     telegram = await start_server(
         stack,
         [
@@ -110,6 +110,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="port of the chat page; 0 = a free one")
     parser.add_argument("--data", help="folder that keeps the demo's data; by default a temporary one")
     parser.add_argument("--mode", choices=("shadow", "canary", "full"), default="full")
+    parser.add_argument("--pace", type=float, default=0.0, help="pause in seconds between the pieces of the model's answers")
     parser.add_argument(
         "--program", default="bot", help="Python module that runs the bot, such as examples.engines; it is called with `run`"
     )

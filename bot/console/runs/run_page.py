@@ -1,7 +1,7 @@
 """Draws the page of one run: where it stands and what it waits for, its graph as it works, its nodes, and what it gives."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from bot.console.runs.shown import NOTHING, ShownUpdate, UpdateReader
 from bot.console.runs.watch import RunView, RunWatch, StepLine
 from bot.console.runs.words import TONES, say_engine, say_state, say_status, say_use
 from bot.console.visit import Visit
-from bot.console.widgets import build_panel, show_badge, show_heading, show_text
+from bot.console.widgets import build_panel, cut_text, show_badge, show_heading, show_text
 from bot.http_api.audit.run_events import format_value
 from bot.http_api.flows.run_models import Usage
 from bot.http_api.runs.run_models import Run
@@ -26,9 +26,11 @@ _TOGETHER: Final = 0.2
 """Seconds in which pieces of an answer are shown together."""
 _LONGEST_DRAFT: Final = 4_000
 _LONGEST_RESULT: Final = 20_000
+_LONGEST_TITLE: Final = 200
 _RAW_TEXT: Final = "rawText"
-_SPOKEN: Final = ("payload", "summary")
-"""The parts of results that are texts for people; of the others an author alone knows what they mean."""
+_SUMMARY: Final = "summary"
+_SPOKEN: Final = ("payload", _SUMMARY)
+"""The parts of a result that are texts for people: of a flow with its author's titles, and the summary of a scenario."""
 
 
 async def show_run(visit: Visit) -> None:
@@ -43,6 +45,7 @@ class _Outcome:
     """What a run that is over has given, or why it failed; and what it shows before that."""
 
     run: Run
+    told: tuple[tuple[str, str], ...]
     shows_words: bool
     update: ShownUpdate
     options: tuple[str, ...]
@@ -189,7 +192,8 @@ class _RunPage:
     async def _load_outcome(self) -> _Outcome:
         view = await self._watch.load()
         shown = self._reader.shown if view.shows_words else NOTHING
-        return _Outcome(run=view.run, shows_words=view.shows_words, update=shown, options=tuple(self._waits.list_options()))
+        options = tuple(self._waits.list_options())
+        return _Outcome(run=view.run, told=view.told, shows_words=view.shows_words, update=shown, options=options)
 
     def _draw_outcome(self, outcome: _Outcome) -> None:
         visit, run, update = self._visit, outcome.run, outcome.update
@@ -211,7 +215,7 @@ class _RunPage:
         if is_over and run.result is not None:
             show_heading(visit.say("console-runs-result"))
             with build_panel():
-                self._draw_result(run.result)
+                self._draw_result(run.result, outcome.told)
                 _draw_streaming(visit, update)
 
     async def _choose_option(self, text: str) -> None:
@@ -219,7 +223,7 @@ class _RunPage:
         if chosen is not None:
             await self._controls.answer(chosen[0], option=chosen[1])
 
-    def _draw_result(self, result: object) -> None:
+    def _draw_result(self, result: object, told: Sequence[tuple[str, str]]) -> None:
         visit = self._visit
         if not isinstance(result, Mapping):
             show_text(format_value(result, limit=_LONGEST_RESULT, is_indented=True))
@@ -227,13 +231,14 @@ class _RunPage:
         raw = result.get(_RAW_TEXT)
         if isinstance(raw, str) and raw:
             draw_raw_text(visit, raw)
-        for name in _SPOKEN:
-            said = result.get(name)
-            for title, one in (said if isinstance(said, Mapping) else {"": said}).items():
-                if isinstance(one, str) and one:
-                    ui.label(str(title)[:200]).classes("muted small").props("dir=auto")
-                    draw_raw_text(visit, one)
-        rest = {str(name): one for name, one in result.items() if name not in {_RAW_TEXT, *_SPOKEN} and one not in ("", None, [], {})}
+        for title, text in told:
+            ui.label(cut_text(title, limit=_LONGEST_TITLE)).classes("muted small").props("dir=auto")
+            draw_raw_text(visit, text)
+        said = result.get(_SUMMARY)
+        if not told and isinstance(said, str) and said:
+            draw_raw_text(visit, said)
+        shown = {_RAW_TEXT, *(_SPOKEN if told else (_SUMMARY,) if isinstance(said, str) else ())}
+        rest = {str(name): one for name, one in result.items() if name not in shown and one not in ("", None, [], {})}
         if rest:
             with ui.element("details").classes("job-prompt"):
                 with ui.element("summary"):

@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
@@ -18,6 +20,7 @@ from bot.http_api.runs.run_reader import FoundRun
 from orchestrator.charts.chart import Chart
 from orchestrator.engines.flows.definition import Flow
 from orchestrator.engines.flows.kind import FLOW
+from orchestrator.engines.flows.telling import tell_result
 from orchestrator.engines.runs import RunFailed
 from orchestrator.engines.scenarios.kind import KIND as SCENARIO
 from orchestrator.engines.scenarios.plan import name_label
@@ -58,6 +61,8 @@ class RunView:
     usage: Usage
     chart: Chart | None
     steps: tuple[StepLine, ...]
+    told: tuple[tuple[str, str], ...]
+    """What the result of a flow says to people, as (title, text); none for other runs."""
     shows_words: bool
     seq: int
 
@@ -70,6 +75,7 @@ class RunWatch:
         self._visit, self._run_id = visit, run_id
         self.history = RunHistory()
         self._flow: FlowHistory | None = None
+        self._definition: Flow | None = None
         self._chart: Chart | None = None
         self._document: object = None
         self._has_chart = False
@@ -114,8 +120,9 @@ class RunWatch:
         except RunFailed:  # its text is gone: the nodes are shown without a graph
             return
         if started.engine == FLOW:
-            self._flow = _begin_flow(document)
-            if self._flow is not None:
+            self._definition = _read_flow(document)
+            if self._definition is not None:
+                self._flow = FlowHistory(self._definition)
                 self._flow.add(events[0])
         self._document = document
         self._chart = _draw(started.engine, document, {})
@@ -165,9 +172,17 @@ class RunWatch:
             usage=reading.value_use(self.history.used, self.history.seconds),
             chart=self._chart,
             steps=tuple(steps),
+            told=self._tell_result(run.result),
             shows_words=words,
             seq=found.seq,
         )
+
+    def _tell_result(self, result: object) -> tuple[tuple[str, str], ...]:
+        if self._definition is None or not isinstance(result, Mapping):
+            return ()
+        person = self._visit.opened_as
+        today = datetime.now(ZoneInfo(person.time_zone)).date().isoformat()
+        return tuple(tell_result(self._definition, result, today=today, locale=person.locale))
 
     def list_nodes(self, step: str) -> list[NodeLine]:
         """Return the nodes of a step, of "" those of the run as a whole, in the order in which they began."""
@@ -177,9 +192,9 @@ class RunWatch:
         return [one for one in self.history.list_nodes() if one.step not in known]
 
 
-def _begin_flow(document: object) -> FlowHistory | None:
+def _read_flow(document: object) -> Flow | None:
     try:
-        return FlowHistory(Flow.model_validate(document))
+        return Flow.model_validate(document)
     except ValidationError:
         return None
 

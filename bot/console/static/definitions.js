@@ -45,7 +45,7 @@
     const found = document.querySelector("[data-keep]");
     const code = found && found.querySelector(".nicegui-codemirror");
     const made = code && typeof mounted_app !== "undefined" && mounted_app && getElement(Number(code.id.slice(1)))?.editor;
-    if (!made || !window.did_handshake) return;
+    if (!made) return;
     [box, view, saved, seen] = [found, made, made.state.doc.toString(), made.state.doc];
     const before = read(slot());
     if (before) {
@@ -117,6 +117,7 @@
       view.focus();
     },
   };
+  document.addEventListener("keydown", () => view || begin(), true);
   setInterval(() => { look(); paint(); }, EVERY);
   window.addEventListener("pagehide", () => view && look());
   window.addEventListener("beforeunload", (event) => {

@@ -29,9 +29,9 @@ def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, ob
     An answer of which everything stands in the message already is not quoted below it. What is too long for a chat is cut. `today` is a
     day such as 2026-11-27.
     """
-    words = _Words({one.name: one.title for one in flow.outputs.titles}, date.fromisoformat(today), locale)
+    words = _find_words(flow, today, locale)
     answers = outputs.list_all()
-    main = next((one for name in ("payload", "summary") if (one := words.list_present(result.get(name)))), [])
+    main = words.list_main(result)
     text = "\n\n".join(words.tell(main)) if main else (words.tell_answer(answers[-1][1]) if answers else "")
     said = frozenset({text, *(words.write(one) for _, one in main)})
     names = {step.id: step.name or step.id for step in flow.steps}
@@ -39,6 +39,16 @@ def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, ob
     quotes = [Passage(title=title, text=_cut(content, LONGEST_QUOTE)) for title, content in told if content]
     shown = _cut(text, LONGEST_TEXT)
     return Reply(parts=(*((Text(text=shown),) if shown else ()), *_keep_some(quotes, _ROOM - len(dumps(shown)))))
+
+
+def tell_result(flow: Flow, result: Mapping[str, object], *, today: str, locale: Locale) -> Sequence[tuple[str, str]]:
+    """Return (title, text) of all that the result of a flow tells: its payload, without one its summary. `today` is as above."""
+    words = _find_words(flow, today, locale)
+    return tuple((words.find_title(name), words.write(one)) for name, one in words.list_main(result))
+
+
+def _find_words(flow: Flow, today: str, locale: Locale) -> "_Words":
+    return _Words({one.name: one.title for one in flow.outputs.titles}, date.fromisoformat(today), locale)
 
 
 def _cut(text: str, most: int) -> str:
@@ -69,19 +79,23 @@ class _Words:
     def tell(self, present: Sequence[tuple[str, object]]) -> Iterator[str]:
         """Return what a payload or summary says as paragraphs; a single value needs no title."""
         for name, one in present:
-            yield self.write(one) if len(present) == 1 else self._write_named(f"**{self._find_title(name)}**", one)
+            yield self.write(one) if len(present) == 1 else self._write_named(f"**{self.find_title(name)}**", one)
 
     def tell_answer(self, output: Mapping[str, object]) -> str:
         """Return what a step answered: its fields one below the other if it is JSON, otherwise as it is. Cards tell of operations."""
         fields = {name: one for name, one in output.items() if name not in {CONTENT, OPERATIONS}}
         if len(output) == 1:
             return str(output[CONTENT])
-        return "\n".join(self._write_named(self._find_title(name), one) for name, one in self.list_present(fields))
+        return "\n".join(self._write_named(self.find_title(name), one) for name, one in self.list_present(fields))
 
     def is_said(self, output: Mapping[str, object], said: frozenset[str]) -> bool:
         """Return whether everything that a step answered is among the texts that were said."""
         fields = [self.write(one) for name, one in output.items() if name not in {CONTENT, OPERATIONS} and not _is_empty(one)]
         return all(one in said for one in fields) if len(output) > 1 else str(output[CONTENT]) in said
+
+    def list_main(self, result: Mapping[str, object]) -> list[tuple[str, object]]:
+        """Return what `list_present` gives of the payload, without one of the summary."""
+        return next((one for name in ("payload", "summary") if (one := self.list_present(result.get(name)))), [])
 
     def list_present(self, given: object) -> list[tuple[str, object]]:
         """Return (name, value) of what tells something; what has a title comes first, in their order, for stored JSON has no order."""
@@ -109,7 +123,7 @@ class _Words:
             return "; ".join([self.write(first), *(f"{self.titles[name]}: {self.write(one)}" for name, one in others)])
         return "; ".join(f"{name}: {self.write(one)}" for name, one in self.list_present(record))
 
-    def _find_title(self, name: str) -> str:
+    def find_title(self, name: str) -> str:
         """Return what people read for a name or a path, which may also be titled by its last part."""
         last = name.rpartition(".")[2]
         return self.titles.get(name) or self.titles.get(last) or last
