@@ -85,6 +85,10 @@ class Console:
             nowhere = self._login.show_trouble("nowhere", self._choose_locale(login, request), status=404)
             await PageGuard(nowhere)(scope, receive, send)
             return
+        if not pages.make_room(login.person, path):
+            many = self._login.show_trouble("many", self._choose_locale(login, request), status=429)
+            await PageGuard(many)(scope, receive, send)
+            return
         await pages.serve_request(login, scope, receive, send)
 
     async def _answer(self, request: Request, path: str) -> Response | None:

@@ -40,6 +40,9 @@ _BUILD_WITHIN: Final = 20.0
 _RECONNECT_WITHIN: Final = 60.0
 """Seconds for which the page of a browser that lost its connection is kept as it is."""
 
+MOST_PAGES: Final = 100
+"""Open pages of one person; each takes memory, and work whenever something changes."""
+
 _LARGEST_MESSAGE: Final = 5_000_000
 """Bytes of one message of a browser. A text of 1 MB that is pasted must arrive, to be refused with a sentence; a larger message ends
 the connection."""
@@ -123,6 +126,19 @@ class Pages:
     def knows(self, path: str) -> bool:
         """Return whether there is a page, or a file of NiceGUI, at this path."""
         return path.startswith(_ASSETS) or any(known.fullmatch(path or "/") for known in _KNOWN)
+
+    def make_room(self, person: str, path: str) -> bool:
+        """Return whether the person may open one more page, which no file of NiceGUI is.
+
+        Of too many pages the oldest without a browser goes, which is kept for a minute only in case its browser comes back.
+        """
+        own = [visit for visit in self.visits.values() if visit.login.person == person]
+        if path.startswith(_ASSETS) or len(own) < MOST_PAGES:
+            return True
+        left = next((visit for visit in own if not visit.page.has_socket_connection), None)
+        if left is not None:
+            left.page.delete()
+        return left is not None
 
     async def serve_request(self, login: Pass, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request of somebody who is logged in."""

@@ -7,7 +7,7 @@ import pytest
 
 from bot.console.app import ROOT
 from bot.console.visit import VisitOver
-from tests.unit.bot.console.console_kit import OLGA, PUBLIC, a_console
+from tests.unit.bot.console.console_kit import ANNA, OLGA, PUBLIC, a_console
 
 LOAD = "bot.console.today.page.load_today"
 
@@ -44,6 +44,21 @@ async def test_a_page_whose_person_loses_rights_while_it_is_drawn_is_empty(tmp_p
 
         assert answer.status_code == 200
         assert "VisitOver" not in answer.text
+
+
+async def test_nobody_fills_the_memory_with_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of too many pages of one person the oldest that has no browser goes; if all have one, no further page is opened."""
+    async with a_console(tmp_path) as made:
+        first = await made.open("/", OLGA)
+        monkeypatch.setattr("bot.console.pages.MOST_PAGES", 2)
+        second, other = await made.open("/", OLGA), await made.open("/", ANNA)
+        third = await made.open("/approvals", OLGA)
+        assert [page.visit.page.is_deleted for page in (first, second, other, third)] == [True, False, False, False]
+
+        for page in (second, third):
+            page.visit.page.tab_id = "a browser"
+        assert (await made.get("/", OLGA)).status_code == 429
+        assert (await made.get("/", ANNA)).status_code == 200
 
 
 @pytest.mark.req("C-3")
