@@ -46,7 +46,7 @@ class _Outcome:
     shows_words: bool
     update: ShownUpdate
     options: tuple[OpenOption, ...]
-    """The options of its open questions that the person may choose; what is pressed answers the question that was open when it was drawn."""
+    """The options of open questions that the person may choose; a press answers the question that was open when its button was drawn."""
 
 
 class _RunPage:
