@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from bot.console.keys import ConsoleKeys, Pass
 from bot.console.live import ChangeFeed
 from bot.console.login import COOKIE, LoginPages, choose_locale
-from bot.console.security import find_path, is_same_origin
+from bot.console.security import PageGuard, find_path, is_same_origin
 from bot.console.services import ConsoleServices
 from bot.i18n.translate import Locale
 from bot.settings import CONSOLE_PATH as ROOT
@@ -77,13 +77,17 @@ class Console:
         request, path = Request(scope, receive), find_path(scope)
         answer = await self._answer(request, path)
         if answer is not None:
-            await answer(scope, receive, send)
+            await PageGuard(answer)(scope, receive, send)
             return
         login = self._find_login(request)
         pages = await self.load_pages()
         if login is None or not pages.knows(path):
             nowhere = self._login.show_trouble("nowhere", self._choose_locale(login, request), status=404)
-            await nowhere(scope, receive, send)
+            await PageGuard(nowhere)(scope, receive, send)
+            return
+        if not pages.make_room(login.person, path):
+            many = self._login.show_trouble("many", self._choose_locale(login, request), status=429)
+            await PageGuard(many)(scope, receive, send)
             return
         await pages.serve_request(login, scope, receive, send)
 

@@ -21,7 +21,7 @@ _PAGE: Final = """<!doctype html>
 _FORM: Final = """<form method="post" action="{root}/login"><input type="hidden" name="link" value="{link}">
 <button type="submit" autofocus>{button}</button></form>"""
 
-Trouble = Literal["wrong", "used", "unavailable", "nowhere"]
+Trouble = Literal["wrong", "used", "unavailable", "nowhere", "many"]
 
 
 class LoginPages:

@@ -22,6 +22,7 @@ from bot.console.keys import Pass
 from bot.console.page_list import PAGES
 from bot.console.page_spec import PageSpec
 from bot.console.security import PageGuard, find_path
+from bot.console.sockets import guard_sockets
 from bot.console.visit import Visit, VisitOver
 from bot.http_api.server.errors import ApiError
 from state.journal.store import StoreError
@@ -38,6 +39,9 @@ _SOCKET: Final = "/_nicegui_ws/"
 _BUILD_WITHIN: Final = 20.0
 _RECONNECT_WITHIN: Final = 60.0
 """Seconds for which the page of a browser that lost its connection is kept as it is."""
+
+MOST_PAGES: Final = 100
+"""Open pages of one person; each takes memory, and work whenever something changes."""
 
 _LARGEST_MESSAGE: Final = 5_000_000
 """Bytes of one message of a browser. A text of 1 MB that is pasted must arrive, to be refused with a sentence; a larger message ends
@@ -85,8 +89,13 @@ async def _show_page(console: "Console", login: Pass, spec: PageSpec, request: R
             await spec.show(visit)
         except ApiError as error:
             show_problem(visit, "console-not-found" if error.status == 404 else "console-cannot-show")  # noqa: PLR2004
+        except VisitOver:
+            ui.navigate.to("/")
         except StoreError:
             show_problem(visit, "console-no-database")
+        except Exception:  # NiceGUI's own page would show its text, which may be of a record that the person may not see
+            log.exception("a page of the console failed", extra={"action": "console_failed"})
+            show_problem(visit, "console-failed")
 
 
 def _tell_error(visit: Visit, error: Exception) -> None:
@@ -109,12 +118,27 @@ class Pages:
         self._console, self._stack = console, stack
         self.visits: dict[str, Visit] = {}
         """The open pages, by NiceGUI's id."""
+        self._told: set[str] = set()
+        """The pages that were told to close."""
         self._app = PageGuard(_HOST)
         self._assets = GZipMiddleware(self._app)
 
     def knows(self, path: str) -> bool:
         """Return whether there is a page, or a file of NiceGUI, at this path."""
         return path.startswith(_ASSETS) or any(known.fullmatch(path or "/") for known in _KNOWN)
+
+    def make_room(self, person: str, path: str) -> bool:
+        """Return whether the person may open one more page, which no file of NiceGUI is.
+
+        Of too many pages the oldest without a browser goes, which is kept for a minute only in case its browser comes back.
+        """
+        own = [visit for visit in self.visits.values() if visit.login.person == person]
+        if path.startswith(_ASSETS) or len(own) < MOST_PAGES:
+            return True
+        left = next((visit for visit in own if not visit.page.has_socket_connection), None)
+        if left is not None:
+            left.page.delete()
+        return left is not None
 
     async def serve_request(self, login: Pass, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request of somebody who is logged in."""
@@ -126,17 +150,23 @@ class Pages:
         """Serve the socket of a page; a page that another login has opened is refused."""
         [page_id] = parse_qs(scope["query_string"].decode("latin-1")).get("client_id", [""])[:1]
         visit = self.visits.get(page_id)
-        if not find_path(scope).startswith(_SOCKET) or (visit is not None and visit.login != login):
+        if not find_path(scope).startswith(_SOCKET) or not page_id or (visit is not None and visit.login != login):
             await receive()
             await send({"type": "websocket.close", "code": 4403})
             return
-        await self._app(scope, receive, send)
+        await self._app({**scope, _CONSOLE: self._console, _LOGIN: login}, receive, send)
 
     def close_ended(self) -> None:
-        """Close the pages of people who lost access, have other rights now, or have logged out."""
+        """Close the pages of people who lost access, have other rights now, or have logged out.
+
+        Their browsers are told to load them anew; a second later nothing is left of them here.
+        """
+        self._told &= set(self.visits)
         for visit in tuple(self.visits.values()):
-            if visit.is_over:
-                self.visits.pop(visit.page.id, None)
+            if visit.is_over and visit.page.id in self._told:
+                visit.page.delete()
+            elif visit.is_over:
+                self._told.add(visit.page.id)
                 visit.page.run_javascript("location.reload()")
 
     async def aclose(self) -> None:
@@ -159,6 +189,18 @@ ui.run_with(
     show_welcome_message=False,
     binding_refresh_interval=None,
 )
+
+
+def _may_use(scope: Scope, page_id: str, *, acts: bool) -> bool:
+    """Return whether the socket's login opened the page, and still may use it; a page of an error is nobody's, and takes nothing."""
+    console: Console | None = scope.get(_CONSOLE)
+    visit = console.pages.visits.get(page_id) if console is not None and console.is_loaded else None
+    if visit is None:
+        return not acts
+    return visit.login == scope.get(_LOGIN) and not visit.is_over
+
+
+guard_sockets(_may_use)
 
 
 async def open_pages(console: "Console") -> Pages:

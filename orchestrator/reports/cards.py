@@ -10,6 +10,7 @@ journal. This search decrypts no record and reads each record only once per proc
 """
 
 import asyncio
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from state.clock import build_lower_id
 from state.events.confirmations import ConfirmationRequested
 from state.events.fold import list_open_confirmations
 from state.journal.async_store import AsyncStore
+from state.journal.encryption import DamagedCiphertext
 from state.journal.journal import load_state
 from state.journal.run_index import MOST, RunFilter
 from state.journal.run_index import PREFIX as RUN
@@ -31,6 +33,8 @@ from state.journal.store import Store, Timer
 from state.journal.streams import to_lease_key, to_stream
 from state.run_state import RunState
 from state.session_state import SessionState
+
+log = logging.getLogger(__name__)
 
 SESSIONS: Final = 100
 _TIMERS: Final = 10_000
@@ -86,7 +90,7 @@ async def load_cards_page(store: AsyncStore, viewer: Viewer, *, session: str, st
     homes = [home for home in homes if home >= start]
     found: list[FoundCard] = []
     for home in homes[:SESSIONS]:
-        cards = await load_cards(store, home)
+        cards = await _load_readable_cards(store, home)
         wanted = (card for card in cards if state in (ANY_STATE, card.entry.status) and viewer.may_see_card(home, card.entry))
         found.extend(card for card in wanted if after is None or card.place > after)
         if len(found) > limit:
@@ -104,6 +108,15 @@ async def load_cards(store: AsyncStore, session: str) -> list[FoundCard]:
     return sorted(cards, key=lambda card: card.place)
 
 
+async def _load_readable_cards(store: AsyncStore, session: str) -> list[FoundCard]:
+    """Return the cards of one session as `load_cards`; none of one whose records are damaged, so that it hides no card of others."""
+    try:
+        return await load_cards(store, session)
+    except DamagedCiphertext:
+        log.warning("the cards of %s cannot be read: run `sdelka journal verify`", session, extra={"action": "cards_unreadable"})
+        return []
+
+
 async def load_recent_cards(store: AsyncStore, viewer: Viewer, *, state: str, since: datetime, limit: int) -> list[FoundCard]:
     """Return at most `limit` cards asked for at `since` or later that have the status `state`, the newest first. Raises StoreError.
 
@@ -118,7 +131,7 @@ async def load_recent_cards(store: AsyncStore, viewer: Viewer, *, state: str, si
         if session not in read:
             if len(read) == SESSIONS:
                 break
-            read[session] = {card.entry.confirmation_id: card for card in await load_cards(store, session)}
+            read[session] = {card.entry.confirmation_id: card for card in await _load_readable_cards(store, session)}
         card = read[session].get(confirmation_id)
         if card is not None and state in (ANY_STATE, card.entry.status) and viewer.may_see_card(session, card.entry):
             found.append(card)

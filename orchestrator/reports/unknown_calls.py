@@ -34,7 +34,7 @@ async def load_unknown_calls(store: AsyncStore, viewer: Viewer, limit: int) -> l
     for row in await store.list_effects_in("unknown", _MOST_READ):
         effect, session = EffectRecord.model_validate(row.call), to_lease_key(row.stream)
         by = effect.requested_by
-        if effect.call is None or not viewer.may_see_call(session, before={}, by=by, user=None):
+        if effect.call is None or not viewer.may_see_call(session, before=effect.before, by=by, user=None):
             continue
         person = viewer.deps.present(Actor(key=by, name=""))
         found.append(

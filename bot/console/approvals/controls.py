@@ -4,6 +4,7 @@ The dialogs and the outcomes stand outside of the parts of a page that are redra
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 
 from nicegui import ui
@@ -28,7 +29,9 @@ class DecisionDesk:
         self._visit = visit
         self._busy: set[str] = set()
         self._said: list[ui.element] = []
-        self._about: Confirmation | None = None
+        self._denying: Confirmation | None = None
+        self._confirming: Confirmation | None = None
+        """The card of each dialog while it is open: it never becomes another one under the eyes of the person."""
         self.whole: set[str] = set()
         """The ids of the cards that the person asked to see in full."""
         self.refresh: Callable[[], Awaitable[None]] | None = None
@@ -60,7 +63,7 @@ class DecisionDesk:
 
     def open_denial(self, card: Confirmation) -> None:
         """Ask for the reason of a denial."""
-        self._about = card
+        self._denying = card
         self._denied.set_text(cut_text(card.title, limit=_LONGEST_TITLE))
         self._reason.set_value("")
         self._denial.open()
@@ -72,13 +75,13 @@ class DecisionDesk:
             await self.refresh()
 
     async def _deny(self) -> None:
-        card, self._about = self._about, None
+        card, self._denying = self._denying, None
         self._denial.close()
         if card is not None:
             await self._decide(card, None, approve=False, reason=str(self._reason.value or "").strip())
 
     async def _confirm(self) -> None:
-        card, self._about = self._about, None
+        card, self._confirming = self._confirming, None
         self._second.close()
         if card is not None:
             await self._decide(card, None, approve=True)
@@ -97,12 +100,14 @@ class DecisionDesk:
             if button is not None and not button.is_deleted:
                 button.enable()
         with self._visit.page:
-            if outcome.is_second:
-                self._about = outcome.card
+            if not outcome.is_second:
+                self._say(outcome)
+            elif self._second.value or self._denial.value:
+                self._say(replace(outcome, text=self._visit.say("console-approvals-second-later")))
+            else:
+                self._confirming = outcome.card
                 self._sure.set_text(cut_text(outcome.card.title, limit=_LONGEST_TITLE))
                 self._second.open()
-            else:
-                self._say(outcome)
 
     def _say(self, outcome: Outcome) -> None:
         """Show what came of a decision above the cards, the newest first."""

@@ -12,7 +12,7 @@ from bot.console.audit.health_line import show_health
 from bot.console.audit.query import OUTCOMES, AuditSearch, parse_search
 from bot.console.audit.search import AuditRow, FoundRows, Wanted, load_rows, understand
 from bot.console.record_links import show_record
-from bot.console.visit import Visit
+from bot.console.visit import Visit, VisitOver
 from bot.console.widgets import cut_text, show_badge
 from state.journal.streams import to_stream
 
@@ -131,8 +131,9 @@ class AuditPage:
 
     def _save(self, content: bytes, ending: str, kind: str) -> None:
         """Let the browser save what is shown, if the person still has the rights with which it was loaded."""
+        if self._visit.is_over:
+            raise VisitOver
         day = self._visit.services.clock.now().date().isoformat()
-        assert self._visit.actor  # noqa: S101 - raises VisitOver for somebody who lost their rights
         ui.download.content(content, f"sdelka-audit-{day}.{ending}", kind)
 
 

@@ -116,7 +116,8 @@ class _KeyPage:
     def _confirm_switch(self, view: KeyView) -> None:
         """Ask before new runs are refused or allowed."""
         visit, enabled = self._visit, not view.head.enabled
-        with ui.dialog() as dialog, ui.card().classes("def-dialog def-small"):
+        with visit.page, ui.dialog() as dialog, ui.card().classes("def-dialog def-small"):  # not in what is drawn anew
+            dialog.on("hide", dialog.delete)
             ui.label(visit.say("console-definition-switch-on-asked" if enabled else "console-definition-switch-off-asked"))
             note = ui.input(visit.say("console-definition-note")).props("outlined dense maxlength=500").classes("full")
             with ui.element("div").classes("def-actions"):

@@ -66,9 +66,7 @@ async def open_invitation(visit: Visit, place: ui.element) -> None:
         return
     try:
         employees: Sequence[Employee] = await visit.services.orchestrator.tools.queries["employees"]()
-    except Exception as error:
-        if type(error).__name__ == "VisitOver":
-            raise
+    except Exception:  # noqa: BLE001 - whatever the portal did, there is nobody to choose from
         ui.notify(visit.say("console-people-no-portal"), type="negative")
         return
     with place, ui.dialog().props("persistent") as dialog, ui.element("div").classes("people-dialog"):
@@ -105,22 +103,30 @@ class InvitationForm:
 
         def follow() -> None:
             taken = self._find_accounts(who.value)
+            second.set_value(False)  # what was confirmed was about somebody else
             second.set_visibility(bool(taken))
             warning.set_visibility(bool(taken))
             warning.set_text(visit.say("console-people-taken", names=", ".join(taken)) if taken else "")
 
         async def make() -> None:
+            if not button.enabled:
+                return
             if not isinstance(who.value, int) or role.value not in _ROLES or hours.value not in _HOURS:
                 ui.notify(visit.say("console-people-choose"), type="warning")
                 return
             if self._find_accounts(who.value) and not second.value:
                 ui.notify(visit.say("console-people-confirm-second"), type="warning")
                 return
-            await self._make(who.value, role.value, hours.value)
+            button.disable()  # a second press would make a link that nobody sees
+            try:
+                await self._make(who.value, role.value, hours.value)
+            finally:
+                if not button.is_deleted:
+                    button.enable()
 
         who.on_value_change(follow)
         with ui.element("div").classes("people-buttons"):
-            ui.button(visit.say("console-people-make"), on_click=make).props("unelevated no-caps color=primary")
+            button = ui.button(visit.say("console-people-make"), on_click=make).props("unelevated no-caps color=primary")
             ui.button(visit.say("console-people-cancel"), on_click=self.dialog.close).props("flat no-caps")
 
     def _find_accounts(self, user_id: object) -> list[str]:

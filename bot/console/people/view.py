@@ -10,6 +10,7 @@ from bot.console.visit import Visit
 from bot.http_api.server.tokens import Tokens, read_tokens
 from orchestrator.domain.actor import Actor, Mode, Role
 from orchestrator.features.people.registry import STREAM, extract_registry
+from orchestrator.reports.reading.damaged_records import DamageTolerantStore
 from state.clock import parse_iso
 from state.events.people import build_invitation_key
 from state.journal.journal import load_state
@@ -107,7 +108,7 @@ def _read_registry(store: Store, keys: Sequence[str]) -> tuple[Registry, dict[st
     last: dict[str, str] = {}
     for key in keys:
         seq, _ = store.read_head(f"session:{key}")
-        if seq and (events := store.read_events(f"session:{key}", seq - 1, 1)):
+        if seq and (events := DamageTolerantStore(store).read_events(f"session:{key}", seq - 1, 1)):
             last[key] = events[-1].ts
     return extract_registry(load_state(store, STREAM)[0]), last
 

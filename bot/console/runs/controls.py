@@ -1,5 +1,6 @@
 """What a person may do with a run: pause, resume, retry and cancel it, and answer its questions. The run's own code accepts or refuses."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,6 +29,15 @@ _QUESTIONS: Final[dict[Order, str]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class OpenOption:
+    """One option of an open question, with its number there."""
+
+    text: str
+    question: str
+    number: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class OpenWaits:
     """What a run waits for, as this person sees it."""
@@ -40,10 +50,12 @@ class OpenWaits:
         """Return whether the person may answer the question."""
         return not self.is_paused and self.me in {one.id for one in wait.answers}
 
-    def list_options(self) -> dict[str, tuple[str, int]]:
-        """Return the buttons that the person may press, by their texts, as (question, number)."""
+    def list_options(self) -> tuple[OpenOption, ...]:
+        """Return the options that the person may choose, but none whose text several have: nobody could say which was meant."""
         answerable = [wait for wait in self.waits if wait.waits_for == "input" and self.may_answer(wait)]
-        return {text: (wait.question, number) for wait in answerable for number, text in enumerate(wait.options)}
+        found = [OpenOption(text, wait.question, number) for wait in answerable for number, text in enumerate(wait.options)]
+        count = Counter(one.text for one in found)
+        return tuple(one for one in found if count[one.text] == 1)
 
 
 class Controls:

@@ -8,7 +8,7 @@ from typing import Final
 from nicegui import ui
 
 from bot.console.charts import ChartView, draw_chart
-from bot.console.runs.controls import Controls, OpenWaits
+from bot.console.runs.controls import Controls, OpenOption, OpenWaits
 from bot.console.runs.node_panel import NodeLoader, StepNodes, draw_nodes
 from bot.console.runs.raw_text import draw_raw_text
 from bot.console.runs.shown import NOTHING, ShownUpdate, UpdateReader
@@ -48,8 +48,8 @@ class _Outcome:
     told: tuple[tuple[str, str], ...]
     shows_words: bool
     update: ShownUpdate
-    options: tuple[str, ...]
-    """The texts of the buttons under its open questions that the person may press."""
+    options: tuple[OpenOption, ...]
+    """The options of open questions that the person may choose; a press answers the question that was open when its button was drawn."""
 
 
 class _RunPage:
@@ -192,8 +192,7 @@ class _RunPage:
     async def _load_outcome(self) -> _Outcome:
         view = await self._watch.load()
         shown = self._reader.shown if view.shows_words else NOTHING
-        options = tuple(self._waits.list_options())
-        return _Outcome(run=view.run, told=view.told, shows_words=view.shows_words, update=shown, options=options)
+        return _Outcome(run=view.run, told=view.told, shows_words=view.shows_words, update=shown, options=self._waits.list_options())
 
     def _draw_outcome(self, outcome: _Outcome) -> None:
         visit, run, update = self._visit, outcome.run, outcome.update
@@ -203,7 +202,7 @@ class _RunPage:
             with build_panel():
                 _draw_streaming(visit, update)
                 with ui.element("div").props("aria-live=polite"):
-                    draw_raw_text(visit, update.content, open_options=outcome.options, on_choose=self._choose_option)
+                    self._draw_update(update.content, {one.text: one for one in outcome.options})
         if run.last_error is not None:
             show_heading(visit.say("console-runs-failure"))
             with build_panel().classes("job-failure"):
@@ -218,10 +217,11 @@ class _RunPage:
                 self._draw_result(run.result, outcome.told)
                 _draw_streaming(visit, update)
 
-    async def _choose_option(self, text: str) -> None:
-        chosen = self._waits.list_options().get(text)
-        if chosen is not None:
-            await self._controls.answer(chosen[0], option=chosen[1])
+    def _draw_update(self, text: str, options: Mapping[str, OpenOption]) -> None:
+        async def choose(chosen: str) -> None:
+            await self._controls.answer(options[chosen].question, option=options[chosen].number)
+
+        draw_raw_text(self._visit, text, open_options=options.keys(), on_choose=choose)
 
     def _draw_result(self, result: object, told: Sequence[tuple[str, str]]) -> None:
         visit = self._visit

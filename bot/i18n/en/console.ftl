@@ -16,6 +16,7 @@ console-login-wrong = The link does not fit: it is too old or not complete. Writ
 console-login-used = This link was used. Write /console to the bot for a new one. If it was not you, write /console close.
 console-login-unavailable = The database does not answer now. Try again in a minute.
 console-login-nowhere = There is no such page.
+console-login-many = Too many pages are open. Close some and load this one again.
 console-skip = To the content
 console-menu = Menu
 console-account = Account

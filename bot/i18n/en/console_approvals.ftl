@@ -66,6 +66,7 @@ console-approvals-back = Back
 console-approvals-second-title = Really do it?
 console-approvals-second = Check once more what the card says: it may be impossible to undo.
 console-approvals-second-now = Yes, really do it
+console-approvals-second-later = Nothing was sent: another question was open. Press the button of this card once more.
 console-approvals-close = Hide
 console-approvals-executed = Done; Bitrix24 has confirmed it.
 console-approvals-partly = Done in part: some commands of the batch failed. The card says which.

@@ -16,6 +16,7 @@ console-login-wrong = Ссылка не подходит: она устарел�
 console-login-used = По этой ссылке уже вошли. Напишите боту /console, он пришлёт новую. Если входили не вы, напишите /console close.
 console-login-unavailable = База данных сейчас не отвечает. Попробуйте через минуту.
 console-login-nowhere = Такой страницы нет.
+console-login-many = Открыто слишком много страниц. Закройте несколько и обновите эту.
 console-skip = К содержанию
 console-menu = Меню
 console-account = Учётная запись

@@ -67,6 +67,7 @@ console-approvals-back = Назад
 console-approvals-second-title = Точно выполнить?
 console-approvals-second = Проверьте ещё раз, что написано на карточке: отменить это может не получиться.
 console-approvals-second-now = Точно, выполнить
+console-approvals-second-later = Ничего не отправлено: сначала был открыт другой вопрос. Нажмите кнопку этой карточки ещё раз.
 console-approvals-close = Скрыть
 console-approvals-executed = Выполнено, Битрикс24 подтвердил.
 console-approvals-partly = Выполнено не всё: часть команд пакета не прошла. Какие — на карточке.

@@ -24,6 +24,7 @@ from tests.unit.spine_kit import CHAT, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Held, lost
 
 HOSTILE = "<img src=x onerror=alert(1)> **b** [a](javascript:alert(1)) \u202etxt"
+NAMES = {481: "Ромашка", 482: "Вектор"}
 SECOND_ACCOUNT = Person(telegram_id=1016, name="Анна (второй)", role="lead", bitrix_user_id=7)
 
 
@@ -116,6 +117,44 @@ async def test_what_cannot_be_undone_is_asked_for_twice(tmp_path: Path) -> None:
         await page.press(page.visit.say("console-approvals-second-now"))
 
         assert written(made) == ["crm.deal.delete"]
+
+
+@pytest.mark.req("C-16", "C-40")
+async def test_an_open_question_stays_about_the_card_that_it_shows(tmp_path: Path) -> None:
+    """Whoever presses two dangerous cards quickly confirms the one in the dialog; the other waits, and says that nothing was sent."""
+    async with a_desk(tmp_path, policy={"open_methods": ["crm.deal.delete"]}) as made:
+        await ask(made, step("crm.deal.delete", {"id": 481}), text="удали сделку 481")
+        await ask(made, step("crm.deal.delete", {"id": 482}), text="удали сделку 482")
+        page = await made.open("/approvals", ANNA)
+        both = [one for one in page.elements if str(one.props.get("aria-label", "")) in offers(page)]
+        assert len(both) == 2
+        for button in both:
+            await page.act(button, "click")
+        assert page.has(page.visit.say("console-approvals-second-later"))
+        await page.press(page.visit.say("console-approvals-second-now"))
+
+        assert [NAMES[params["id"]] in both[0].props["aria-label"] for _, params in made.world.portal.ledger] == [True]
+
+
+@pytest.mark.req("C-16", "C-40")
+async def test_a_denial_is_of_the_card_whose_dialog_is_open(tmp_path: Path) -> None:
+    """The answer to the first press of another card, which comes meanwhile, does not turn the dialog to that card."""
+    async with a_desk(tmp_path, policy={"open_methods": ["crm.deal.delete"]}) as made:
+        await ask(made, step("crm.deal.delete", {"id": 481}), text="удали сделку 481")
+        await ask(made, step("crm.deal.delete", {"id": 482}), text="удали сделку 482")
+        page = await made.open("/approvals", ANNA)
+        yes = next(one for one in page.elements if str(one.props.get("aria-label", "")) in offers(page))
+        no = page.find("Отклонить")  # of the last card
+        await page.act(no, "click")
+        await page.act(yes, "click")
+        await page.press(page.visit.say("console-approvals-deny-now"))
+
+        [denied] = made.world.events("ConfirmationDenied")
+        [card] = [one.entry for one in await load_cards(made.world.store, CHAT) if one.entry.status == "denied"]
+        assert denied.data["confirmation_id"] == card.confirmation_id
+        assert NAMES[card.params["id"]] in no.props["aria-label"]
+        assert NAMES[card.params["id"]] not in yes.props["aria-label"]
+        assert written(made) == []
 
 
 @pytest.mark.req("C-6", "C-16")

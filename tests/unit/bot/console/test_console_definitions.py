@@ -209,3 +209,22 @@ async def test_hostile_titles_notes_and_texts_are_texts(tmp_path: Path) -> None:
             assert "<img src=x" not in page.html, path
             assert not [one for one in page.elements if "innerHTML" in one.props], path
         assert any(one.endswith("…") and len(one) < 5_000 for one in page.read_texts() if "яяя" in one)
+
+
+@pytest.mark.req("C-25", "C-40")
+async def test_a_question_outlasts_what_is_drawn_anew(tmp_path: Path) -> None:
+    """What somebody stores meanwhile takes no open question and no note from the page."""
+    async with a_console(tmp_path) as made:
+        await store(made, publish=True)
+        page = await made.open("/definitions/scenario/hello", OLGA)
+        await page.press("Выключить")
+        await page.enter(page.visit.say("console-definition-note"), "сломано")
+        await store(made, HELLO.replace("Здравствуйте", "Добрый день"))
+        await made.tell_change()
+        assert page.has("Версия 2")
+        assert page.has("сломано")
+
+        named = [one for one in page.elements if getattr(one, "text", "") == "Выключить"]
+        [yes] = [one for one in named if any(type(parent).__name__ == "Dialog" for parent in one.ancestors())]
+        await page.act(yes, "click")
+        assert not (await get_service(made).find_key(be(), "scenario", "hello")).enabled

@@ -127,6 +127,7 @@ async def test_a_page_of_somebody_demoted_is_over(tmp_path: Path) -> None:
 
         assert page.visit.is_over
         made.console.pages.close_ended()
+        made.console.pages.close_ended()
         assert page.visit.page.id not in made.console.pages.visits
 
 

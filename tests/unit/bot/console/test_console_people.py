@@ -1,5 +1,6 @@
 """The page of people: who may what, invitations whose link is shown once, and the end of access."""
 
+import asyncio
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,36 @@ async def test_nobody_dismissed_is_invited_and_a_second_account_is_asked_about(t
         await choose(page, "Сотрудник в Битрикс24", 31)
         await page.press("Сделать ссылку")
         assert not orders(made)
+
+
+@pytest.mark.req("C-23")
+async def test_a_tick_for_one_employee_is_none_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever confirmed a second account of one employee has said nothing of the next one that they choose."""
+    async with a_console(tmp_path) as made:
+        offer_employees(made, monkeypatch)
+        page = await made.open("/people")
+        await page.press("Пригласить сотрудника")
+        await choose(page, "Сотрудник в Битрикс24", 8)
+        await page.enter(page.visit.say("console-people-second"), True)
+        await choose(page, "Сотрудник в Битрикс24", 31)
+        await choose(page, "Сотрудник в Битрикс24", 8)
+        await page.press("Сделать ссылку")
+
+        assert not orders(made)
+
+
+@pytest.mark.req("C-23", "C-40")
+async def test_a_double_press_makes_one_invitation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second one would be open, and nobody would have seen its link."""
+    async with a_console(tmp_path) as made:
+        offer_employees(made, monkeypatch)
+        page = await made.open("/people")
+        await page.press("Пригласить сотрудника")
+        await choose(page, "Сотрудник в Битрикс24", 31)
+        button = page.find("Сделать ссылку")
+        await asyncio.gather(page.act(button, "click"), page.act(button, "click"))
+
+        assert len(orders(made)) == 1
 
 
 @pytest.mark.req("C-23", "C-10")

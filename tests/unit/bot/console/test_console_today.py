@@ -93,6 +93,23 @@ async def test_a_call_of_unknown_outcome_is_there_until_it_is_known(tmp_path: Pa
         assert find_tile(await made.open("/", BORIS), "console-today-unknown") == ("0", "")
 
 
+@pytest.mark.req("C-10", "C-13")
+async def test_a_call_about_records_of_others_is_hidden_from_who_may_not_see_them(tmp_path: Path) -> None:
+    """A head of sales who may see the records of whoever asked sees no call of theirs about somebody else's deal, nor its name."""
+    wide, narrow = BORIS.model_copy(update={"sees": "all"}), VERA.model_copy(update={"sees": (8,)})
+    async with a_desk(tmp_path, people=(OLGA, narrow, ANNA, wide)) as made:
+        card = await ask(made, person=wide)
+        made.world.portal.will("crm.deal.update", lost)
+        await made.world.orchestrator.receive([press(card, actor=wide.to_actor(), key="tg:1008")])
+        await made.world.idle()
+        assert find_tile(await made.open("/", OLGA), "console-today-unknown") == ("1", "warn")
+
+        page = await made.open("/", narrow)
+
+        assert find_tile(page, "console-today-unknown") == ("0", "")
+        assert not page.has("Ромашка")
+
+
 @pytest.mark.req("C-13")
 async def test_runs_are_there_and_lead_to_their_pages(tmp_path: Path) -> None:
     """A run that waits and one that failed, each for its owner and for leads, and for nobody else."""
