@@ -79,6 +79,18 @@ class Visit:
         """Return the sentence of a notice in the person's language."""
         return self.tr.translate_notice(notice)
 
+    def begin_when_connected(self, begin: Callable[[], Awaitable[None]]) -> None:
+        """Call `begin` once, when the browser has the page and is connected: for what may take longer than a page should."""
+        is_begun = False
+
+        async def begin_once() -> None:
+            nonlocal is_begun
+            if not is_begun and not self.is_over:
+                is_begun = True
+                await begin()
+
+        self.page.on_connect(begin_once)
+
     async def keep_current(self, load: Callable[[], Awaitable[T]], draw: Callable[[T], None]) -> Callable[[], Awaitable[None]]:
         """Draw what `load` returns here and now, and draw it anew in the same place whenever it has become something else.
 
