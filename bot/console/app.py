@@ -6,6 +6,7 @@ is not logged in gets the same answer for every address, so they learn nothing a
 
 import asyncio
 import logging
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -200,6 +201,8 @@ class Console:
                 group.create_task(self.feed.run())
                 await asyncio.sleep(_LOAD_AFTER)
                 pages = await self.load_pages()
+                with suppress(StoreError):  # the first page reads it then
+                    await self.services.usage.catch_up(self.services.clock.now())
                 while True:
                     await asyncio.sleep(_LOOK_EVERY)
                     pages.close_ended()
