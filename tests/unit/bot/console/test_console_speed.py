@@ -1,5 +1,6 @@
 """What keeps the building of pages quick, as far as it can be counted; bench/console.py measures the time."""
 
+import asyncio
 import functools
 import inspect
 from collections.abc import Callable
@@ -9,8 +10,10 @@ from typing import Any
 import pytest
 from nicegui.helpers import functions
 
+from bot.console import app as console_app
 from bot.console import nicegui_speed
 from tests.unit.bot.console.console_kit import a_console
+from tests.unit.spine_kit import until
 
 
 class _Methods:
@@ -56,3 +59,17 @@ async def test_no_signature_is_inspected_for_each_element(tmp_path: Path, monkey
 
         assert len(page.elements) > 50
         assert len(inspected) < len(page.elements)
+
+
+async def test_the_use_of_limits_is_read_when_the_console_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The calls of a day and the tokens of a month are known before anybody opens the first page."""
+    monkeypatch.setattr(console_app, "_LOAD_AFTER", 0)
+    async with a_console(tmp_path) as made:
+        usage = made.console.services.usage
+        running = asyncio.create_task(made.console.run())
+        try:
+            await until(lambda: usage._changes._read_to is not None and usage._usage._read_to is not None)
+            assert made.console.is_loaded
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
