@@ -72,7 +72,7 @@ class Talk:
         to_end.on("click", js_handler=f"() => {_TO_END}")
         self._draw(part)
         ui.run_javascript(_BEGIN)
-        self._visit.page.on_delete(self._visit.feed.follow(self._refresh))
+        self._visit.follow(self._refresh)
         self._visit.begin_when_connected(self._show_rest)
 
     async def _load(self) -> TalkPart:

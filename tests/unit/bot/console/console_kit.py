@@ -87,6 +87,11 @@ class OpenPage:
             await asyncio.wait(begun, timeout=15)
         await self.settle()
 
+    async def leave(self) -> None:
+        """Let the browser that has connected go away."""
+        self.visit.page.handle_disconnect(f"socket {self.visit.page.id}")
+        await self.settle()
+
     async def act(self, element: Element, event: str, args: Any = None) -> None:
         """Let the element have an event, as a browser would send it, and wait until what this does is done."""
         before = set(background_tasks.running_tasks)

@@ -13,6 +13,7 @@ from nicegui.helpers import functions
 from bot.console import app as console_app
 from bot.console import nicegui_speed
 from tests.unit.bot.console.console_kit import a_console
+from tests.unit.bot.console.talk_kit import put_turn
 from tests.unit.spine_kit import until
 
 
@@ -73,3 +74,20 @@ async def test_the_use_of_limits_is_read_when_the_console_is_loaded(tmp_path: Pa
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_page_that_was_left_reads_nothing_until_its_browser_is_back(tmp_path: Path) -> None:
+    """Then it shows what has changed meanwhile; a page that is there shows it at once."""
+    async with a_console(tmp_path) as made:
+        here, left = await made.open("/conversations"), await made.open("/conversations")
+        await here.connect()
+        await left.connect()
+        await left.leave()
+        put_turn(made.world, "tg:1008", "слова Бориса")
+        await made.tell_change()
+        assert here.has("слова Бориса")
+        assert not left.has("слова Бориса")
+
+        await left.connect()
+
+        assert left.has("слова Бориса")
