@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,3 +92,14 @@ async def test_a_page_that_was_left_reads_nothing_until_its_browser_is_back(tmp_
         await left.connect()
 
         assert left.has("слова Бориса")
+
+
+async def test_browsers_keep_the_styles_of_this_version_alone(tmp_path: Path) -> None:
+    """A page names the version; another version, or none, is asked for again each time."""
+    async with a_console(tmp_path) as made:
+        html = (await made.get("/")).text
+        [address] = set(re.findall(r"/console(/static/console\.css\?v=\w+)", html))
+        answers = [await made.get(path) for path in (address, f"{address}0", "/static/console.css")]
+
+        assert [answer.status_code for answer in answers] == [200] * 3
+        assert ["immutable" in answer.headers["Cache-Control"] for answer in answers] == [True, False, False]
