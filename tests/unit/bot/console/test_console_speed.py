@@ -103,3 +103,15 @@ async def test_browsers_keep_the_styles_of_this_version_alone(tmp_path: Path) ->
 
         assert [answer.status_code for answer in answers] == [200] * 3
         assert ["immutable" in answer.headers["Cache-Control"] for answer in answers] == [True, False, False]
+
+
+async def test_browsers_keep_the_components_of_nicegui(tmp_path: Path) -> None:
+    """What a page is made of is not asked for anew at each page; what does not exist is not remembered."""
+    async with a_console(tmp_path) as made:
+        html = (await made.get("/")).text
+        address = re.findall(r"/console(/_nicegui/[^\"']+/components/[^\"']+)", html)[0]
+        found, missing = await made.get(address), await made.get(f"{address}.missing")
+
+        assert (found.status_code, found.headers["Cache-Control"]) == (200, "private, max-age=86400")
+        assert missing.status_code == 404
+        assert "Cache-Control" not in missing.headers
