@@ -6,9 +6,9 @@ is not logged in gets the same answer for every address, so they learn nothing a
 
 import asyncio
 import logging
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -21,6 +21,7 @@ from bot.console.live import ChangeFeed
 from bot.console.login import COOKIE, LoginPages, choose_locale
 from bot.console.security import PageGuard, find_path, is_same_origin
 from bot.console.services import ConsoleServices
+from bot.console.static_files import STATIC, find_static_version
 from bot.i18n.translate import Locale
 from bot.settings import CONSOLE_PATH as ROOT
 from orchestrator.domain.actor import Actor
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_STATIC: Final = Path(__file__).parent / "static"
 _LONGEST_FORM: Final = 4_000
 _LOAD_AFTER: Final = 3.0
 """Seconds after the start when NiceGUI is imported, unless a page is asked for before: until then the start itself needs the processor."""
@@ -94,7 +94,7 @@ class Console:
     async def _answer(self, request: Request, path: str) -> Response | None:
         """Return the answer of the pages that need no NiceGUI; None if the request is for a page and may have it."""
         if path.startswith("/static/"):
-            return _find_file(path.removeprefix("/static/"))
+            return _find_file(path.removeprefix("/static/"), request.query_params.get("v", ""))
         if request.method == "POST" and not is_same_origin(request.scope, self._origin):
             return PlainTextResponse("", 403)
         if path == "/login":
@@ -204,6 +204,8 @@ class Console:
                 group.create_task(self.feed.run())
                 await asyncio.sleep(_LOAD_AFTER)
                 pages = await self.load_pages()
+                with suppress(StoreError):  # the first page reads it then
+                    await self.services.usage.catch_up(self.services.clock.now())
                 while True:
                     await asyncio.sleep(_LOOK_EVERY)
                     pages.close_ended()
@@ -217,11 +219,13 @@ class Console:
             await pages.aclose()
 
 
-def _find_file(name: str) -> Response:
-    known = {path.name for path in _STATIC.iterdir() if path.is_file()}
+def _find_file(name: str, version: str) -> Response:
+    """Return the file; browsers keep it if they ask for the version that it has."""
+    known = {path.name for path in STATIC.iterdir() if path.is_file()}
     if name not in known:
         return PlainTextResponse("", 404)
-    return FileResponse(_STATIC / name, headers={"Cache-Control": "no-cache"})
+    is_kept = version == find_static_version()
+    return FileResponse(STATIC / name, headers={"Cache-Control": "public, max-age=31536000, immutable" if is_kept else "no-cache"})
 
 
 async def _read_form(request: Request) -> str:

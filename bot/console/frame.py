@@ -2,17 +2,15 @@
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from nicegui import ui
 
 from bot.console.page_spec import PageSpec
+from bot.console.static_files import STATIC, build_static_url
 from bot.console.visit import Visit
 
 ROOT: Final = "/console"
-STATIC: Final = Path(__file__).parent / "static"
-"""The styles of all pages, and of each section that has a file of its own name."""
 
 
 @contextlib.contextmanager
@@ -22,8 +20,8 @@ def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
 
     for name in ("console", spec.section or spec.name):
         if (STATIC / f"{name}.css").exists():
-            ui.add_head_html(f'<link rel="stylesheet" href="{ROOT}/static/{name}.css">')
-    ui.add_head_html(f'<script src="{ROOT}/static/console.js" defer></script>')
+            ui.add_head_html(f'<link rel="stylesheet" href="{ROOT}/{build_static_url(f"{name}.css")}">')
+    ui.add_head_html(f'<script src="{ROOT}/{build_static_url("console.js")}" defer></script>')
     ui.link(visit.say("console-skip"), "#content").classes("skip-link")
     drawer = ui.left_drawer(value=False, fixed=True, bordered=False).classes("nav").props("width=232 breakpoint=900 show-if-above")
     with ui.header(elevated=False).classes("bar"):

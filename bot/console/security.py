@@ -38,6 +38,11 @@ def is_same_origin(scope: Scope, public: str) -> bool:
     return bool(host) and origin in {f"http://{host}", f"https://{host}", public}
 
 
+_OK: Final = 200
+_KEPT: Final = re.compile(r"^/_nicegui/[^/]+/(components|libraries|esm)/")
+"""Files of NiceGUI whose addresses have its version and a digest. It lets browsers ask for them anew at each page."""
+
+
 class PageGuard:
     """Middleware that sets the headers of every answer, and gives the scripts of a page its nonce.
 
@@ -66,6 +71,8 @@ class PageGuard:
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers["X-Frame-Options"] = "DENY"
                 headers["Cross-Origin-Opener-Policy"] = "same-origin"
+                if message["status"] == _OK and _KEPT.search(find_path(scope)):
+                    headers.setdefault("Cache-Control", "private, max-age=86400")
                 if headers.get("content-type", "").startswith(_HTML):
                     headers["Cache-Control"] = "no-store"
                     held = message

@@ -43,10 +43,25 @@ class Visit:
     query: Mapping[str, str]
     find_actor: Callable[[Pass], Actor | None]
     tr: Translator = field(init=False)
+    is_away: bool = field(init=False, default=False)
+    """Whether the browser was connected and is not any more: it has left the page, or lost the connection for a while."""
+    _followed: list[Callable[[], Awaitable[None]]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        """Take the language of the person."""
+        """Take the language of the person, and follow whether the browser is there."""
         self.tr = build_translator(build_caller(self.opened_as))
+        self.page.on_disconnect(self._leave)
+        self.page.on_connect(self._return)
+
+    def _leave(self) -> None:
+        self.is_away = not self.page.has_socket_connection
+
+    async def _return(self) -> None:
+        """Show what has changed while the browser was away."""
+        if self.is_away:
+            self.is_away = False
+            for refresh in self._followed:
+                await refresh()
 
     @property
     def actor(self) -> Actor:
@@ -79,6 +94,31 @@ class Visit:
         """Return the sentence of a notice in the person's language."""
         return self.tr.translate_notice(notice)
 
+    def follow(self, refresh: Callable[[], Awaitable[None]]) -> None:
+        """Call `refresh` after each change while the page is open; while its browser is away, once when it is back.
+
+        A page that was left is kept for a minute, in case the connection was lost: whoever goes from page to page leaves many.
+        """
+
+        async def refresh_if_here() -> None:
+            if not self.is_away:
+                await refresh()
+
+        self._followed.append(refresh)
+        self.page.on_delete(self.feed.follow(refresh_if_here))
+
+    def begin_when_connected(self, begin: Callable[[], Awaitable[None]]) -> None:
+        """Call `begin` once, when the browser has the page and is connected: for what may take longer than a page should."""
+        is_begun = False
+
+        async def begin_once() -> None:
+            nonlocal is_begun
+            if not is_begun and not self.is_over:
+                is_begun = True
+                await begin()
+
+        self.page.on_connect(begin_once)
+
     async def keep_current(self, load: Callable[[], Awaitable[T]], draw: Callable[[T], None]) -> Callable[[], Awaitable[None]]:
         """Draw what `load` returns here and now, and draw it anew in the same place whenever it has become something else.
 
@@ -102,5 +142,5 @@ class Visit:
             with place:
                 draw(now)
 
-        self.page.on_delete(self.feed.follow(refresh))
+        self.follow(refresh)
         return refresh

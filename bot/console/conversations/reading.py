@@ -16,6 +16,8 @@ from state.journal.streams import to_lease_key, to_stream
 
 TURNS: Final = 30
 """How many turns are shown at first, and how many more with each press of «Показать раньше»."""
+AT_ONCE: Final = 10
+"""How many of the turns that are shown at first come with the page; the others follow when the browser has it."""
 MOST_SCANNED: Final = 5000
 """How many records of a stream are looked through for the beginning of these turns."""
 _BLOCK: Final = 500
@@ -103,9 +105,9 @@ def find_start(store: Store, stream: str, before: int, turns: int = TURNS) -> in
 
 
 def read_part(store: Store, stream: str, first: int, reader: ItemReader) -> TalkPart:
-    """Return the turns from the record `first` to the end of the stream; 0 for the last `TURNS` turns."""
+    """Return the turns from the record `first` to the end of the stream; 0 for the last `AT_ONCE` turns."""
     head = store.read_head(stream)[0]
-    begin = first or find_start(store, stream, head + 1)
+    begin = first or find_start(store, stream, head + 1, AT_ONCE)
     events = _read_from(store, stream, begin)
     return TalkPart(turns=group_items((event, reader.read(event)) for event in events), first=begin, head=head)
 

@@ -3,6 +3,7 @@
 Only what is new is drawn: a thing that was shown stays where it is, so that nothing moves for somebody who reads further up.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,7 +12,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from bot.console.conversations.page import name_session
-from bot.console.conversations.reading import TalkPart, find_start, read_part
+from bot.console.conversations.reading import AT_ONCE, TURNS, TalkPart, find_start, read_part
 from bot.console.conversations.turn_items import ItemReader
 from bot.console.conversations.turn_widgets import draw_item
 from bot.console.conversations.turns import Item, Turn
@@ -50,6 +51,7 @@ class Talk:
         self._visit, self._session = visit, session
         self._stream = to_stream(session)
         self._first = self._head = 0
+        self._drawing = asyncio.Lock()
         self._place: Element | None = None
         self._older: Element | None = None
         self._shown: dict[str, ShownTurn] = {}
@@ -62,7 +64,7 @@ class Talk:
         with ui.element("div").classes("talk-head"):
             ui.label(name_session(self._visit, self._session)).classes("strong").props("dir=auto role=heading aria-level=2")
             ui.link(self._visit.say("console-talk-list"), "/console/conversations")
-        self._older = ui.button(self._visit.say("console-talk-older"), on_click=self._show_earlier, color=None)
+        self._older = ui.button(self._visit.say("console-talk-older"), on_click=self._show_more, color=None)
         self._older.props("outline no-caps").classes("talk-older")
         self._place = ui.element("div").classes("talk").props("role=log")
         to_end = ui.button(self._visit.say("console-talk-end-button"), icon="arrow_downward", color=None)
@@ -70,7 +72,8 @@ class Talk:
         to_end.on("click", js_handler=f"() => {_TO_END}")
         self._draw(part)
         ui.run_javascript(_BEGIN)
-        self._visit.page.on_delete(self._visit.feed.follow(self._refresh))
+        self._visit.follow(self._refresh)
+        self._visit.begin_when_connected(self._show_rest)
 
     async def _load(self) -> TalkPart:
         if not self._visit.viewer.may_see_session(self._session):
@@ -87,19 +90,33 @@ class Talk:
 
     async def _refresh(self) -> None:
         """Add what has happened since the last look."""
-        if self._visit.page.is_deleted or self._visit.is_over:
-            return
-        head, _ = await self._visit.services.store.read_head(self._stream)
-        if head == self._head:
-            return
-        self._draw(await self._load())
+        async with self._drawing:
+            if self._visit.page.is_deleted or self._visit.is_over:
+                return
+            head, _ = await self._visit.services.store.read_head(self._stream)
+            if head == self._head:
+                return
+            self._draw(await self._load())
+            with self._visit.page:
+                ui.run_javascript(_FOLLOW_END)
+
+    async def _show_rest(self) -> None:
+        """Add the turns that did not come with the page, a few at a time, so that others are served between."""
+        for _ in range(TURNS // AT_ONCE - 1):
+            await self._show_earlier(AT_ONCE)
         with self._visit.page:
             ui.run_javascript(_FOLLOW_END)
 
-    async def _show_earlier(self) -> None:
-        """Add the turns before those that are shown."""
-        self._first = await self._visit.services.store.read(find_start, self._stream, self._first)
-        self._draw(await self._load())
+    async def _show_more(self) -> None:
+        await self._show_earlier(TURNS)
+
+    async def _show_earlier(self, turns: int) -> None:
+        """Add so many turns before those that are shown."""
+        async with self._drawing:
+            if self._visit.page.is_deleted or self._first <= 1:
+                return
+            self._first = await self._visit.services.store.read(find_start, self._stream, self._first, turns)
+            self._draw(await self._load())
 
     def _draw(self, part: TalkPart) -> None:
         assert self._place is not None  # noqa: S101 - `show` makes both

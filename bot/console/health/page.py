@@ -5,6 +5,7 @@ from typing import Final
 from nicegui import ui
 
 from bot.console.health.charts import draw_figures
+from bot.console.health.glance import HealthGlance
 from bot.console.health.view import HealthView, LimitView, load_health
 from bot.console.policy.words import name_call
 from bot.console.visit import Visit
@@ -18,9 +19,21 @@ _NEAR: Final = 0.8
 
 
 async def show_health(visit: Visit) -> None:
-    """Draw the page, and keep it current."""
-    await visit.keep_current(lambda: load_health(visit), lambda view: _draw(visit, view))
-    await visit.keep_current(lambda: visit.services.figures.read(visit.opened_as.time_zone), lambda figures: draw_figures(visit, figures))
+    """Draw the page, and keep it current. The charts are drawn when the browser has the page: to read their figures takes a while."""
+    checks = visit.services.health
+    glance = HealthGlance(checks) if checks is not None else None
+    refresh = await visit.keep_current(lambda: load_health(visit, glance), lambda view: _draw(visit, view))
+    if glance is not None:
+        visit.begin_when_connected(lambda: glance.follow(refresh))
+    charts = ui.element("div").classes("health-figures")
+
+    async def show_charts() -> None:
+        with charts:
+            await visit.keep_current(
+                lambda: visit.services.figures.read(visit.opened_as.time_zone), lambda figures: draw_figures(visit, figures)
+            )
+
+    visit.begin_when_connected(show_charts)
 
 
 def _draw(visit: Visit, view: HealthView) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from bot.console.health.glance import HealthGlance
 from bot.console.visit import Visit
 from bot.monitoring.health_checks import PartyHealth
 from bot.monitoring.monitor import Monitor
@@ -63,11 +64,10 @@ class HealthView:
     """Each provider of models with the state of its breaker."""
 
 
-async def load_health(visit: Visit) -> HealthView:
+async def load_health(visit: Visit, glance: HealthGlance | None) -> HealthView:
     """Return the health now; checks and figures are a few seconds old at most."""
-    services = visit.services
-    monitor, health = services.monitor, services.health
-    parties = tuple(await health.check_all()) if health is not None else ()
+    monitor = visit.services.monitor
+    parties = await glance.look() if glance is not None else ()
     if monitor is None:
         return HealthView(parties=parties, limits=None, queue=None, is_frozen=False, megabytes=0, leases=(), lease_count=0, providers=())
     backlog = await monitor.read_backlog()

@@ -143,7 +143,7 @@ class _RunPage:
             if view.chart is not None:
                 drawn.update(view.chart, self._mark(view))
 
-        visit.page.on_delete(visit.feed.follow(refresh))
+        visit.follow(refresh)
 
     def _mark(self, view: RunView) -> Mapping[int, Mark]:
         boxes = view.chart.boxes if view.chart is not None else ()

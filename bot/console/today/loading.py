@@ -1,15 +1,15 @@
 """Loads what a person should see first: what waits, what failed, what is unknown, how much of the limits is used, and what is wrong."""
 
-import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from bot.console.approvals.loading import load_waiting
 from bot.console.approvals.shown_cards import ShownCard, build_shown_card
+from bot.console.health.glance import HealthGlance
 from bot.console.visit import Visit
 from bot.http_api.runs.run_models import RunLine, RunQuery, Status
-from bot.monitoring.health_checks import HealthChecks, PartyHealth
+from bot.monitoring.health_checks import PartyHealth
 from orchestrator.features.budgets.usage_meter import LimitUse
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.unknown_calls import UnknownCall, load_unknown_calls
@@ -24,8 +24,6 @@ _MOST_COUNTED: Final = 100
 FAILED_DAYS: Final = 7
 _LATE: Final = timedelta(minutes=5)
 """A message that waits longer for delivery is reported."""
-_GLANCE: Final = 0.2
-"""Seconds that a page waits for the health checks; if they take longer, it shows their results at its next reading."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,24 +84,6 @@ class TodayView:
         return not busy and self.freeze is None and self.troubles == Troubles()
 
 
-@dataclass(kw_only=True)
-class HealthGlance:
-    """Keeps the last results of the health checks, which may take longer than a page should."""
-
-    checks: HealthChecks
-    found: list[PartyHealth] = field(default_factory=list)
-    task: asyncio.Task[list[PartyHealth]] | None = None
-
-    async def find_unwell(self) -> tuple[PartyHealth, ...]:
-        """Return the parties that do not work, as known by now."""
-        if self.task is None:
-            self.task = asyncio.create_task(self.checks.check_all())
-        done, _ = await asyncio.wait([self.task], timeout=_GLANCE)
-        if done:
-            self.found, self.task = self.task.result(), None
-        return tuple(one for one in self.found if not one.ok)
-
-
 async def load_today(visit: Visit, glance: HealthGlance | None) -> TodayView:
     """Return what the person should see first. Raises VisitOver and StoreError."""
     services, viewer = visit.services, visit.viewer
@@ -148,7 +128,7 @@ async def _load_troubles(visit: Visit, glance: HealthGlance | None) -> Troubles:
     late = format_iso(visit.services.clock.now() - _LATE)
     waiting = [one for (_, status), one in backlog.outbox.items() if status == "new"] if backlog is not None else []
     return Troubles(
-        unwell=await glance.find_unwell() if glance is not None else (),
+        unwell=tuple(one for one in await glance.look() if not one.ok) if glance is not None else (),
         failed=sum(one.count for (_, status), one in backlog.outbox.items() if status == "failed") if backlog is not None else 0,
         is_late=any(one.oldest and one.oldest < late for one in waiting),
     )

@@ -6,8 +6,9 @@ from typing import Final
 from nicegui import ui
 
 from bot.console.approvals.drawing import show_line
+from bot.console.health.glance import HealthGlance
 from bot.console.today.freeze import FreezeDesk
-from bot.console.today.loading import FAILED_DAYS, MOST, CardPart, HealthGlance, RunPart, ShownRun, TodayView, load_today
+from bot.console.today.loading import FAILED_DAYS, MOST, CardPart, RunPart, ShownRun, TodayView, load_today
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_heading
 from bot.http_api.approvals.freeze import describe_freeze
@@ -31,11 +32,13 @@ _RUNS: Final = {
 async def show_today(visit: Visit) -> None:
     """Draw the page, and keep it current."""
     checks = visit.services.health
-    glance = HealthGlance(checks=checks) if checks is not None else None
+    glance = HealthGlance(checks) if checks is not None else None
     desk = FreezeDesk(visit) if visit.opened_as.role == "admin" else None
     refresh = await visit.keep_current(lambda: load_today(visit, glance), lambda view: _draw(visit, desk, view))
     if desk is not None:
         desk.refresh = refresh
+    if glance is not None:
+        visit.begin_when_connected(lambda: glance.follow(refresh))
 
 
 def _draw(visit: Visit, desk: FreezeDesk | None, view: TodayView) -> None:

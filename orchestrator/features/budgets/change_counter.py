@@ -65,7 +65,7 @@ class JournalChangeCounter:
 
     async def list_changes_at(self, actor: Actor, now: datetime) -> Sequence[PastStart]:
         """Return what `list_changes` returns, for whoever has no session of the person."""
-        await self._read_new_events()
+        await self.read_new_events()
         if self._added >= PAGE:
             self._discard_old(now)
         return list(self._list_recent(actor, now))
@@ -77,7 +77,8 @@ class JournalChangeCounter:
                 if now - at < DAY:
                     yield PastStart(at=at, effect_id=effect_id, many=many)
 
-    async def _read_new_events(self) -> None:
+    async def read_new_events(self) -> None:
+        """Read the calls that were started since the last reading. Raises StoreError."""
         wall = self._wall()
         since = max(wall - DAY, self._read_to - self._overlap) if self._read_to is not None else wall - DAY
         after = build_lower_id(since)

@@ -33,12 +33,17 @@ class LimitUse:
 
 
 class UsageMeter:
-    """Measures the use of limits. One instance per process; its method raises StoreError."""
+    """Measures the use of limits. One instance per process; its methods raise StoreError."""
 
     def __init__(self, store: AsyncStore, wall: Callable[[], datetime]) -> None:
         """Read nothing yet; `wall` is the clock that also makes the event ids."""
         self._changes = JournalChangeCounter(store, wall)
         self._usage = UsageReader(store, wall)
+
+    async def catch_up(self, now: datetime) -> None:
+        """Read what is new in the journal, so that the next measurement is quick."""
+        await self._changes.read_new_events()
+        await self._usage.refresh(now)
 
     async def measure(self, actor: Actor, policy: Policy, now: datetime, *, everybody: bool) -> LimitUse:
         """Return the use of the person; with `everybody` the tokens and their cost are those of all people."""

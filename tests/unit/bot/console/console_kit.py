@@ -78,6 +78,20 @@ class OpenPage:
         self.find(label).set_value(value)  # type: ignore[attr-defined]
         await self.settle()
 
+    async def connect(self) -> None:
+        """Let the page be one whose browser has connected, and wait until what this begins is done."""
+        before, page_id = set(background_tasks.running_tasks), self.visit.page.id
+        await self.visit.page.handle_handshake(f"socket {page_id}", f"tab {page_id}", None, f"document {page_id}", None)
+        begun = {task for task in set(background_tasks.running_tasks) - before if "func with client" in task.get_name()}
+        if begun:
+            await asyncio.wait(begun, timeout=15)
+        await self.settle()
+
+    async def leave(self) -> None:
+        """Let the browser that has connected go away."""
+        self.visit.page.handle_disconnect(f"socket {self.visit.page.id}")
+        await self.settle()
+
     async def act(self, element: Element, event: str, args: Any = None) -> None:
         """Let the element have an event, as a browser would send it, and wait until what this does is done."""
         before = set(background_tasks.running_tasks)

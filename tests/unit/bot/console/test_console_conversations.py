@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.console.conversations.reading import MOST_SCANNED, TURNS, find_start
+from bot.console.conversations.reading import AT_ONCE, MOST_SCANNED, TURNS, find_start
 from bot.console.conversations.turns import Item, group_items
 from bot.console.widgets import LONGEST
 from state.clock import FixedClock
@@ -196,11 +196,14 @@ async def test_a_list_that_is_open_shows_a_new_conversation(tmp_path: Path) -> N
 
 @pytest.mark.req("C-14")
 async def test_the_last_turns_come_first_and_earlier_ones_when_asked(tmp_path: Path) -> None:
-    """Thirty turns; a press adds those before, above them, until all are there."""
+    """Ten turns with the page, thirty when it has connected; a press adds those before, above them, until all are there."""
     async with a_console(tmp_path) as made:
         for number in range(TURNS + 5):
             put_turn(made.world, CHAT, f"вопрос {number:02d}")
         page = await made.open(TALK, ANNA)
+        assert not page.has(f"вопрос {TURNS + 4 - AT_ONCE:02d}")
+        assert page.has(f"вопрос {TURNS + 5 - AT_ONCE:02d}")
+        await page.connect()
         assert not page.has("вопрос 04")
         assert page.has("вопрос 05")
 
@@ -224,6 +227,7 @@ async def test_a_late_decision_joins_its_turn_when_that_is_shown(tmp_path: Path)
             put_turn(made.world, CHAT, f"вопрос {number:02d}")
         await decide(made.world, card)
         page = await made.open(TALK, ANNA)
+        await page.connect()
         assert page.read_texts().count("Одобрено") == 1
         assert not page.has("подними сумму сделки 481")
 

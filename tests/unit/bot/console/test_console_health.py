@@ -1,7 +1,9 @@
 """The page of health: parties, limits, what waits, who works on what, and charts with their values beside them."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from bot.monitoring.reachability import PortalLimits
 from orchestrator.model_client.breaker import CircuitBreaker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
-from tests.unit.bot.console.console_kit import ANNA, OLGA, VERA, ConsoleWorld, a_console
+from tests.unit.bot.console.console_kit import ANNA, OLGA, VERA, ConsoleWorld, OpenPage, a_console
 from tests.unit.spine_kit import CHAT, card, message, press, raise_sum, reply
 
 HOSTILE = "<img src=x onerror=alert(1)> **x** \u202e"
@@ -97,6 +99,8 @@ async def test_charts_show_calls_waits_and_usage_with_values_beside(tmp_path: Pa
     async with a_watched_console(tmp_path) as made:
         await approve_a_sum(made)
         page = await made.open("/health")
+        assert not page.has("Графики")
+        await page.connect()
 
         series = [one for one in page.elements if type(one).__name__ == "EChart"]
         calls, waits, *_ = [chart.options["series"][0]["data"] for chart in series]  # type: ignore[attr-defined]
@@ -113,11 +117,41 @@ async def test_figures_are_read_once_a_minute_for_all(tmp_path: Path, monkeypatc
     now = 0.0
     monkeypatch.setattr(figures, "read_boottime", lambda: now)
     async with a_watched_console(tmp_path) as made:
-        await made.open("/health")
+        await _open_charts(made)
         await approve_a_sum(made)
-        assert (await made.open("/health")).has("За эти дни изменений не было")
+        assert (await _open_charts(made)).has("За эти дни изменений не было")
         now = figures.FRESH + 1
-        assert not (await made.open("/health")).has("За эти дни изменений не было")
+        later = await _open_charts(made)
+        assert later.has("15:03")
+        assert not later.has("За эти дни изменений не было")
+
+
+@pytest.mark.req("C-37")
+async def test_a_check_that_takes_long_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """The page is there before the portal has answered, and shows how it is as soon as it has, once its browser has connected."""
+    answers = asyncio.Event()
+
+    async def wait_for_answer() -> str:
+        await answers.wait()
+        return "late answer"
+
+    async with a_watched_console(tmp_path) as made:
+        made.console.services = replace(made.console.services, health=HealthChecks({"portal": wait_for_answer}, made.world.clock))
+        page, first = await made.open("/health"), await made.open("/")
+        assert not page.has("late answer")
+        assert not first.has("Битрикс24: не работает")
+        answers.set()
+        await page.connect()
+        await first.connect()
+
+        assert page.has("late answer")
+        assert first.has("Битрикс24: не работает с")
+
+
+async def _open_charts(made: ConsoleWorld) -> OpenPage:
+    page = await made.open("/health")
+    await page.connect()
+    return page
 
 
 @pytest.mark.req("C-37", "C-10")
@@ -134,9 +168,10 @@ async def test_hostile_names_in_charts_are_data_of_a_picture(tmp_path: Path) -> 
     strange = ANNA.model_copy(update={"name": HOSTILE + "y" * 1_000_000})
     async with a_watched_console(tmp_path, people=(OLGA, strange)) as made:
         await approve_a_sum(made)
-        page = await made.open("/health")
+        page = await _open_charts(made)
 
         charts = [one.options for one in page.elements if type(one).__name__ == "EChart"]  # type: ignore[attr-defined]
+        assert charts
         assert all(chart["tooltip"]["renderMode"] == "richText" for chart in charts)
         assert max(len(text) for text in page.read_texts()) < 500
         assert "<img src=x" not in page.html

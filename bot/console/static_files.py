@@ -1,0 +1,24 @@
+"""Knows the styles and scripts of the pages, which browsers keep until another version of the program has others."""
+
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+STATIC: Final = Path(__file__).parent / "static"
+"""The styles of all pages, and of each section that has a file of its own name."""
+
+
+@cache
+def find_static_version() -> str:
+    """Return what distinguishes these files from those of other versions of the program."""
+    digest = sha256()
+    for path in sorted(STATIC.iterdir()):
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def build_static_url(name: str) -> str:
+    """Return the address of the file below the console, with its version, so that no page waits for a file that the browser has."""
+    return f"static/{name}?v={find_static_version()}"

@@ -1,0 +1,117 @@
+"""What keeps the building of pages quick, as far as it can be counted; bench/console.py measures the time."""
+
+import asyncio
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nicegui.helpers import functions
+
+from bot.console import app as console_app
+from bot.console import nicegui_speed
+from tests.unit.bot.console.console_kit import a_console
+from tests.unit.bot.console.talk_kit import put_turn
+from tests.unit.spine_kit import until
+
+
+class _Methods:
+    def take(self, given: object) -> None:
+        """Take something."""
+
+    def take_any(self, *given: object, more: int = 1) -> None:
+        """Take anything, or nothing."""
+
+    def take_nothing(self) -> None:
+        """Take nothing."""
+
+    @classmethod
+    def take_by_class(cls, given: object) -> None:
+        """Take something."""
+
+
+_ANY = _Methods()
+_FUNCTIONS: list[Callable[..., Any]] = [
+    _ANY.take, _ANY.take_any, _ANY.take_nothing, _Methods.take_by_class, _Methods.take, lambda: 1, lambda given: given, lambda given=1: given,
+    functools.partial(_ANY.take, 1), functools.partial(_ANY.take),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", _FUNCTIONS, ids=map(str, range(len(_FUNCTIONS))))
+def test_which_arguments_a_function_takes_is_answered_as_by_nicegui(function: Callable[..., Any]) -> None:
+    """Also the second time."""
+    assert [nicegui_speed.expects_arguments(function) for _ in range(2)] == [functions.expects_arguments(function)] * 2
+
+
+async def test_no_signature_is_inspected_for_each_element(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the collections of elements call is inspected once per process: a second page inspects only what its own handlers are."""
+    inspected = []
+
+    def count(function: Callable[..., Any]) -> inspect.Signature:
+        inspected.append(function)
+        return inspect.signature(function)
+
+    async with a_console(tmp_path) as made:
+        await made.open("/audit")
+        monkeypatch.setattr(functions, "signature", count)
+        page = await made.open("/audit")
+
+        assert len(page.elements) > 50
+        assert len(inspected) < len(page.elements)
+
+
+async def test_the_use_of_limits_is_read_when_the_console_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The calls of a day and the tokens of a month are known before anybody opens the first page."""
+    monkeypatch.setattr(console_app, "_LOAD_AFTER", 0)
+    async with a_console(tmp_path) as made:
+        usage = made.console.services.usage
+        running = asyncio.create_task(made.console.run())
+        try:
+            await until(lambda: usage._changes._read_to is not None and usage._usage._read_to is not None)
+            assert made.console.is_loaded
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_a_page_that_was_left_reads_nothing_until_its_browser_is_back(tmp_path: Path) -> None:
+    """Then it shows what has changed meanwhile; a page that is there shows it at once."""
+    async with a_console(tmp_path) as made:
+        here, left = await made.open("/conversations"), await made.open("/conversations")
+        await here.connect()
+        await left.connect()
+        await left.leave()
+        put_turn(made.world, "tg:1008", "слова Бориса")
+        await made.tell_change()
+        assert here.has("слова Бориса")
+        assert not left.has("слова Бориса")
+
+        await left.connect()
+
+        assert left.has("слова Бориса")
+
+
+async def test_browsers_keep_the_styles_of_this_version_alone(tmp_path: Path) -> None:
+    """A page names the version; another version, or none, is asked for again each time."""
+    async with a_console(tmp_path) as made:
+        html = (await made.get("/")).text
+        [address] = set(re.findall(r"/console(/static/console\.css\?v=\w+)", html))
+        answers = [await made.get(path) for path in (address, f"{address}0", "/static/console.css")]
+
+        assert [answer.status_code for answer in answers] == [200] * 3
+        assert ["immutable" in answer.headers["Cache-Control"] for answer in answers] == [True, False, False]
+
+
+async def test_browsers_keep_the_components_of_nicegui(tmp_path: Path) -> None:
+    """What a page is made of is not asked for anew at each page; what does not exist is not remembered."""
+    async with a_console(tmp_path) as made:
+        html = (await made.get("/")).text
+        address = re.findall(r"/console(/_nicegui/[^\"']+/components/[^\"']+)", html)[0]
+        found, missing = await made.get(address), await made.get(f"{address}.missing")
+
+        assert (found.status_code, found.headers["Cache-Control"]) == (200, "private, max-age=86400")
+        assert missing.status_code == 404
+        assert "Cache-Control" not in missing.headers
