@@ -69,7 +69,7 @@ def render_following(card: Card, tr: Translator) -> Spans:
 def _render_head(view: CardView, tr: Translator) -> Spans:
     preview = view.preview
     head = format_bold(render_heading(preview, view.card.method, tr))
-    if _is_undo(view.card):
+    if is_undo(view.card):
         head = build_spans(format_bold(tr.translate("card-undo")), "\n", head)
     if not preview.items or not preview.sum:
         return head
@@ -153,7 +153,7 @@ def render_state(view: CardView, tr: Translator) -> Spans:
             why = f"\n{tr.translate('card-denied-why')} "
             return build_spans(said, why, Span(card.reason, "italic")) if card.reason else said
         case "refused":
-            if view.commands and not _is_undo(card):
+            if view.commands and not is_undo(card):
                 lines = [build_spans(line) for line in render_failed_commands(view, tr)]
                 return join_blocks([format_bold(tr.translate("card-all-failed", count=len(view.commands))), *lines], "\n")
             return format_bold(_render_refusal(card, tr))
@@ -184,7 +184,7 @@ def _render_replacement(card: Card, tr: Translator) -> str:
 
 def _render_refusal(card: Card, tr: Translator) -> str:
     """Return the sentence for a card with the status "refused": the call was not made, or certainly changed nothing, and why."""
-    undo = _is_undo(card)
+    undo = is_undo(card)
     if not card.code:  # not refused: a look at the portal showed that it did not happen
         return tr.translate("card-undo-not-done" if undo else "card-not-done", method=card.method)
     if tr.has_message(card.code):
@@ -197,7 +197,8 @@ def _render_refusal(card: Card, tr: Translator) -> str:
     return tr.translate("card-undo-refused" if undo else "card-refused", text=known)
 
 
-def _is_undo(card: Card) -> bool:
+def is_undo(card: Card) -> bool:
+    """Return whether the call of the card takes back an earlier one."""
     return card.slot.startswith(_UNDO)
 
 

@@ -71,6 +71,8 @@ def show_state(visit: Visit, shown: ShownCard) -> None:
         show_badge(visit.tr.translate(code), tone=tone)
     elif shown.risk != "low":
         show_badge(visit.say("console-approvals-risk", level=shown.risk), tone=_RISKS[shown.risk])
+    if shown.is_undo:
+        show_badge(visit.say("card-undo"))
     if shown.mode in {"canary", "shadow"}:
         show_badge(visit.say("console-approvals-mode", mode=shown.mode))
 

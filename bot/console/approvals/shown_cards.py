@@ -7,7 +7,7 @@ from bot.console.widgets import LONGEST
 from bot.http_api.approvals.card_models import Confirmation, to_confirmation
 from bot.i18n.translate import Translator
 from bot.rendering.card_reasons import evaluate_risk, list_reasons
-from bot.rendering.cards import render_following, render_state
+from bot.rendering.cards import is_undo, render_following, render_state
 from bot.rendering.headings import render_heading
 from bot.rendering.spans import Spans
 from orchestrator.domain.card_view import CardView, PreviewPart
@@ -60,6 +60,8 @@ class ShownCard:
     """How it was decided and what came of it; empty while it waits."""
     is_outward: bool
     """Whether it sends a text to somebody outside the company: such texts are never folded."""
+    is_undo: bool
+    """Whether it takes back an earlier call."""
     is_own: bool
     is_whole: bool = False
     """Whether the person asked to see all of it."""
@@ -114,6 +116,7 @@ def build_shown_card(found: FoundCard, viewer: Viewer, tr: Translator, *, is_who
         deciders=", ".join(found.entry.told_names),
         state=() if waits else render_state(view, tr),
         is_outward=_OUTWARD in found.entry.call_class,
+        is_undo=is_undo(found.entry),
         is_own=found.entry.requested_by == viewer.actor.key,
         is_whole=is_whole,
     )

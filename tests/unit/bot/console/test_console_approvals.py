@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 from bot.access.access import Person
+from bot.console.approvals.drawing import show_state
+from bot.console.approvals.shown_cards import build_shown_card
 from bot.console.widgets import LONGEST
 from bot.http_api.approvals.card_models import to_confirmation
 from bot.i18n.translate import Translator
@@ -69,6 +72,22 @@ async def test_a_card_is_told_as_in_telegram(tmp_path: Path) -> None:
         assert all(page.has(reason) for reason in expected.reasons)
         assert page.find("Выполнить")
         assert [one.props["href"] for one in page.elements if str(one.props.get("href", "")).endswith("/crm/deal/details/481/")]
+
+
+@pytest.mark.req("C-16")
+async def test_a_card_that_takes_a_change_back_says_so(tmp_path: Path) -> None:
+    """As in Telegram: whoever decides knows that values return to what they were."""
+    async with a_desk(tmp_path) as made:
+        await ask(made)
+        [found] = await load_cards(made.world.store, CHAT)
+        viewer, tr = Viewer(actor=ANNA.to_actor(), deps=made.world.gate.deps), Translator("ru")
+        undo = replace(found, entry=replace(found.entry, slot=f"undo:{found.entry.slot}"))
+        page = await made.open("/approvals", ANNA)
+        assert not page.has(page.visit.say("card-undo"))
+        with page.visit.page:
+            show_state(page.visit, build_shown_card(undo, viewer, tr))
+
+        assert page.has(page.visit.say("card-undo"))
 
 
 @pytest.mark.req("C-7", "C-16")
