@@ -19,7 +19,7 @@ console-login-nowhere = Такой страницы нет.
 console-skip = К содержанию
 console-menu = Меню
 console-account = Учётная запись
-console-theme = Светлая или тёмная
+console-theme = Светлая или тёмная тема
 console-logout = Выйти во всех браузерах
 console-role = { $role ->
     [admin] администратор
