@@ -3,9 +3,10 @@
 import sys
 
 from bot.cli.flow.trying import Attempt, TriedFlow, Watcher
-from bot.cli.linked.trying import PROGRAM_ERROR, cut_text, render_plain_reply, write_text
+from bot.cli.linked.trying import PROGRAM_ERROR, write_text
 from bot.cli.ops import escape_text, write_json_lines
 from bot.i18n.translate import Translator
+from bot.rehearsing.words import cut_text, render_plain_reply
 from orchestrator.domain.outputs import Text
 from orchestrator.rehearsals.rehearsal import Happening
 from state.canonical import dumps

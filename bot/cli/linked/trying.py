@@ -10,11 +10,7 @@ from bitrix.masking import hide_installed
 from bot.cli.definition_desk import write_findings
 from bot.cli.definition_files import read_file
 from bot.cli.ops import escape_text, open_models
-from bot.i18n.translate import Translator
-from bot.rendering.kinds import render_message
-from bot.rendering.spans import to_plain_text
 from orchestrator.domain.errors import ModelClientError, SettingsError
-from orchestrator.domain.outputs import Reply
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.runs import RunFailed, RunModelRequest
 from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, TakeText
@@ -22,7 +18,6 @@ from orchestrator.rehearsals.script import AskModel
 
 PROGRAM_ERROR: Final = "failed"
 """The code of a failure that is no author's, of which the sentence for people tells nothing."""
-_LONGEST: Final = 4000
 
 
 @contextlib.asynccontextmanager
@@ -61,13 +56,3 @@ def write_text(text: str, *, end: str = "\n") -> None:
     """Write a text for people to stdout, without secrets of this installation and without characters that control the terminal."""
     sys.stdout.write(escape_text(hide_installed(text)) + end)
     sys.stdout.flush()
-
-
-def cut_text(text: str) -> str:
-    """Return the text, or its begin if it is too long to be shown."""
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def render_plain_reply(reply: Reply, tr: Translator) -> str:
-    """Return a message as a chat shows it, without its marks."""
-    return to_plain_text(render_message("reply", reply.model_dump(mode="json"), tr))

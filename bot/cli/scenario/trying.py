@@ -11,11 +11,12 @@ from typing import Any, Final
 from bitrix.masking import hide_installed
 from bot.cli.definition_desk import write_findings
 from bot.cli.definition_files import get_key, load_classes, load_engines, read_file
-from bot.cli.linked.trying import cut_text, render_plain_reply, write_text
+from bot.cli.linked.trying import write_text
 from bot.cli.ops import Language, escape_text, open_models, write_json_lines
 from bot.cli.scenario.files import Documents, Folder, load_scenario, load_types
 from bot.cli.scenario.keyboard import Terminal
 from bot.i18n.translate import Translator
+from bot.rehearsing.words import cut_text, render_plain_reply
 from orchestrator.documents.document import Document
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.finding import DefinitionRefused

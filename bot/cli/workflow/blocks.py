@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.cli.inputs import format_time
-from bot.cli.linked.trying import cut_text, write_text
+from bot.cli.linked.trying import write_text
 from bot.cli.ops import escape_text, open_database_reader, write_json_lines, write_table
 from bot.i18n.translate import Translator
+from bot.rehearsing.words import cut_text
 from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.workflows.definition import RECORDS
 from orchestrator.engines.workflows.entities import find_field, find_field_name

@@ -3,15 +3,13 @@
 import sys
 from collections.abc import Mapping
 
-from bot.cli.linked.trying import cut_text, render_plain_reply, write_text
+from bot.cli.linked.trying import write_text
 from bot.cli.ops import escape_text, write_json_lines
 from bot.cli.workflow.trying import Watcher
-from bot.i18n.translate import Translator, split_method
-from orchestrator.engines.workflows.entities import find_entity
+from bot.i18n.translate import Translator
+from bot.rehearsing.words import cut_text, describe_operation, render_plain_reply
 from orchestrator.engines.workflows.execution import STOPPED
 from orchestrator.engines.workflows.rendering import render_plain
-from orchestrator.engines.workflows.results import AtomicOperation
-from orchestrator.expressions.placeholders import format_value
 from orchestrator.rehearsals.rehearsal import Happening
 from orchestrator.rehearsals.workflow_playing import WorkflowPlayed
 from state.stored import JsonObject
@@ -136,16 +134,6 @@ class ProgramWatcher(Watcher):
         outcome = "unfinished" if played.problem else "done" if played.result.is_success else "failed"
         result = played.result.model_dump(mode="json", by_alias=True, exclude_none=True)
         write_json_lines([{"event": "end", "outcome": outcome, "problem": played.problem, "result": result}])
-
-
-def describe_operation(operation: AtomicOperation, tr: Translator) -> str:
-    """Return an operation as people read it: what it does to which record, then the fields."""
-    method = find_entity(operation.entity_type).find_method(operation.operation_type)
-    words = f"{tr.describe_call(method, *split_method(method)) or method} {operation.entity_id}"
-    if operation.operation_type == "ModifyEntity":
-        return f"{words}: {operation.attribute_key} {operation.modify_operator} {cut_text(format_value(operation.modify_value)).strip()}"
-    fields = "; ".join(f"{name} = {cut_text(format_value(one))}" for name, one in (operation.initial_attributes or {}).items())
-    return f"{words}: {fields}" if fields else words
 
 
 def _tell(event: str, tuum: str, **more: object) -> None:

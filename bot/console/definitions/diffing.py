@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Final, Literal
 
 from nicegui import ui
@@ -16,6 +17,8 @@ _AROUND: Final = 3
 _MOST_COMPARED: Final = 4_000
 """Lines between the first and the last change that are compared; more are shown as replaced as a whole."""
 _MOST_SHOWN: Final = 1_500
+_MOST_RUNS: Final = 120
+"""Lines of one kind that follow each other are drawn as one."""
 _LONGEST_LINE: Final = 2_000
 Way = Literal["same", "added", "removed", "gap"]
 _SIGNS: Final[dict[Way, str]] = {"same": " ", "added": "+", "removed": "−", "gap": "⋯"}
@@ -79,6 +82,7 @@ def draw_diff(visit: Visit, lines: Sequence[DiffLine], *, before: str, after: st
     if not lines:
         show_empty(visit.say("console-diff-none"))
         return
+    runs = [list(run) for _, run in groupby(lines[:_MOST_SHOWN], key=lambda one: one.way)]
     added, removed = (sum(one.way == way for one in lines) for way in ("added", "removed"))
     with ui.element("div").classes("diff-head small"):
         ui.label(f"− {before}").classes("diff-removed-word")
@@ -86,11 +90,11 @@ def draw_diff(visit: Visit, lines: Sequence[DiffLine], *, before: str, after: st
         ui.label(visit.say("console-diff-count", added=added, removed=removed)).classes("muted")
     with ui.element("div").classes("diff mono").props("tabindex=0 role=region") as box:
         box.props["aria-label"] = visit.say("console-diff-name", before=before, after=after)
-        for one in lines[:_MOST_SHOWN]:
-            with ui.element("div").classes(f"diff-line diff-{one.way}"):
-                ui.label(str(one.before or "")).classes("diff-number")
-                ui.label(str(one.after or "")).classes("diff-number")
-                ui.label(_SIGNS[one.way]).classes("diff-sign")
-                ui.label(cut_text(one.text, limit=_LONGEST_LINE)).classes("diff-text")
-    if len(lines) > _MOST_SHOWN:
-        show_empty(visit.say("console-diff-more", count=len(lines) - _MOST_SHOWN))
+        for run in runs[:_MOST_RUNS]:
+            with ui.element("div").classes(f"diff-run diff-{run[0].way}"):
+                gutter = "\n".join(f"{one.before or '':>5} {one.after or '':>5} {_SIGNS[one.way]}" for one in run)
+                ui.label(gutter).classes("diff-gutter")
+                ui.label("\n".join(cut_text(one.text, limit=_LONGEST_LINE) for one in run)).classes("diff-text")
+    left = len(lines) - sum(map(len, runs[:_MOST_RUNS]))
+    if left:
+        show_empty(visit.say("console-diff-more", count=left))

@@ -22,6 +22,7 @@ from bot.console.definitions.work import (
     build_path,
     explain,
     find_title,
+    load_script,
     reading,
     submit_text,
     tell,
@@ -71,7 +72,7 @@ def _build_check(visit: Visit) -> Check:
 
 
 def _draw_editor(visit: Visit, document: EditedDocument) -> None:
-    ui.add_head_html('<script src="/console/static/definitions.js" defer></script>')
+    load_script()
     ui.add_head_html('<link rel="stylesheet" href="/console/static/form.css">')
     visit.page.on_delete(document.close)
     _EditorPage(visit, document)
@@ -85,6 +86,7 @@ class _EditorPage:
         self._visit, self._document = visit, document
         self._saver = Saver(visit, document)
         self._is_saving = False
+        self._shown: tuple[Finding, ...] | None = None
         self._kept = ui.element("div").props("aria-live=polite")
         self._draw_head()
         with ui.element("div").classes("def-editor"):
@@ -133,7 +135,7 @@ class _EditorPage:
 
     def _draw_panels(self) -> None:
         visit, document = self._visit, self._document
-        with ui.tabs().props("no-caps dense align=left inline-label mobile-arrows").classes("def-tabs") as tabs:
+        with ui.tabs().props("no-caps dense align=left inline-label").classes("def-tabs") as tabs:
             self._findings_tab = ui.tab("findings", label=visit.say("console-editor-findings", count=0))
             graph = ui.tab("graph", label=visit.say("console-editor-graph")) if has_graph(document.kind) else None
             trial = ui.tab("trial", label=visit.say("console-trial")) if document.kind in TRIED else None
@@ -141,6 +143,7 @@ class _EditorPage:
         with ui.tab_panels(tabs, value="findings", animated=False, keep_alive=True).classes("def-panels"):
             with ui.tab_panel(self._findings_tab):
                 self._findings = ui.element("div").props("aria-live=polite")
+                ui.label(visit.say("console-editor-data")).classes("small muted")
             if graph is not None:
                 with ui.tab_panel(graph):
                     GraphView(visit, document, self._go_to)
@@ -169,6 +172,9 @@ class _EditorPage:
     def _show_checked(self) -> None:
         """Show what the last check found."""
         visit, findings = self._visit, self._document.findings
+        if findings == self._shown:
+            return
+        self._shown = findings
         self._findings_tab.props["label"] = visit.say("console-editor-findings", count=len(findings))
         self._findings.clear()
         with self._findings:

@@ -6,19 +6,22 @@ from typing import Final
 from nicegui import ui
 
 from bot.console.visit import Visit
-from bot.console.widgets import show_badge, show_text
+from bot.console.widgets import show_badge, show_empty, show_text
 from orchestrator.domain.finding import Finding, Severity
 
 _TONES: Final[dict[Severity, str]] = {"error": "bad", "warning": "warn", "info": "plain"}
 _LONGEST_WORD: Final = 200
+_SHOWN: Final = 30
 
 
 def draw_findings(visit: Visit, findings: Sequence[Finding], *, on_click: Callable[[Finding], None] | None = None) -> None:
     """Draw the findings here; with `on_click` those with a line are buttons."""
     with ui.element("div").classes("findings").props("role=list"):
-        for one in findings:
+        for one in findings[:_SHOWN]:
             with ui.element("div").classes(f"finding finding-{one.severity}").props("role=listitem"):
                 _draw_one(visit, one, on_click)
+    if len(findings) > _SHOWN:
+        show_empty(visit.say("console-findings-more", count=len(findings) - _SHOWN))
 
 
 def _draw_one(visit: Visit, one: Finding, on_click: Callable[[Finding], None] | None) -> None:

@@ -7,13 +7,24 @@ from nicegui import ui
 
 from bot.console.definitions.work import ROOT, build_editor, build_path, find_title, name_account, reading
 from bot.console.visit import Visit
-from bot.console.widgets import cut_text, show_badge, show_empty
+from bot.console.widgets import cut_text, show_empty
 from state.definitions import DefinitionKey
 
 _MOST: Final = 2_000
-_SHOWN: Final = 200
+_SHOWN: Final = 100
 """How many lines are drawn at once; a search finds the others."""
 _PAGE: Final = 500
+_LINE: Final = """
+<a class="line def-line" :href="props.row.href">
+  <div class="def-name">
+    <div class="strong text" dir="auto">{{ props.row.title }}</div>
+    <div class="def-under"><span class="muted small">{{ props.row.kind }}</span><span class="muted mono">{{ props.row.key }}</span></div>
+  </div>
+  <div class="def-state"><span v-for="one in props.row.states" :class="'badge badge-' + one.tone">{{ one.word }}</span></div>
+  <div class="def-when small muted"><div>{{ props.row.moment }}</div><div>{{ props.row.who }}</div></div>
+</a>
+"""
+"""How the browser draws a line; braces insert texts as texts. Elements of the server would take half a millisecond each."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +76,7 @@ class _List:
     def draw(self, view: ListView) -> None:
         """Draw the lines here."""
         self._view = view
-        self._place = ui.element("div").classes("def-list").props("role=list")
+        self._place = ui.element("div").classes("def-list")
         self._fill()
 
     def _choose(self, *, words: str | None = None, kind: str | None = None, state: str | None = None) -> None:
@@ -80,9 +91,12 @@ class _List:
         found = [one for one in self._view.found if self._fits(one)]
         self._place.clear()
         with self._place:
-            for head in found[:_SHOWN]:
-                self._draw_line(head)
-            if not found:
+            if found:
+                rows = [self._describe(head) for head in found[:_SHOWN]]
+                table = ui.table(rows=rows, columns=[], row_key="place").props("grid hide-header hide-pagination flat")
+                table.props["pagination"] = {"rowsPerPage": 0}
+                table.add_slot("item", _LINE)
+            else:
                 show_empty(self._visit.say("console-definitions-none" if self._view.kinds else "console-definitions-not-yours"))
             if len(found) > _SHOWN:
                 show_empty(self._visit.say("console-definitions-more", count=len(found) - _SHOWN))
@@ -96,38 +110,40 @@ class _List:
         }[self._state]
         return is_in_state and self._kind in {"", head.kind} and self._words in f"{head.title}\n{head.key}".casefold()
 
-    def _draw_line(self, head: DefinitionKey) -> None:
+    def _describe(self, head: DefinitionKey) -> dict[str, object]:
+        """Return a line as `_LINE` shows it."""
         visit = self._visit
-        with ui.element("div").props("role=listitem"), ui.link(target=build_path(head.kind, head.key)).classes("line def-line"):
-            with ui.element("div").classes("def-name"):
-                ui.label(cut_text(find_title(head), limit=200)).classes("strong text").props("dir=auto")
-                with ui.element("div").classes("def-under"):
-                    ui.label(visit.say("console-definition-kind", kind=head.kind)).classes("muted small")
-                    ui.label(head.key).classes("muted mono")
-            with ui.element("div").classes("def-state"):
-                show_state(visit, head)
-            with ui.element("div").classes("def-when small muted"):
-                ui.label(visit.tr.format_time(head.updated_at))
-                ui.label(name_account(visit, head.updated_by))
+        return {
+            "place": head.place,
+            "href": build_path(head.kind, head.key),
+            "title": cut_text(find_title(head), limit=200),
+            "kind": visit.say("console-definition-kind", kind=head.kind),
+            "key": head.key,
+            "states": [{"word": word, "tone": tone} for word, tone in list_states(visit, head)],
+            "moment": visit.tr.format_time(head.updated_at),
+            "who": name_account(visit, head.updated_by),
+        }
 
 
-def show_state(visit: Visit, head: DefinitionKey) -> None:
-    """Show what is in force of a definition: its published version, that it is off, and that there is a draft."""
-    if not head.enabled:
-        show_badge(visit.say("console-definition-off"), tone="bad")
+def list_states(visit: Visit, head: DefinitionKey) -> list[tuple[str, str]]:
+    """Return what is in force of a definition, in words with their tones: its published version, that it is off, that there is a draft."""
+    found = [] if head.enabled else [(visit.say("console-definition-off"), "bad")]
     if head.active_version:
-        show_badge(visit.say("console-definition-active", number=head.active_version), tone="good" if head.enabled else "plain")
+        found.append((visit.say("console-definition-active", number=head.active_version), "good" if head.enabled else "plain"))
     else:
-        show_badge(visit.say("console-definition-unpublished"))
+        found.append((visit.say("console-definition-unpublished"), "plain"))
     if head.has_draft:
-        show_badge(visit.say("console-definition-draft", number=head.last_version), tone="warn")
+        found.append((visit.say("console-definition-draft", number=head.last_version), "warn"))
+    return found
 
 
 async def show_definitions(visit: Visit) -> None:
     """Draw the page, and keep it current."""
     shown = _List(visit)
     with reading():
-        shown.draw_search(await _load(visit))
+        view = await _load(visit)
+        if view.kinds:
+            shown.draw_search(view)
         await visit.keep_current(lambda: _load(visit), shown.draw)
 
 

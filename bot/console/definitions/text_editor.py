@@ -42,6 +42,7 @@ class TextEditor:
         """Draw it here. `save` is called at Ctrl+S; `offer` is called if the browser has kept texts that are not the present one."""
         self._visit, self._document, self._offer = visit, document, offer
         self.box = ui.element("div").classes("def-code").on("kept", self._take_kept, args=["detail"])
+        self.box.props["role"], self.box.props["aria-label"] = "group", visit.say("console-editor-text")
         self.box.props["data-keep"] = f"{visit.opened_as.key}:{document.kind}/{document.key}"
         self.box.props["data-longest"] = str(LONGEST_TEXT)
         self.box.props["data-too-long"] = visit.say("finding-document-large", size=LONGEST_TEXT, most=MAX_BYTES)

@@ -16,8 +16,7 @@ from bot.console.widgets import cut_text, show_badge, show_empty, show_text
 from bot.i18n.translate import split_method
 from bot.rehearsing.loading import load_playable
 from bot.rehearsing.trials import Playable, TrialInputs, Tried, Wanted, Watch, find_case_model, try_definition
-from bot.rendering.kinds import render_message
-from bot.rendering.spans import to_plain_text
+from bot.rehearsing.words import describe_operation, render_plain_reply
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reading import read_document
@@ -31,6 +30,8 @@ from state.stored import JsonObject
 _AT_ONCE: Final = asyncio.Semaphore(2)
 """Trials of all pages that are played at the same time; each needs a thread, and a workflow processes for its scripts."""
 _LONGEST: Final = 4_000
+_SHOWN: Final = 50
+"""How many of the last happenings are drawn."""
 _LISTS: Final = ("dialogues", "tests")
 """The fields of a file of tests that hold its tests, of which the first is taken."""
 
@@ -141,7 +142,9 @@ class TrialPanel:
         self._start.text = self._visit.say("console-trial-again")
         self._place.clear()
         with self._place:
-            for one in tried.happenings:
+            if len(tried.happenings) > _SHOWN:
+                show_empty(self._visit.say("console-trial-earlier", count=len(tried.happenings) - _SHOWN))
+            for one in tried.happenings[-_SHOWN:]:
                 self._draw_happening(one)
             if tried.wanted is not None:
                 self._draw_wanted(tried.wanted)
@@ -230,10 +233,9 @@ class TrialPanel:
             if not tried.happenings and not tried.result:
                 show_empty(visit.say("console-trial-nothing"))
             for operation in tried.proposed:
-                told = operation.model_dump(mode="json", by_alias=True, exclude_none=True)
                 with ui.element("div").classes("trial-line trial-effect"):
                     show_badge(visit.say("console-trial-effect", status="planned"), tone="live")
-                    ui.label(cut_text(dumps(told), limit=_LONGEST)).classes("mono text")
+                    show_text(describe_operation(operation, visit.tr))
             if tried.result:
                 with ui.element("details").props("open" if tried.status == "done" else ""):
                     with ui.element("summary"):
@@ -245,7 +247,7 @@ class TrialPanel:
 def _show_said(visit: Visit, one: Happening) -> None:
     """Show a message as a chat shows it, without its marks, and the buttons below it."""
     if one.reply is not None:
-        show_text(to_plain_text(render_message("reply", one.reply.model_dump(mode="json"), visit.tr)))
+        show_text(render_plain_reply(one.reply, visit.tr))
     if one.kind == "failure" and one.text:
         show_text(one.text, classes="small muted")
     if one.options:

@@ -7,7 +7,7 @@ from typing import Final
 from nicegui import ui
 
 from bot.console.definitions.diffing import compare_texts, draw_diff
-from bot.console.definitions.list_page import show_state
+from bot.console.definitions.list_page import list_states
 from bot.console.definitions.publishing import open_publishing
 from bot.console.definitions.work import (
     REFUSALS,
@@ -16,6 +16,7 @@ from bot.console.definitions.work import (
     build_path,
     explain,
     find_title,
+    load_script,
     name_account,
     reading,
     tell,
@@ -26,6 +27,8 @@ from bot.console.widgets import build_panel, cut_text, show_badge, show_heading,
 from state.definitions import DefinitionKey, DefinitionVersion, HistoryEntry, StaleRevision
 
 _MOST_ENTRIES: Final = 50
+_SHOWN: Final = 10
+"""How many of the newest versions are drawn at first; the one in force always is."""
 _TRIES: Final = 5
 _LONGEST_NUMBER: Final = 9
 
@@ -57,6 +60,7 @@ async def show_definition(visit: Visit) -> None:
     """Draw the page, and keep it current."""
     kind, key = visit.params["kind"], visit.params["key"]
     page = _KeyPage(visit, kind, key)
+    load_script()
     with reading():
         view = await load_key(visit, kind, key)
         ui.link(visit.say("console-definitions-back"), ROOT).classes("small")
@@ -71,11 +75,18 @@ class _KeyPage:
 
     def __init__(self, visit: Visit, kind: str, key: str) -> None:
         self._visit, self._kind, self._key = visit, kind, key
+        self._shows_all = False
+        self._body: ui.element | None = None
         self.place: ui.element | None = None
         """Where a text or a difference is shown."""
 
     def draw(self, view: KeyView) -> None:
         """Draw all but the text that is open."""
+        self._body = ui.element("div")
+        with self._body:
+            self._draw_all(view)
+
+    def _draw_all(self, view: KeyView) -> None:
         visit, head = self._visit, view.head
         with ui.element("div").classes("def-title"):
             with ui.element("div").classes("def-name"):
@@ -85,7 +96,8 @@ class _KeyPage:
                     ui.label(visit.say("console-definition-kind", kind=head.kind)).classes("muted small")
                     ui.label(head.key).classes("muted mono")
             with ui.element("div").classes("def-state"):
-                show_state(visit, head)
+                for word, tone in list_states(visit, head):
+                    show_badge(word, tone=tone)
             ui.space()
             self._draw_actions(view)
         self._draw_versions(view)
@@ -140,9 +152,20 @@ class _KeyPage:
         visit = self._visit
         show_heading(visit.say("console-definition-versions"), count=len(view.versions))
         with ui.element("div").classes("def-versions").props("role=list"):
-            for version in view.versions:
-                with ui.element("div").classes("line def-version").props("role=listitem"):
-                    self._draw_version(view, version)
+            for number, version in enumerate(view.versions):
+                if self._shows_all or number < _SHOWN or version.active:
+                    with ui.element("div").classes("line def-version").props("role=listitem"):
+                        self._draw_version(view, version)
+        if len(view.versions) > _SHOWN and not self._shows_all:
+            ui.button(visit.say("console-definition-all-versions"), on_click=self._show_all).props("flat no-caps")
+
+    async def _show_all(self) -> None:
+        self._shows_all = True
+        view = await load_key(self._visit, self._kind, self._key)
+        if self._body is not None:
+            self._body.clear()
+            with self._body:
+                self._draw_all(view)
 
     def _draw_version(self, view: KeyView, version: DefinitionVersion) -> None:
         visit, number = self._visit, version.version
@@ -200,16 +223,28 @@ class _KeyPage:
 
     def _draw_history(self, history: Sequence[HistoryEntry]) -> None:
         visit = self._visit
-        with ui.element("details").classes("def-history"):
+        details = ui.element("details").classes("def-history")
+        with details:
             with ui.element("summary"):
                 ui.label(visit.say("console-definition-history")).classes("def-summary")
-            for one in history:
-                with ui.element("div").classes("def-entry small"):
-                    ui.label(visit.tr.format_time(one.at)).classes("muted")
-                    ui.label(visit.say("console-definition-did", what=one.what, number=one.version)).classes("strong")
-                    ui.label(name_account(visit, one.by, one.by_name))
-                    if one.note:
-                        show_text(one.note, classes="muted")
+            place = ui.element("div")
+
+        def fill() -> None:
+            place.clear()
+            with place:
+                for one in history:
+                    self._draw_entry(one)
+
+        details.on("toggle", fill, args=[])
+
+    def _draw_entry(self, one: HistoryEntry) -> None:
+        visit = self._visit
+        with ui.element("div").classes("def-entry small"):
+            ui.label(visit.tr.format_time(one.at)).classes("muted")
+            ui.label(visit.say("console-definition-did", what=one.what, number=one.version)).classes("strong")
+            ui.label(name_account(visit, one.by, one.by_name))
+            if one.note:
+                show_text(one.note, classes="muted")
 
     async def show_asked(self, view: KeyView) -> None:
         """Show what the address asks for: a difference or a version; without either the one in force, or the last."""

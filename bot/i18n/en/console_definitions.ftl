@@ -104,3 +104,5 @@ console-diff-name = Differences: { $before } and { $after }
 console-diff-count = Lines added: { $added }, removed: { $removed }
 console-diff-more = And more lines: { $count }.
 console-close = Close
+console-definition-all-versions = Show all versions
+console-findings-more = And { $count } more findings: mend these first.

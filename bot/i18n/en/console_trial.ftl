@@ -42,3 +42,4 @@ console-trial-ended = { $status ->
    *[unfinished] Not finished: the trial cannot ask for this, give it with the answers before
 }
 console-trial-result = What came of it
+console-trial-earlier = Earlier things: { $count }.

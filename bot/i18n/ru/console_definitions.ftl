@@ -109,3 +109,5 @@ console-diff-name = Отличия: { $before } и { $after }
 console-diff-count = Строк добавлено: { $added }, убрано: { $removed }
 console-diff-more = И ещё строк: { $count }.
 console-close = Закрыть
+console-definition-all-versions = Показать все версии
+console-findings-more = И ещё замечаний: { $count }. Исправьте сначала эти.

@@ -18,7 +18,6 @@ console-form-own-name = { $place ->
     [rag_search-query] Вопрос к документам
     [query-method] Метод чтения CRM
     [agent-description] Что умеет
-    [agent-effects] Какие изменения может предлагать
     [json-path] Какая часть
     [json-default] Если такой части нет
     [script-source] Скрипт
@@ -52,6 +51,7 @@ console-form-name = { $name ->
     [params] Параметры (JSON)
     [next_step] Следующий шаг
     [condition] Условие
+    [branches] Ветви (JSON)
     [if] Если да
     [else] Если нет
     [seconds] Секунд
@@ -69,7 +69,7 @@ console-form-name = { $name ->
     [text] Текст
     [prompt] Текст
     [input_variable] Переменная для ответа
-    [buttons] Кнопки, по одной в строке
+    [buttons] Кнопки
     [only_buttons] Только кнопки
     [choices] Допустимые ответы, по одному в строке
     [regex] Образец ответа
@@ -202,7 +202,7 @@ console-form-hint = { $place ->
     [run_workflow-parameters] Без них процесс спросит человека.
     [run_flow-output_mapping] Поле результата и имя переменной.
     [run_workflow-output_mapping] Поле результата и имя переменной.
-    [input-buttons] Кнопки с отдельными значениями пишут как JSON-список.
+    [input-buttons] По одной в строке; с отдельными значениями — JSON-список.
     [input-choices] Большие и маленькие буквы не различаются.
     [input-regex] Регулярное выражение для всего ответа.
     [input-retry_text] Вместо обычной фразы программы.

@@ -27,9 +27,9 @@ console-health-row = { $kind ->
     [effects-approved] Подтверждены, ещё не начаты
     [effects-started] Выполняются
     [effects-unknown] Исход неизвестен
-    [runs-running] Процессы идут
-    [runs-waiting] Процессы ждут
-    [runs-paused] Процессы на паузе
+    [runs-running] Запуски идут
+    [runs-waiting] Запуски ждут
+    [runs-paused] Запуски на паузе
     [timers] Отложено на время
    *[timers-due] Из них пора
   }

@@ -1,6 +1,8 @@
 # The pages of runs in the console.
 console-runs = Процессы
 console-run = Процесс
+console-runs = Запуски
+console-run = Запуск
 console-runs-engine = { $engine ->
     [scenario] Сценарий
     [flow] Поток

@@ -42,3 +42,4 @@ console-trial-ended = { $status ->
    *[unfinished] Не доиграно: этого проба не умеет спросить, дайте в готовых ответах
 }
 console-trial-result = Что получилось
+console-trial-earlier = Раньше было ещё: { $count }.

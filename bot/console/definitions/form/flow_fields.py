@@ -57,12 +57,23 @@ class AgentChoice:
         return (self.id, f"{self.key}@{self.version}", self.key)
 
 
-@dataclass(frozen=True, slots=True)
 class FlowFields:
     """Describes forms of flows in the words of `say`."""
 
-    say: Say
-    agents: Sequence[AgentChoice]
+    def __init__(self, say: Say, agents: Sequence[AgentChoice]) -> None:
+        """Offer these agents."""
+        self._say, self._agents = say, agents
+        self._known: dict[tuple[str, ...], str] = {}
+        """What was said before: a form of 500 steps has the same words 500 times."""
+        self._by_name = {name: one for one in reversed(agents) for name in one.names}
+        self._agent_choices = tuple(Choice(one.id, self._name_agent(one)) for one in agents)
+
+    def say(self, code: str, **args: str) -> str:
+        """Return a text for the person."""
+        known = (code, *args.values())
+        if known not in self._known:
+            self._known[known] = self._say(code, **args)
+        return self._known[known]
 
     def describe(self, form: FlowForm) -> Group:
         """Return the form as fields."""
@@ -130,7 +141,7 @@ class FlowFields:
 
     def find_agent(self, written: str) -> AgentChoice | None:
         """Return the agent that a step names; None if it is not among the published ones."""
-        return next((one for one in self.agents if written and written in one.names), None)
+        return self._by_name.get(written)
 
     def _list_choices(self, offer: Offer, name: str, value: str, steps: Sequence[Choice], *, is_optional: bool) -> tuple[Choice, ...]:
         """Return what a field offers, with its present value, which may be none of it."""
@@ -141,7 +152,7 @@ class FlowFields:
             case "steps":
                 known = list(steps)
             case "agents":
-                known = [Choice(one.id, self._name_agent(one)) for one in self.agents]
+                known = list(self._agent_choices)
             case "types":
                 known = self._name_words("types", get_args(ParameterType))
             case "modes":
@@ -157,7 +168,7 @@ class FlowFields:
         return tuple(known)
 
     def _name_agent(self, one: AgentChoice) -> str:
-        return self.say("console-form-agent", title=one.title or one.key, key=one.key, version=one.version)
+        return self.say("console-form-agent", title=one.title or one.key, key=one.key, version=str(one.version))
 
     def _name_words(self, offer: str, words: Sequence[str]) -> list[Choice]:
         return [Choice(one, self.say("console-form-flow-choice", offer=offer, value=one)) for one in words]

@@ -17,7 +17,7 @@ from bot.console.definitions.form.fields import FieldRefused, Group, walk_fields
 from bot.console.definitions.form.group_view import Deed, Hands, NodesView, follow_moved
 from bot.console.definitions.form.places import assign_findings
 from bot.console.definitions.form.sources import FormSource, open_source
-from bot.console.definitions.work import write_text
+from bot.console.definitions.work import tell, write_text
 from bot.console.visit import Visit
 from bot.console.widgets import show_empty, show_text
 from orchestrator.documents.reading import read_document
@@ -97,8 +97,9 @@ class FormView:
         if not isinstance(data, dict):
             self._keep_away([one for one in reading.findings if one.severity == "error"])
             return False
+        if self._source is not None:
+            self._draw(await asyncio.to_thread(self._source.describe, data))
         self._text, self._data = text, data
-        self._draw()
         return True
 
     def _keep_away(self, findings: list[Finding]) -> None:
@@ -110,18 +111,16 @@ class FormView:
             show_text(self._visit.say(code, line=findings[0].line if findings else 0))
             draw_findings(self._visit, findings[:_MOST_SHOWN], on_click=lambda one: self._go_to(one.line))
 
-    def _draw(self) -> None:
-        """Show the present data."""
-        if self._source is None:
-            return
+    def _draw(self, form: Group) -> None:
+        """Show this form; what is the same in it as before stays as it is."""
+        self._form = form
         self._away.clear()
         self._shown.set_visibility(True)
-        self._form = self._source.describe(self._data)
         if self._nodes is not None:
-            self._nodes.update(self._form.nodes)
+            self._nodes.update(form.nodes)
             return
         with self._shown:
-            self._nodes = NodesView(self._visit, self._form.nodes, self._hands)
+            self._nodes = NodesView(self._visit, form.nodes, self._hands)
 
     def _show_findings(self) -> None:
         if self._nodes is not None:
@@ -139,40 +138,46 @@ class FormView:
     async def _change(self, change: "_Change") -> None:
         """Change the document; before comments of a text are lost for the first time, ask."""
         async with self._lock:
-            if not await self._read_text():
+            while await self._read_text():
+                if not self._may_lose_comments and await asyncio.to_thread(has_comments, self._text, self._document.format):
+                    self._ask(change)
+                    return
+                if await self._put(change):
+                    break
+            else:
                 if change.view is not None:
                     change.view.reset()
-                return
-            if not self._may_lose_comments and await asyncio.to_thread(has_comments, self._text, self._document.format):
-                self._ask(change)
-                return
-            await self._put(change)
         self._show_findings()
 
-    async def _put(self, change: "_Change") -> None:
+    async def _put(self, change: "_Change") -> bool:
+        """Make a change; return False if the text was changed meanwhile, so that it must be made once more."""
         view, source = change.view, self._source
         if source is None:
-            return
+            return True
         try:
             data = change.make(source, self._data)
             text = await write_text(data, self._document.format)
+            form = await asyncio.to_thread(source.describe, data)
         except FieldRefused as refusal:
             if view is not None:
                 view.refuse(refusal)
-            return
+            return True
         except (PlaceGone, NotCanonical):
             if view is not None:
                 view.reset()
-            ui.notify(self._visit.say("console-form-gone"), type="warning")
-            return
+            tell(self._visit, self._visit.say("console-form-gone"), tone="warning")
+            return True
+        if self._document.text != self._text:
+            return False
         self._text, self._data = text, data
         if view is not None:
             path = view.field.path
-            view.take(next((one.value for one in walk_fields(source.describe(data).nodes) if one.path == path), ""))
+            view.take(next((one.value for one in walk_fields(form.nodes) if one.path == path), ""))
         self._hands.follow(change.opens(self._hands.opened), change.moves)
-        self._draw()
+        self._draw(form)
         self._hands.follow(self._hands.opened, None)
         self._document.set_text(text)
+        return True
 
     def _ask(self, change: "_Change") -> None:
         """Ask whether comments may be lost; the change waits for the answer."""

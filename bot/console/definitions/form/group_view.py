@@ -121,8 +121,8 @@ class GroupView:
         self._button = ui.button(on_click=self._toggle).props("flat dense no-caps align=left").classes("form-open")
         with self._button:
             self._icon = ui.icon("expand_more")
-            self._title = ui.label().classes("text").props("dir=auto")
-            self._kind = ui.label().classes("muted small text").props("dir=auto")
+            self._title = ui.label().classes("form-title").props("dir=auto")
+            self._kind = ui.label().classes("form-kind").props("dir=auto")
             self._badge = ui.label().classes("badge badge-bad")
         self._badge.set_visibility(False)
 

@@ -93,12 +93,13 @@ class SchemaReader:
     def list_properties(self, shape: Shape, data: object) -> list[Property]:
         """Return the fields that an object with this data may have, in the order in which its author should read them."""
         found: dict[str, Property] = {}
-        for owner, part in self._list_parts(shape.owner, shape.schema, data, 0):
+        parts = list(self._list_parts(shape.owner, shape.schema, data, 0))
+        for owner, part in parts:
             for name, one in part.properties.items():
                 if isinstance(one, Schema):
                     before = found.get(name)
                     found[name] = Property(name, owner, one, False) if before is None else _overlay(before, one)
-        required = {name for _, part in self._list_parts(shape.owner, shape.schema, data, 0) for name in part.required}
+        required = {name for _, part in parts for name in part.required}
         return [Property(one.name, one.owner, one.schema, one.name in required) for one in found.values()]
 
     def _list_parts(self, owner: str, schema: Schema, data: object, depth: int) -> Iterator[tuple[str, Schema]]:

@@ -83,7 +83,8 @@ class SchemaForm:
     def describe(self, document: object) -> Group:
         """Return the form of a document, which may be a draft with any content."""
         shape = Shape(self.reader.whole, self.reader.name)
-        return Group(path=(), label="", nodes=_Description(self, document).list_nodes(shape, document, ()))
+        targets = tuple(Choice(one, one) for one in self.targets(document))
+        return Group(path=(), label="", nodes=_Description(self, targets).list_nodes(shape, document, ()))
 
     def describe_types(self, path_name: str, owner: str) -> tuple[Choice, ...]:
         """Return the types among which an element of a list is one, such as those of steps."""
@@ -102,7 +103,8 @@ class _Description:
     """One pass over a document."""
 
     form: SchemaForm
-    document: object
+    targets: tuple[Choice, ...]
+    """The steps to which fields may lead."""
 
     def list_nodes(self, shape: Shape, data: object, path: Path) -> tuple[Node, ...]:
         """Return the fields of an object."""
@@ -174,8 +176,8 @@ class _Description:
         return Group(path=path, label="", nodes=tuple(ways))
 
     def _list_targets(self, name: str, present: object) -> tuple[Choice, ...]:
-        known = [Choice("", self.form.words.name_nothing(name)), *(Choice(one, one) for one in self.form.targets(self.document))]
-        return _with_present(tuple(known), show_value("choice", present))
+        known = (Choice("", self.form.words.name_nothing(name)), *self.targets)
+        return _with_present(known, show_value("choice", present))
 
     def _describe_json(self, one: Property, value: object, path: Path) -> Field:
         return Field(

@@ -72,3 +72,8 @@ async def type_text(page: OpenPage, text: str) -> None:
     """Replace the text of an open editor, as by typing, and wait for its check."""
     find_code(page).set_value(text)
     await page.settle()
+
+
+def read_lines(page: OpenPage) -> str:
+    """All that the lines of the list say, which the browser draws."""
+    return "\n".join(str(row) for one in page.elements if isinstance(one, ui.table) for row in one.rows)

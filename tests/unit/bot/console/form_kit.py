@@ -22,8 +22,12 @@ async def publish(made: ConsoleWorld, kind: str, key: str, text: str) -> Definit
 
 
 async def wait_for(before: set[Any]) -> None:
-    """Wait until all that was begun since then is done."""
-    while begun := {task for task in set(background_tasks.running_tasks) - before if not task.done()}:
+    """Wait until all that was begun since then is done, and the check of the text, which may have been under way before."""
+    while begun := {
+        task
+        for task in set(background_tasks.running_tasks)
+        if not task.done() and (task not in before or task.get_name() == "handle the check of a definition")
+    }:
         done, _ = await asyncio.wait(begun, timeout=10)
         assert done, begun
         await asyncio.sleep(0)

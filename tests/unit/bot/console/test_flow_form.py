@@ -86,7 +86,7 @@ def _build(form: FlowForm) -> Any:
     return built.document
 
 
-@pytest.mark.req("S002-56", "S002-A12", "C-26")
+@pytest.mark.req("S002-56", "C-26")
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_a_shipped_flow_comes_back_from_its_form(path: Path) -> None:
     """What the form was made of is what it makes, key by key."""
@@ -95,7 +95,7 @@ def test_a_shipped_flow_comes_back_from_its_form(path: Path) -> None:
     assert _dump(_build(read_flow_form(data))) == _dump(data)
 
 
-@pytest.mark.req("S002-56", "S002-A12")
+@pytest.mark.req("S002-56")
 @given(FLOWS_GIVEN | JSON)
 def test_any_draft_comes_back_from_its_form(data: object) -> None:
     """Whatever a draft holds, also what the form cannot show, stands in the document that the form makes."""
@@ -127,7 +127,7 @@ def test_a_change_of_one_field_changes_nothing_else(data: dict[str, Any], typed:
         assert _dump(find_value(step, entry.path)) == _dump(parse_text(entry.kind, typed, least=entry.least, most=entry.most))
 
 
-@pytest.mark.req("S002-56", "S002-A12", "S002-53")
+@pytest.mark.req("S002-56", "S002-53")
 def test_a_form_that_was_filled_in_makes_a_flow_that_the_check_takes() -> None:
     """The example of the seed, typed into the fields, is a correct flow with numbers as numbers and JSON as JSON."""
     form = FlowForm(

@@ -1,7 +1,9 @@
 """The form that is made of a JSON Schema, and how its fields change a document, without a page."""
 
 import json
+import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,12 +22,16 @@ from bot.console.definitions.form.changing import (
 )
 from bot.console.definitions.form.comments import has_comments
 from bot.console.definitions.form.fields import Field, FieldRefused, Group, Listing, Node, parse_value, show_value, walk_fields
+from bot.console.definitions.form.flow_fields import FlowFields
+from bot.console.definitions.form.flow_form import read_flow_form
 from bot.console.definitions.form.kind_schemas import build_kind_schema
 from bot.console.definitions.form.places import assign_findings
 from bot.console.definitions.form.schema import SchemaReader
 from bot.console.definitions.form.schema_form import SchemaForm
 from bot.console.definitions.form.sources import SchemaSource, list_step_names
+from bot.console.definitions.form.words import FormWords
 from bot.console.definitions.graph import load_rune_types, load_step_types
+from bot.i18n.translate import Locale, Translator
 from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding
@@ -292,6 +298,33 @@ def test_a_finding_is_shown_at_the_innermost_field_that_holds_it() -> None:
         ("steps", 0, "params", "prompt"): [places[2]],
         (): [places[3], places[4]],
     }
+
+
+@pytest.mark.req("C-26", "C-27")
+def test_every_field_has_a_name_in_russian() -> None:
+    """No field of the shipped kinds is called by its code, and every type of steps and runes has a name."""
+    words = FormWords(SimpleNamespace(say=Translator("ru").translate))  # type: ignore[arg-type]  # only speaks
+    for kind in EXAMPLES:
+        schema = build_kind_schema(kind)
+        assert schema is not None
+        parts = {kind: schema, **schema["$defs"]}
+        names = [(owner, name) for owner, part in parts.items() for name in part.get("properties", ())]
+        assert [(owner, name) for owner, name in names if not re.search("[а-я]", words.name_field(owner, name).lower())] == []
+    assert [name for name in load_step_types() if words.name_choice("type", name, "") == name] == []
+    assert [name for name in load_rune_types() if words.name_choice("runeType", name, "") == name] == []
+
+
+@pytest.mark.req("C-26")
+@pytest.mark.parametrize("locale", ["ru", "en"])
+def test_every_field_of_a_flow_has_a_name(locale: Locale) -> None:
+    """Neither a field nor a section nor a choice is called by its code."""
+    step = {"id": "a", "memoryReads": [{}], "memoryWrites": [{}]}
+    data = {"steps": [step], "launchParameters": [{}], "memory": {"sharedChannels": [{}]}, "outputs": {"titles": [{}]}}
+    form = FlowFields(Translator(locale).translate, ()).describe(read_flow_form(data))
+
+    for field in walk_fields(form.nodes):
+        assert not re.fullmatch(r"[a-z]+(-[a-z]+)+", field.label), field.label
+        assert not [one for one in field.choices if one.label == one.value and one.value != "a"], field.path
 
 
 @pytest.mark.req("C-26")
