@@ -25,7 +25,7 @@ async def console(studio: Studio) -> None:
         async with opened_console(Path(folder)) as made:
             await _fill(made)
             boris, olga = await made.enter(_MANAGER), await made.enter(_ADMIN)
-            await _shoot(studio, made, boris, "today", "/")
+            await _shoot(studio, made, olga, "today", "/")
             await _shoot(studio, made, boris, "approvals", "/approvals")
             await _shoot(studio, made, boris, "conversation", f"/conversations/tg:{_MANAGER}")
             await _shoot(studio, made, olga, "why", await _find(made, olga, "/audit?outcome=succeeded", "/audit/"))

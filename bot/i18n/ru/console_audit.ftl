@@ -51,7 +51,7 @@ console-audit-column = { $column ->
     [decision] Решение
     [decided_by] Кто решил
     [via] Как
-    [run] Процесс
+    [run] Запуск
    *[id] Номер вызова
   }
 console-audit-damaged = Журнал не такой, каким его записали: { $count ->
@@ -87,7 +87,7 @@ console-why-column = { $column ->
    *[after] Стало
   }
 console-why-nobody = В журнале не записано, кто попросил.
-console-why-run = Процесс «{ $name }»
+console-why-run = Запуск «{ $name }»
 console-why-private = Слова разговора видят только сам человек и администратор.
 console-why-foreign = В сообщении был и чужой текст: пересланный или вставленный.
 console-why-talk = Весь разговор

@@ -52,7 +52,7 @@ console-health-session = { $kind ->
     [definition-news] новости об определениях
     [policy] правила
     [schedules] расписания
-    [run] процесс { $id }
+    [run] запуск { $id }
    *[other] { $session }
   }
 console-health-refused = Битрикс24 пока не принимает

@@ -1,6 +1,4 @@
 # The pages of runs in the console.
-console-runs = Процессы
-console-run = Процесс
 console-runs = Запуски
 console-run = Запуск
 console-runs-engine = { $engine ->
@@ -33,7 +31,7 @@ console-runs-kind = { $kind ->
     [input] Вопрос человеку
     [turn] Разговор с помощником
     [timer] Ожидание времени
-    [run] Вложенный процесс
+    [run] Вложенный запуск
    *[other] Шаг программы
   }
 console-runs-origin = { $origin ->
@@ -76,13 +74,13 @@ console-runs-record = { $kind ->
     [task] Задача
    *[other] { $kind }
   } № { $number }
-console-runs-filters = Отбор процессов
+console-runs-filters = Отбор запусков
 console-runs-any-engine = Всё
 console-runs-any-status = Любое состояние
 console-runs-what = Что запущено
 console-runs-state-title = Состояние
 console-runs-mine = Только мои
-console-runs-none = Таких процессов нет.
+console-runs-none = Таких запусков нет.
 console-runs-pages = Страницы списка
 console-runs-first = ← К началу
 console-runs-next = Дальше →
@@ -91,7 +89,7 @@ console-runs-start-title = Новый запуск
 console-runs-start-what = Что запустить
 console-runs-start-choose = Выберите, что запустить.
 console-runs-start-text = Текст для сценария, если он нужен
-console-runs-start-asks = Значения спросит сам процесс, в чате и здесь.
+console-runs-start-asks = Значения спросит сам запуск, в чате и здесь.
 console-runs-start-record = { $kind ->
     [deal] Номер сделки
     [lead] Номер лида
@@ -123,25 +121,25 @@ console-runs-thinking = Модель думала
 console-runs-seconds = { $seconds } с
 console-runs-nodes-done = Шагов сделано
 console-runs-mode = Режим
-console-runs-open-parent = Открыть процесс, который ждёт этот
+console-runs-open-parent = Открыть запуск, который ждёт этот
 console-runs-pause = Пауза
 console-runs-resume = Продолжить
 console-runs-retry = Повторить
 console-runs-cancel = Отменить
 console-runs-retry-here = Повторить отсюда
 console-runs-pause-ask = Поставить на паузу? То, что уже отправлено, будет доделано.
-console-runs-resume-ask = Продолжить с того места, где процесс остановлен?
+console-runs-resume-ask = Продолжить с того места, где запуск остановлен?
 console-runs-retry-ask = Повторить с того шага, который не получился? Сделанное второй раз не делается.
-console-runs-cancel-ask = Отменить процесс? Его карточки и вопросы закроются, продолжить его будет нельзя.
+console-runs-cancel-ask = Отменить запуск? Его карточки и вопросы закроются, продолжить его будет нельзя.
 console-runs-no = Не надо
 console-runs-done = Сделано.
 console-runs-stored = Принято, скоро будет сделано.
 console-runs-answered = Ответ принят.
 console-runs-not-yours = Это может только тот, кто запустил, руководитель или администратор.
-console-runs-late = Поздно: процесс уже в другом состоянии.
+console-runs-late = Поздно: запуск уже в другом состоянии.
 console-runs-question-closed = На этот вопрос уже ответили, или он больше не нужен.
 console-runs-not-your-question = Этот вопрос задан другому человеку.
-console-runs-is-paused = Процесс на паузе. Чтобы ответить, сначала продолжите его.
+console-runs-is-paused = Запуск на паузе. Чтобы ответить, сначала продолжите его.
 console-runs-answer-unfit = Такой ответ не подходит: выберите кнопку или напишите текст до 4000 знаков.
 console-runs-no-definition = Этого больше нельзя запустить: нет опубликованной версии.
 console-runs-not-allowed = Вам этого запускать нельзя.
@@ -153,8 +151,8 @@ console-runs-waits = Чего ждёт
 console-runs-waits-card = Ждёт решения по карточке.
 console-runs-open-card = Открыть карточку
 console-runs-waits-timer = Продолжит { $at }.
-console-runs-waits-other = Ждёт, пока закончится другой процесс.
-console-runs-open-other = Открыть тот процесс
+console-runs-waits-other = Ждёт, пока закончится другой запуск.
+console-runs-open-other = Открыть тот запуск
 console-runs-waits-answer = Ждёт ответа.
 console-runs-waits-of = Ответа ждут от: { $names }
 console-runs-waits-until = Ответ ждут до { $at }.
@@ -163,11 +161,11 @@ console-runs-send = Ответить
 console-runs-answer-telegram = Файл, фото или контакт пришлите в чат Telegram.
 console-runs-graph = Ход работы
 console-runs-steps = Шаги
-console-runs-whole = Процесс в целом
+console-runs-whole = Запуск в целом
 console-runs-nodes = Подробности шага
 console-runs-choose-step = Выберите шаг на рисунке или в списке.
 console-runs-no-nodes = Этот шаг ещё ничего не делал или не оставляет записей.
-console-runs-no-words = Тексты этого процесса видят тот, кто его запустил, и администратор.
+console-runs-no-words = Тексты этого запуска видят тот, кто его запустил, и администратор.
 console-runs-left-out = Ещё { $count } более ранних здесь не показаны.
 console-runs-use = { $tokens ->
     [one] { $tokens } токен
