@@ -12,7 +12,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse
 
 from bot.access.access import Access, load_access
 from bot.bootstrap import build_orchestrator, open_async_store
@@ -218,8 +219,14 @@ async def _open_http_door(  # noqa: PLR0913 - each is one door
         if monitor is not None:
             app.add_middleware(RequestCounter, meters=monitor.meters)
         if console is not None:
+            app.add_route(CONSOLE_PATH, _go_to_console, include_in_schema=False)
             app.mount(CONSOLE_PATH, console)
         yield lambda: serve(app, listener, has_sockets=console is not None)
+
+
+async def _go_to_console(_: Request) -> RedirectResponse:
+    """Lead from the address of the console, as people type it, to its first page."""
+    return RedirectResponse(f"{CONSOLE_PATH}/")
 
 
 def _build_monitoring_routers(settings: Settings, checks: HealthChecks | None, monitor: Monitor | None) -> Sequence[APIRouter]:

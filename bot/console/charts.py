@@ -50,7 +50,7 @@ class ChartView:
             details = ui.element("details").classes("chart-details")
             with details:
                 with ui.element("summary"):
-                    ui.label(visit.say("console-chart-list")).classes("inline")
+                    ui.label(visit.say("console-chart-list"))
                 self._list = ui.element("ol").classes("chart-list")
         if is_large:
             details.props("open")

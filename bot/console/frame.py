@@ -22,7 +22,6 @@ def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
         if (STATIC / f"{name}.css").exists():
             ui.add_head_html(f'<link rel="stylesheet" href="{ROOT}/{build_static_url(f"{name}.css")}">')
     ui.add_head_html(f'<script src="{ROOT}/{build_static_url("console.js")}" defer></script>')
-    ui.link(visit.say("console-skip"), "#content").classes("skip-link")
     drawer = ui.left_drawer(value=False, fixed=True, bordered=False).classes("nav").props("width=232 breakpoint=900 show-if-above")
     with ui.header(elevated=False).classes("bar"):
         ui.button(icon="menu", on_click=drawer.toggle).props(f'flat round aria-label="{visit.say("console-menu")}"').classes("bar-menu")
@@ -40,6 +39,8 @@ def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
         for other in PAGES:
             if other.icon and (not other.roles or visit.opened_as.role in other.roles):
                 _show_line(visit, other, is_here=other.name == (spec.section or spec.name))
+    with visit.page.layout:  # before the header, so that it is what Tab comes to first
+        ui.link(visit.say("console-skip"), "#content").classes("skip-link").move(target_index=0)
     with ui.element("main").classes("content").props("id=content tabindex=-1"):
         yield
 

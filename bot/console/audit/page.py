@@ -98,7 +98,7 @@ class AuditPage:
         self._chosen = self._chosen.with_value(name, value)
 
     def _find(self) -> None:
-        ui.navigate.to(self._chosen.to_address().removeprefix("/console"))
+        ui.navigate.to(self._chosen.to_address())
 
     def _draw_meaning(self) -> None:
         """Say what was not understood, or which actions the words for one fit."""
@@ -151,7 +151,7 @@ def draw_row(visit: Visit, row: AuditRow) -> Element:
             for record in row.records[:_FIELDS]:
                 show_record(visit, record)
             if row.run_id:
-                ui.link(cut_text(row.run_name, limit=80), f"/console/runs/{row.run_id}")
+                ui.link(cut_text(row.run_name, limit=80), f"/runs/{row.run_id}")
         if row.reason:
             ui.label(cut_text(row.reason, limit=300)).classes("audit-reason").props("dir=auto")
         for change in row.changes[:_FIELDS]:
@@ -170,7 +170,7 @@ def describe_decision(visit: Visit, row: AuditRow) -> str:
 
 def build_address(effect_id: str, session: str) -> str:
     """Return the address of the page about a call; the session finds one that was refused at once."""
-    return f"/console/audit/{effect_id}?{urlencode({'in': to_stream(session)})}"
+    return f"/audit/{effect_id}?{urlencode({'in': to_stream(session)})}"
 
 
 async def show_audit(visit: Visit) -> None:

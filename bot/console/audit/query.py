@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from bot.i18n.translate import Translator, split_method
 
-ADDRESS: Final = "/console/audit"
+ADDRESS: Final = "/audit"
 OUTCOMES: Final = ("waiting", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown")
 _LONGEST: Final = 300
 _YEARS: Final = range(2000, 3000)

@@ -94,7 +94,7 @@ def _draw_request(visit: Visit, view: WhyView) -> None:
             return
         ui.label(cut_text(asked.person, limit=160)).props("dir=auto")
         if view.run is not None:
-            ui.link(visit.say("console-why-run", name=cut_text(view.run.definition, limit=80)), f"/console/runs/{view.run.id}")
+            ui.link(visit.say("console-why-run", name=cut_text(view.run.definition, limit=80)), f"/runs/{view.run.id}")
         elif not view.shows_words:
             ui.label(visit.say("console-why-private")).classes("muted small")
         elif asked.words:

@@ -113,4 +113,4 @@ def _draw_line(visit: Visit, one: NamedLine) -> None:
 
 def build_address(session: str) -> str:
     """Return the address of the page of a conversation."""
-    return f"/console/conversations/{quote(session, safe=':')}"
+    return f"/conversations/{quote(session, safe=':')}"

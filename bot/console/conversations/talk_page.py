@@ -63,7 +63,7 @@ class Talk:
             raise _build_missing()
         with ui.element("div").classes("talk-head"):
             ui.label(name_session(self._visit, self._session)).classes("strong").props("dir=auto role=heading aria-level=2")
-            ui.link(self._visit.say("console-talk-list"), "/console/conversations")
+            ui.link(self._visit.say("console-talk-list"), "/conversations")
         self._older = ui.button(self._visit.say("console-talk-older"), on_click=self._show_more, color=None)
         self._older.props("outline no-caps").classes("talk-older")
         self._place = ui.element("div").classes("talk").props("role=log")

@@ -56,7 +56,7 @@ def _draw_words(visit: Visit, item: Item) -> None:
         is_code = item.kind != "asked"
         show_folded(visit.say("console-talk-details" if is_code else "console-talk-quoted"), item.details, is_code=is_code)
     if item.effect_id and item.kind in {"card", "sent"}:
-        ui.link(visit.say("console-talk-why"), f"/console/audit/{item.effect_id}").classes("small")
+        ui.link(visit.say("console-talk-why"), f"/audit/{item.effect_id}").classes("small")
 
 
 def _draw_lines(visit: Visit, item: Item, first: int, end: int) -> None:

@@ -28,7 +28,7 @@ from state.definitions import (
 )
 
 VIA: Final = "console"
-ROOT: Final = "/console/definitions"
+ROOT: Final = "/definitions"
 REFUSALS: Final = (
     KindUnknown,
     NotAllowed,

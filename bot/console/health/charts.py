@@ -78,7 +78,7 @@ def _draw_usage(visit: Visit, figures: Figures) -> None:
         data = [float(one.money or 0) if has_money else one.tokens for one in people]
         _draw_picture(
             {
-                "xAxis": {"type": "value", "axisLabel": {"hideOverlap": True}},
+                "xAxis": {"type": "value", "axisLabel": {"hideOverlap": True, ":formatter": _GROUPED}},
                 "yAxis": {"type": "category", "data": names, "inverse": True, "axisLabel": {"width": 130, "overflow": "truncate"}},
                 "series": [{"type": "bar", "data": data, "itemStyle": {"color": _PLAIN}, "barMaxWidth": 28}],
             },
@@ -93,6 +93,8 @@ def _draw_usage(visit: Visit, figures: Figures) -> None:
         _draw_table(visit, columns, rows)
 
 
+_GROUPED: Final = "value => value.toLocaleString(document.documentElement.lang || 'ru')"
+"""Fixed code for the browser: writes a number as the language of the page does."""
 _COUNTS: Final[dict[str, Any]] = {"type": "value", "minInterval": 1}
 _WRAPPED: Final[dict[str, Any]] = {"interval": 0, "width": 62, "overflow": "break"}
 

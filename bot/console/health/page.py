@@ -112,6 +112,11 @@ def _draw_bar(words: str, share: float) -> None:
     bar.classes("health-bar health-near" if share >= _NEAR else "health-bar")
 
 
+def _name_session(visit: Visit, session: str) -> str:
+    kind, _, id_ = session.partition(":")
+    return visit.say("console-health-session", kind=kind, id=id_, session=session)
+
+
 def _draw_leases(visit: Visit, view: HealthView) -> None:
     with build_panel().classes("health-part"):
         _name_part(visit.say("console-health-leases", count=view.lease_count))
@@ -119,11 +124,7 @@ def _draw_leases(visit: Visit, view: HealthView) -> None:
             show_empty(visit.say("console-health-no-leases"))
         for row in view.leases:
             with ui.element("div").classes("health-line"):
-                ui.label(
-                    cut_text(
-                        row.name or visit.say("console-health-session", kind=row.session.partition(":")[0], session=row.session), limit=120
-                    )
-                ).classes("text")
+                ui.label(cut_text(row.name or _name_session(visit, row.session), limit=120)).classes("text")
                 said = visit.say("console-health-until", until=visit.tr.format_time(row.until), owner=row.owner[:_OWNER])
                 ui.label(said).classes("muted small")
         if view.lease_count > len(view.leases):

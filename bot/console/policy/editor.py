@@ -42,7 +42,7 @@ class PolicyEditor:
         with ui.element("div").classes("policy-editor"):
             with ui.element("div").classes("policy-code") as self._box:
                 self._code = ui.codemirror(
-                    file.text, language="YAML", theme="basicLight", indent="  ", line_wrapping=True, on_change=self._follow
+                    file.text, language="YAML", theme="githubLight", indent="  ", line_wrapping=True, on_change=self._follow
                 )
             with ui.element("div").classes("policy-side"):
                 self._verdict = ui.element("div").props("role=status aria-live=polite")

@@ -212,7 +212,7 @@ def _draw_given(visit: Visit, one: NodeDetail) -> None:
     if one.messages:
         with ui.element("details").classes("job-prompt"):
             with ui.element("summary"):
-                ui.label(visit.say("console-runs-prompt", count=len(one.messages))).classes("inline")
+                ui.label(visit.say("console-runs-prompt", count=len(one.messages)))
             for role, text in one.messages:
                 ui.label(visit.say("console-runs-role", role=role)).classes("muted small")
                 show_text(text, classes="job-value")

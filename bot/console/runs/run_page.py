@@ -242,7 +242,7 @@ class _RunPage:
         if rest:
             with ui.element("details").classes("job-prompt"):
                 with ui.element("summary"):
-                    ui.label(visit.say("console-runs-data")).classes("inline")
+                    ui.label(visit.say("console-runs-data"))
                 show_text(format_value(rest, limit=_LONGEST_RESULT, is_indented=True), classes="job-value")
 
     def _draw_draft(self) -> None:

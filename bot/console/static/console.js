@@ -8,3 +8,15 @@ function switchTheme() {
   showTheme();
 }
 window.addEventListener("load", () => setTimeout(showTheme, 0));
+// Texts in editors have the colours of the page.
+function paintEditors() {
+  const dark = document.body.classList.contains("body--dark");
+  for (const code of document.querySelectorAll(".nicegui-codemirror")) {
+    const made = getElement(Number(code.id.slice(1)));
+    if (made?.editor && made.sdelkaDark !== dark) {
+      made.setTheme(dark ? "githubDark" : "githubLight");
+      made.sdelkaDark = dark;
+    }
+  }
+}
+setInterval(paintEditors, 300);

@@ -74,17 +74,6 @@
     else put(slot(), now);
   }
 
-  function paint() {
-    const dark = document.body.classList.contains("body--dark");
-    for (const code of document.querySelectorAll(".nicegui-codemirror")) {
-      const made = getElement(Number(code.id.slice(1)));
-      if (made?.editor && made.sdelkaDark !== dark) {
-        made.setTheme(dark ? "githubDark" : "githubLight");
-        made.sdelkaDark = dark;
-      }
-    }
-  }
-
   window.sdelkaTexts = {
     saved(one) {
       saved = one;
@@ -118,7 +107,7 @@
     },
   };
   document.addEventListener("keydown", () => view || begin(), true);
-  setInterval(() => { look(); paint(); }, EVERY);
+  setInterval(look, EVERY);
   window.addEventListener("pagehide", () => view && look());
   window.addEventListener("beforeunload", (event) => {
     if (!view || !view.dom.isConnected || Date.now() - lost < 5000) return;

@@ -1,5 +1,5 @@
 # The pages of definitions in the console: scenarios, agents, flows, workflows and their parts.
-console-definitions = Scenarios and workflows
+console-definitions = Definitions
 console-definition = Definition
 console-definition-edit = Editor
 console-definition-new = New definition

@@ -52,6 +52,7 @@ console-health-session = { $kind ->
     [definition-news] news of definitions
     [policy] rules
     [schedules] schedules
+    [run] run { $id }
    *[other] { $session }
   }
 console-health-refused = Bitrix24 takes none for now

@@ -20,7 +20,7 @@ console-login-many = Открыто слишком много страниц. З
 console-skip = К содержанию
 console-menu = Меню
 console-account = Учётная запись
-console-theme = Светлая или тёмная
+console-theme = Светлая или тёмная тема
 console-logout = Выйти во всех браузерах
 console-role = { $role ->
     [admin] администратор

@@ -1,5 +1,5 @@
 # Страницы определений в консоли: сценарии, агенты, потоки, процессы и их части.
-console-definitions = Сценарии и процессы
+console-definitions = Определения
 console-definition = Определение
 console-definition-edit = Редактор
 console-definition-new = Новое определение

@@ -52,6 +52,7 @@ console-health-session = { $kind ->
     [definition-news] новости об определениях
     [policy] правила
     [schedules] расписания
+    [run] запуск { $id }
    *[other] { $session }
   }
 console-health-refused = Битрикс24 пока не принимает

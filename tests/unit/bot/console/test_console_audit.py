@@ -121,7 +121,7 @@ def test_a_search_is_an_address_and_back() -> None:
     assert begin is not None
     assert end is not None
     assert (begin.isoformat(), end - begin) == ("2026-11-20T00:00:00+03:00", timedelta(days=2))
-    assert AuditSearch().to_address() == "/console/audit"
+    assert AuditSearch().to_address() == "/audit"
 
 
 @pytest.mark.req("C-19")
@@ -164,7 +164,7 @@ async def test_why_tells_what_happened_to_the_fields_later(tmp_path: Path) -> No
 
         assert not page.has("Этих полей с тех пор никто не менял.")
         assert page.has("в Битрикс24, не через меня")
-        assert f"/console/audit/{later.effect_id}" in [one.props.get("href") for one in page.elements]
+        assert f"/audit/{later.effect_id}" in [one.props.get("href") for one in page.elements]
 
 
 @pytest.mark.req("C-19")

@@ -57,7 +57,7 @@ async def test_a_turn_is_told_from_the_request_to_what_came_of_it(tmp_path: Path
             assert page.has(text), text
         assert page.has("1\u00a0200\u00a0000\u00a0₽")
         assert page.has("кнопкой")
-        assert f"/console/audit/{card.effect_id}" in str([one.props.get("href") for one in page.elements])
+        assert f"/audit/{card.effect_id}" in str([one.props.get("href") for one in page.elements])
 
 
 @pytest.mark.req("C-14")
