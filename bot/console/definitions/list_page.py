@@ -8,6 +8,7 @@ from nicegui import ui
 from bot.console.definitions.work import ROOT, build_editor, build_path, find_title, name_account, reading
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_empty
+from bot.settings import CONSOLE_PATH
 from state.definitions import DefinitionKey
 
 _MOST: Final = 2_000
@@ -115,7 +116,7 @@ class _List:
         visit = self._visit
         return {
             "place": head.place,
-            "href": build_path(head.kind, head.key),
+            "href": f"{CONSOLE_PATH}{build_path(head.kind, head.key)}",  # of an element a, not of ui.link, which begins so by itself
             "title": cut_text(find_title(head), limit=200),
             "kind": visit.say("console-definition-kind", kind=head.kind),
             "key": head.key,
