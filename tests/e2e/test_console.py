@@ -45,3 +45,17 @@ async def test_the_page_of_somebody_removed_closes(tmp_path: Path) -> None:
 
         await expect(page.locator(".plain-box")).to_be_visible(timeout=PATIENCE)
         assert "Вера" not in await page.content()
+
+
+@pytest.mark.req("C-5")
+async def test_a_browser_logs_out(tmp_path: Path) -> None:
+    """The form of the account menu is a post of this host for a browser too, and ends the login in the other browser as well."""
+    async with opened_console(tmp_path) as made:
+        page, other = await made.enter(1007), await made.enter(1007)
+        await page.get_by_role("button", name="Учётная запись").click()
+        await page.get_by_role("button", name="Выйти во всех браузерах").click()
+
+        await expect(page.locator(".plain-box")).to_be_visible(timeout=PATIENCE)
+        await expect(other.locator(".plain-box")).to_be_visible(timeout=PATIENCE)
+
+    assert made.problems == []
