@@ -219,9 +219,17 @@ class AsyncStore:
         """Return (stream, seq, hash) for every stream with events: the number (seq) and hash that its last event should have."""
         return await self._reader.call(self._store.list_heads)
 
+    async def list_ends(self) -> list[tuple[str, int, str]]:
+        """Return (stream, seq, ts) for every stream with events: the number (seq) of its last event, and when that was written."""
+        return await self._reader.call(self._store.list_ends)
+
     async def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id, which is nearly time order."""
         return await self._reader.call(self._store.scan, types, after, limit)
+
+    async def scan_back(self, types: Sequence[str] = (), before: str = "", limit: int = 1000) -> list[StoredEvent]:
+        """Return events of all streams with id < `before` ("" for all) and one of `types` (all if empty), the newest id first."""
+        return await self._reader.call(self._store.scan_back, types, before, limit)
 
     async def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
         """Return what `scan` returns, but only the part readable without a key: much faster, for counting."""

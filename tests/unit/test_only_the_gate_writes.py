@@ -11,6 +11,7 @@ from tests.unit.write_guard import Naming, WriteGuard, list_files
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED: Final = {
+    "orchestrator/reports/policy_explain.py": "says what the rules decide about usual acts; the calls are hypothetical and nothing here can send one",
     "bot/http_api/approvals/card_models.py": "examples in the description of the HTTP API",
     "bot/http_api/audit/audit_trail.py": "examples in the description of the HTTP API",
     "bot/http_api/audit/event_models.py": "examples in the description of the HTTP API",
