@@ -6,7 +6,8 @@ is not logged in gets the same answer for every address, so they learn nothing a
 
 import asyncio
 import logging
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
@@ -25,11 +26,11 @@ from bot.console.static_files import STATIC, find_static_version
 from bot.i18n.translate import Locale
 from bot.settings import CONSOLE_PATH as ROOT
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import ConsoleLogin, PreferenceChange
+from orchestrator.domain.inputs import ConsoleLogin
+from orchestrator.features.console.handlers import build_closing_row
 from state.clock import format_iso, generate_id, parse_iso
 from state.journal.store import InboxRow, StoreError
 from state.registry import CONSOLE_SINCE
-from state.registry import SESSION as PEOPLE
 
 if TYPE_CHECKING:
     from bot.console.pages import Pages
@@ -136,7 +137,7 @@ class Console:
             return self._login.show_trouble("unavailable", locale, status=503)
         if not is_new:
             return self._login.show_trouble("used", locale)
-        return self._login.let_in(login, self._keys.sign_session(login, now))
+        return self._login.let_in(self._keys.sign_session(login, now))
 
     async def _let_out(self, login: Pass, request: Request) -> Response:
         """End all sessions of the person, here at once and everywhere as soon as the other processes read the registry."""
@@ -144,17 +145,7 @@ class Console:
         if actor is None:
             return self._login.let_out()
         self._left[login.person] = format_iso(now)
-        row_id = generate_id()
-        row = InboxRow(
-            id=row_id,
-            source=f"console:logout:{row_id}",
-            session=PEOPLE,
-            lane="express",
-            kind=PreferenceChange.KIND,
-            actor=actor.model_dump(mode="json"),
-            body=PreferenceChange(preference=CONSOLE_SINCE, value=format_iso(now)).to_json(),
-            received_at=now,
-        )
+        row = build_closing_row(f"console:logout:{generate_id()}", actor, now)
         try:
             await self.services.orchestrator.receive([row])
         except StoreError:
@@ -198,25 +189,42 @@ class Console:
             return self._pages
 
     async def run(self) -> None:
-        """Load the pages, tell them of changes, and close those whose person lost rights, until cancelled."""
+        """Load the pages, tell them of changes, and close those whose person lost rights, until cancelled.
+
+        An error of the console never ends it, because the bot would end with it: it is logged.
+        """
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self.feed.run())
                 await asyncio.sleep(_LOAD_AFTER)
-                pages = await self.load_pages()
-                with suppress(StoreError):  # the first page reads it then
-                    await self.services.usage.catch_up(self.services.clock.now())
+                with _log_errors():
+                    await self.load_pages()
+                    await self.services.usage.catch_up(self.services.clock.now())  # else the first page reads it
                 while True:
                     await asyncio.sleep(_LOOK_EVERY)
-                    pages.close_ended()
+                    with _log_errors():
+                        self.close_ended()
         finally:
             await self.aclose()
+
+    def close_ended(self) -> None:
+        """Close the pages whose person lost rights."""
+        if self._pages is not None:
+            self._pages.close_ended()
 
     async def aclose(self) -> None:
         """Stop NiceGUI, if it was started."""
         pages, self._pages = self._pages, None
         if pages is not None:
             await pages.aclose()
+
+
+@contextmanager
+def _log_errors() -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        log.exception("the console could not do its work", extra={"action": "console_failed"})
 
 
 def _find_file(name: str, version: str) -> Response:

@@ -2,15 +2,13 @@
 
 import contextlib
 from collections.abc import Iterator
-from typing import Final
 
 from nicegui import ui
 
 from bot.console.page_spec import PageSpec
 from bot.console.static_files import STATIC, build_static_url
 from bot.console.visit import Visit
-
-ROOT: Final = "/console"
+from bot.settings import CONSOLE_PATH as ROOT
 
 
 @contextlib.contextmanager

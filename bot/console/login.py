@@ -10,7 +10,7 @@ from typing import Final, Literal
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from bot.console.keys import SESSION_LIFE, ConsoleKeys, Pass
+from bot.console.keys import SESSION_LIFE, ConsoleKeys
 from bot.i18n.translate import Locale, Translator
 
 COOKIE: Final = "sdelka_console"
@@ -44,9 +44,8 @@ class LoginPages:
         """Return the page that says why a link, or a page, is of no use."""
         return self._show(locale, "console-login-title", f"console-login-{why}", status=status)
 
-    def let_in(self, login: Pass, cookie: str) -> Response:
+    def let_in(self, cookie: str) -> Response:
         """Return the answer that gives the browser its cookie and leads to the first page."""
-        del login
         answer = RedirectResponse(f"{self._root}/", status_code=303)
         answer.set_cookie(
             COOKIE, cookie, max_age=int(SESSION_LIFE.total_seconds()), path=self._root, httponly=True, samesite="lax", secure=self._secure

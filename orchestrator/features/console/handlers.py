@@ -14,7 +14,7 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
-from state.clock import format_iso
+from state.clock import format_iso, generate_id
 from state.events.console import ConsoleEntered
 from state.journal.store import InboxRow
 from state.registry import CONSOLE_SINCE
@@ -34,19 +34,19 @@ async def run_command(row: InboxRow, session: Session, tools: Tools, *, sign_lin
     if sign_link is not None and session.key != actor.key:
         told = Notice(code="console-private-only")
     elif sign_link is not None and closes:
-        told, asked = Notice(code="console-closed"), [_build_closing_row(row, actor, session.now)]
+        told, asked = Notice(code="console-closed"), [build_closing_row(f"{row.id}:close", actor, session.now)]
     elif sign_link is not None:
         told = Notice(code="console-link", args={"url": sign_link(actor, session.now)})
     shown = outbox.build_reply_row(session.key, build_reply(told), session.now)
     await session.commit(actor=actor.key, inbox_new=asked, outbox=[shown], inbox_done=[row.id])
 
 
-def _build_closing_row(row: InboxRow, actor: Actor, now: datetime) -> InboxRow:
-    """Return the input that sets the time before which all sessions of the person's browsers have ended."""
+def build_closing_row(source: str, actor: Actor, now: datetime) -> InboxRow:
+    """Return the input that sets the time before which all logins of the person have ended; it is stored once for each `source`."""
     change = PreferenceChange(preference=CONSOLE_SINCE, value=format_iso(now))
     return InboxRow(
-        id=f"{row.id}:close",
-        source=f"{row.id}:close",
+        id=generate_id(),
+        source=source,
         session=PEOPLE,
         lane="express",
         kind=PreferenceChange.KIND,
