@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import ui
 
-from bot.console.definitions.diffing import compare_texts, draw_diff
 from bot.console.definitions.work import name_account, write_text
+from bot.console.diffing import compare_texts, draw_diff
 from bot.console.visit import Visit
 from orchestrator.documents.document import DocumentFormat
 from state.definitions import DefinitionVersion

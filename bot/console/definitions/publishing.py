@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from nicegui import ui
 
-from bot.console.definitions.diffing import DiffLine, compare_texts, draw_diff
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.work import REFUSALS, build_editor, explain, name_account, submit_stored, tell, write_text
+from bot.console.diffing import DiffLine, compare_texts, draw_diff
 from bot.console.visit import Visit
 from bot.console.widgets import show_badge, show_text
 from orchestrator.definitions.service import Checked

@@ -6,7 +6,6 @@ from typing import Final
 
 from nicegui import ui
 
-from bot.console.definitions.diffing import compare_texts, draw_diff
 from bot.console.definitions.list_page import list_states
 from bot.console.definitions.publishing import open_publishing
 from bot.console.definitions.work import (
@@ -22,6 +21,7 @@ from bot.console.definitions.work import (
     tell,
     write_text,
 )
+from bot.console.diffing import compare_texts, draw_diff
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_badge, show_heading, show_text
 from state.definitions import DefinitionKey, DefinitionVersion, HistoryEntry, StaleRevision

@@ -9,7 +9,7 @@ from typing import Final
 
 from nicegui import background_tasks, ui
 
-from bot.console.policy.difference import show_difference
+from bot.console.diffing import draw_diff, list_diff
 from bot.console.policy.rehearsal import RehearsalView
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_heading
@@ -159,7 +159,8 @@ class PolicyEditor:
         visit = self._visit
         with self._difference, build_panel().classes("policy-conflict"):
             ui.label(visit.say("console-policy-conflict", why=present.why or "changed")).classes("strong")
-            show_difference(self._file.text, present.text, nothing=visit.say("console-policy-same"))
+            lines = tuple(list_diff(self._file.text.splitlines(), present.text.splitlines()))
+            draw_diff(visit, lines, before=visit.say("console-policy-opened"), after=visit.say("console-policy-in-file"))
 
             def go_on() -> None:
                 self._file = present

@@ -34,7 +34,6 @@ console-policy-conflict = { $why ->
 console-policy-conflict-choice = Take their changes into your text, or take the text of the file as a whole.
 console-policy-mine = Go on with my text
 console-policy-theirs = Take the text of the file
-console-policy-same = No line differs.
 console-policy-rehearsal = What would change
 console-policy-rehearsal-why = The text in the editor is tried on what the bot has proposed so far. Nothing is sent or saved.
 console-policy-period = Of how many days
@@ -172,3 +171,5 @@ console-policy-word = { $word ->
     [schedule] schedules
    *[other] { $word }
   }
+console-policy-opened = as it was opened
+console-policy-in-file = in the file now

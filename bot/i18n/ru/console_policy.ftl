@@ -35,7 +35,6 @@ console-policy-conflict = { $why ->
 console-policy-conflict-choice = Перенесите чужие изменения в свой текст или возьмите текст файла целиком.
 console-policy-mine = Продолжить со своим текстом
 console-policy-theirs = Взять текст файла
-console-policy-same = Строки не отличаются.
 console-policy-rehearsal = Что изменится
 console-policy-rehearsal-why = Текст из редактора примеряется к тому, что бот уже предлагал. Ничего не отправляется и не сохраняется.
 console-policy-period = За сколько дней
@@ -175,3 +174,5 @@ console-policy-word = { $word ->
     [schedule] расписания
    *[other] { $word }
   }
+console-policy-opened = как было открыто
+console-policy-in-file = в файле сейчас

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from bot.console.definitions.diffing import DiffLine, list_diff
 from bot.console.definitions.graph import build_chart, find_places, mark_boxes
+from bot.console.diffing import DiffLine, list_diff
 from orchestrator.domain.finding import Finding
 
 TEXT = [f"line {number}" for number in range(20)]

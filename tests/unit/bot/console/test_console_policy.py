@@ -85,7 +85,10 @@ async def test_a_right_text_is_saved_and_one_against_a_changed_file_is_not(tmp_p
 
         assert path.read_text(encoding="utf-8") == "ask_above: 100000\n"
         assert second.has("Пока вы правили")
-        assert second.has("+ask_above: 100000")
+        [added] = [one for one in second.elements if "diff-added" in one.classes]
+        texts = [getattr(one, "text", "") for one in added.descendants()]
+        assert "ask_above: 100000" in texts
+        assert texts[0].endswith("+")
         await second.press("Продолжить со своим текстом")
         await second.press("Сохранить")
         assert path.read_text(encoding="utf-8") == "ask_above: 7\n"
