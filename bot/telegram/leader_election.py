@@ -15,6 +15,7 @@ from orchestrator.runtime.session import LEASE
 from state.clock import Clock, read_boottime
 from state.journal.async_store import AsyncStore
 from state.journal.store import Lease, StoreError
+from state.journal.thread_worker import run_to_end
 
 log = logging.getLogger(__name__)
 
@@ -59,9 +60,9 @@ class LeaderElection:
         Raises the errors of `work`, except those that occur when the lease is already lost.
         """
         while True:
-            await self._wait_for_lease()
-            log.info("%s is led by this process", self._name, extra={"action": "lead_taken"})
             try:
+                await self._wait_for_lease()
+                log.info("%s is led by this process", self._name, extra={"action": "lead_taken"})
                 await self._run_while_leader(work)
             except LeadershipLost:
                 log.warning("%s is led elsewhere from now on", self._name, extra={"action": "lead_lost"})
@@ -79,8 +80,12 @@ class LeaderElection:
     async def _acquire_lease(self) -> bool:
         """Acquire or renew the lease and return whether this process may go on as the leader. Raises StoreError.
 
-        Returns False if another process holds the lease, or if another process held it for a while since this one last renewed it.
+        Returns False if another process holds the lease, or if another process held it for a while since this one last renewed it. A
+        cancellation is raised only once it is noted whether the lease was got; otherwise nobody would release it at the end.
         """
+        return await run_to_end(self._ask_for_lease())
+
+    async def _ask_for_lease(self) -> bool:
         before, now = read_boottime(), self._clock.now()
         lease = await self._store.acquire(self._name, self._owner, now, now + LEASE)
         if lease is None or (self._lease is not None and lease.epoch != self._lease.epoch):

@@ -38,6 +38,7 @@ from state.journal.store import (
     Snapshot,
     Store,
     StoredEvent,
+    StoreError,
     Timer,
 )
 from state.journal.streams import to_lease_key, to_stream
@@ -401,13 +402,28 @@ class Session:
 
 
 async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) -> Session:
-    """Take the lease of the session `key` for the process `owner`, and load its state. Raises SessionTaken if another process holds it."""
-    now = clock.now()
-    lease = await store.acquire(key, owner, now, now + LEASE)
-    if lease is None:
-        raise SessionTaken(f"another process works on {key}")
-    state, seq = await store.read(load_state, to_stream(key))
-    return Session(store, clock, lease, state, seq)
+    """Take the lease of the session `key` for the process `owner`, and load its state. Raises SessionTaken if another process holds it.
+
+    If it is cancelled, the lease is released again: another process need not wait until it expires.
+    """
+    lease: Lease | None = None
+
+    async def take_lease() -> None:
+        nonlocal lease
+        now = clock.now()
+        lease = await store.acquire(key, owner, now, now + LEASE)
+
+    try:
+        await run_to_end(take_lease())
+        if lease is None:
+            raise SessionTaken(f"another process works on {key}")
+        state, seq = await store.read(load_state, to_stream(key))
+        return Session(store, clock, lease, state, seq)
+    except asyncio.CancelledError:
+        if lease is not None:
+            with contextlib.suppress(StoreError):
+                await run_to_end(store.release(lease))
+        raise
 
 
 def _read_making_call(store: Store, record: str) -> EffectRow | None:

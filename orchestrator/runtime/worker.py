@@ -25,6 +25,7 @@ from orchestrator.runtime.session import LEASE, Session, open_session
 from state.card import Card
 from state.clock import Clock, read_boottime
 from state.journal.store import Commit, InboxRow, Lane, StaleEpoch, StoreError
+from state.journal.thread_worker import run_to_end
 from state.trace import bind_trace
 
 log = logging.getLogger(__name__)
@@ -346,7 +347,12 @@ class Orchestrator:
             session = await open_session(self.tools.store, self._clock, key, self._owner)
             session.watchers.extend(self.tools.features.watchers)
             session.describe_card = self._describe_card
-            await recover(session, self.tools)
+            try:
+                await recover(session, self.tools)
+            except asyncio.CancelledError:  # a shutdown: nobody else would release the lease
+                with contextlib.suppress(StoreError):
+                    await run_to_end(session.discard())
+                raise
             self._sessions[key] = session
             self._left.pop(key, None)
             return session

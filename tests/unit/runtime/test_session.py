@@ -1,7 +1,7 @@
 """A session under its lease: commits that hold or leave nothing, a state that never parts from its journal."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from state.events.base import Event
 from state.events.calls import CallSucceeded
 from state.events.conversation import MessageReceived, TurnFinished
 from state.journal.journal import SNAPSHOT_EVERY, Verified, load_state, verify_stream
-from state.journal.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
+from state.journal.store import Commit, EffectChange, EffectConflict, Lease, StaleEpoch, StoreUnwritable
 from tests.unit.spine_kit import CHAT, NOW, World
 
 STREAM = f"session:{CHAT}"
@@ -200,3 +200,21 @@ async def test_opening_a_session_needs_the_lease(world: World) -> None:
     await world.session()
     with pytest.raises(SessionTaken, match=CHAT):
         await open_session(world.store, world.clock, CHAT, "two")
+
+
+async def test_a_cancelled_opening_leaves_the_session_to_others(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program ends while it loads a session: another process need not wait until the lease expires."""
+    acquire, asked = world.store.acquire, asyncio.Event()
+
+    async def note_question(session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
+        asked.set()
+        return await acquire(session, owner, now, until)
+
+    with monkeypatch.context() as noted:
+        noted.setattr(world.store, "acquire", note_question)
+        opening = asyncio.ensure_future(open_session(world.store, world.clock, CHAT, "one"))
+        await asked.wait()
+        opening.cancel()
+        await asyncio.gather(opening, return_exceptions=True)
+    assert opening.cancelled()
+    assert (await open_session(world.store, world.clock, CHAT, "two")).key == CHAT

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from bot.telegram import leader_election
 from bot.telegram.leader_election import LeaderElection
 from state.clock import SystemClock
 from state.journal.async_store import AsyncStore
-from state.journal.store import StoreUnwritable
+from state.journal.store import Lease, StoreUnwritable
 from state.sql import build_sqlite_url, open_store
 
 NAME = "door:telegram:77"
@@ -123,3 +123,21 @@ async def test_a_lease_runs_out_while_the_machine_sleeps(stores: list[AsyncStore
     slept = 3600.0
     assert not job.lead.is_leader
     await job.stop()
+
+
+async def test_a_lease_got_in_the_moment_of_the_end_is_released(stores: list[AsyncStore]) -> None:
+    """The program ends while it asks for the lease: the database gives it, and yet no other process has to wait until it expires."""
+    store, asked = stores[0], asyncio.Event()
+    acquire = store.acquire
+
+    async def note_question(name: str, owner: str, now: datetime, until: datetime) -> Lease | None:
+        asked.set()
+        return await acquire(name, owner, now, until)
+
+    store.acquire = note_question  # type: ignore[method-assign]
+    job = Job(store)
+    await asked.wait()
+    await job.stop()
+    assert not job.begun.is_set()
+    now = SystemClock().now()
+    assert await stores[1].acquire(NAME, "somebody else", now, now + timedelta(seconds=1)) is not None
