@@ -28,6 +28,7 @@ from bot.console.definitions.work import (
     tell,
     write_text,
 )
+from bot.console.static_files import build_style_link
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge
 from bot.http_api.server.errors import ApiError
@@ -73,7 +74,7 @@ def _build_check(visit: Visit) -> Check:
 
 def _draw_editor(visit: Visit, document: EditedDocument) -> None:
     load_script()
-    ui.add_head_html('<link rel="stylesheet" href="/console/static/form.css">')
+    ui.add_head_html(build_style_link("form.css"))
     visit.page.on_delete(document.close)
     _EditorPage(visit, document)
     document.check_soon()

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from nicegui import ui
 
+from bot.console.static_files import build_script_link
 from bot.console.visit import Visit
 from bot.http_api.definitions.error_answers import to_api_error
 from orchestrator.definitions.rules import Editor, NotAllowed
@@ -50,7 +51,7 @@ def build_editor(visit: Visit) -> Editor:
 
 def load_script() -> None:
     """Load the script of the pages that show texts: it keeps what is not saved, and paints texts for a light or a dark page."""
-    ui.add_head_html('<script src="/console/static/definitions.js" defer></script>')
+    ui.add_head_html(build_script_link("definitions.js"))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from nicegui import background_tasks, ui
 
 from bot.console.diffing import draw_diff, list_diff
 from bot.console.policy.rehearsal import RehearsalView
+from bot.console.static_files import build_script_link
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_heading
 from bot.policy_file import LONGEST, PolicyFileChanged, PolicyText
@@ -37,7 +38,7 @@ class PolicyEditor:
         self._visit, self._file = visit, file
         self._typed = 0
         self._checked: CheckedPolicy | None = None
-        ui.add_head_html('<script src="/console/static/policy.js" defer></script>')
+        ui.add_head_html(build_script_link("policy.js"))
         show_heading(visit.say("console-policy-file", name=file.name))
         with ui.element("div").classes("policy-editor"):
             with ui.element("div").classes("policy-code") as self._box:

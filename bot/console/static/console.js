@@ -7,7 +7,20 @@ function switchTheme() {
   localStorage.setItem("sdelka-theme", Quasar.Dark.isActive ? "light" : "dark");
   showTheme();
 }
-window.addEventListener("load", () => setTimeout(showTheme, 0));
+// The beginning of the page as the server wrote it, which stands until the page itself does.
+globalThis.sdelkaFirst = {
+  // When it has been painted; at once where nobody looks, since nothing is painted there.
+  whenShown: () =>
+    new Promise((resolve) => {
+      if (document.hidden) resolve();
+      requestAnimationFrame(() => setTimeout(resolve, 0));
+      setTimeout(resolve, 200);
+    }),
+  end: () => {
+    showTheme();
+    document.getElementById("first-frame")?.remove();
+  },
+};
 // Texts in editors have the colours of the page.
 function paintEditors() {
   const dark = document.body.classList.contains("body--dark");
