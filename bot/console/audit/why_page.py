@@ -6,6 +6,7 @@ from typing import Final
 
 from nicegui import ui
 
+from bot.console.amounts import format_duration
 from bot.console.audit.page import TONES
 from bot.console.audit.query import ADDRESS
 from bot.console.audit.search import ChangedField, describe_story, list_changes
@@ -147,7 +148,7 @@ def _draw_decider(visit: Visit, decided: Decision, name: str) -> None:
     way = visit.say("history-via", via=decided.via) if decided.via and name else ""
     said = visit.say("console-audit-decision", decision=decided.status)
     ui.label(", ".join(part for part in (f"{said}: {cut_text(name, limit=120)}" if name else said, way) if part)).props("dir=auto")
-    ui.label(visit.say("console-why-waited", waited=_format_seconds(visit, decided.waited_seconds))).classes("muted small")
+    ui.label(visit.say("console-why-waited", waited=format_duration(visit.tr, decided.waited_seconds))).classes("muted small")
     if decided.reason:
         show_text(_say_erased(visit, decided.reason), classes="muted")
     if decided.superseded is not None:
@@ -171,7 +172,7 @@ def _draw_run(visit: Visit, story: CallStory) -> None:
 def _draw_answer(visit: Visit, run: Run) -> None:
     show_badge(visit.say("console-audit-outcome", outcome=run.outcome), tone=TONES.get(run.outcome, "plain"))
     if run.seconds is not None:
-        ui.label(_format_seconds(visit, run.seconds)).classes("muted small")
+        ui.label(format_duration(visit.tr, run.seconds)).classes("muted small")
     if run.answer:
         show_text(_say_erased(visit, run.answer), classes="mono")
     for command in run.commands:
@@ -208,9 +209,3 @@ def _draw_later(visit: Visit, later: Sequence[LaterChange]) -> None:
                     show_badge(visit.say("console-why-undo"), tone="warn")
                 for change in one.changes:
                     show_text(change.format(), classes="small")
-
-
-def _format_seconds(visit: Visit, seconds: float) -> str:
-    """Return a duration as people say it: in seconds, minutes or hours."""
-    unit, value = ("seconds", seconds) if seconds < 60 else ("minutes", seconds / 60) if seconds < 3600 else ("hours", seconds / 3600)  # noqa: PLR2004 - a minute and an hour
-    return visit.say("console-why-duration", unit=unit, value=round(value, 1) if value < 10 else round(value))  # noqa: PLR2004 - a digit

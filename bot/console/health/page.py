@@ -91,7 +91,7 @@ def _draw_limits(visit: Visit, limits: LimitView) -> None:
             ui.label(visit.say("console-health-unlimited")).classes("muted")
         else:
             _draw_bar(visit.say("console-health-level", level=limits.level, burst=limits.burst), limits.level / limits.burst)
-            ui.label(visit.say("console-health-rate", rate=f"{limits.rate:g}")).classes("muted small")
+            ui.label(visit.say("console-health-rate", rate=limits.rate)).classes("muted small")
         ui.label(visit.say("console-health-waiting", waiting=limits.waiting, flying=limits.in_flight)).classes("small")
         said = visit.say("console-health-operating", budget=limits.budget, used="yes" if limits.methods else "no")
         ui.label(said).classes("muted small")

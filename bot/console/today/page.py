@@ -1,10 +1,10 @@
 """Draws the first page: what waits for the person, and what else needs attention; each line leads to its page."""
 
-from decimal import Decimal
 from typing import Final
 
 from nicegui import ui
 
+from bot.console.amounts import format_count, format_money
 from bot.console.approvals.drawing import show_line
 from bot.console.health.glance import HealthGlance
 from bot.console.today.freeze import FreezeDesk
@@ -13,7 +13,6 @@ from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_heading
 from bot.http_api.approvals.freeze import describe_freeze
 from orchestrator.features.budgets.usage_meter import LimitUse
-from orchestrator.language.money_format import format_sum
 from orchestrator.reports.unknown_calls import UnknownCall
 
 _SHORT: Final = 300
@@ -132,12 +131,12 @@ def _find_tone(percent: int | None) -> str:
 
 
 def _format_count(visit: Visit, count: int) -> str:
-    return format_sum(Decimal(count), locale=visit.tr.locale)
+    return format_count(visit.tr, count)
 
 
 def _format_cost(visit: Visit, limits: LimitUse) -> str:
     if limits.cost is not None:
-        return format_sum(limits.cost.quantize(Decimal("0.01")), limits.currency, locale=visit.tr.locale)
+        return format_money(visit.tr, limits.cost, limits.currency)
     return visit.say("console-today-tokens", count=_format_count(visit, limits.tokens))
 
 

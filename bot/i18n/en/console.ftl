@@ -33,3 +33,9 @@ console-cannot-show = This cannot be shown now.
 console-no-database = The database does not answer now. Nothing is lost: try again.
 console-failed = It did not work. Reload the page; if it happens again, tell an administrator.
 console-today = Today
+console-duration = { $unit ->
+    [seconds] { $value } s
+    [minutes] { $value } min
+   *[hours] { $value } h
+  }
+console-less-than = less than { $least }

@@ -110,9 +110,4 @@ console-why-command = { $status ->
   }
 console-why-nothing-later = Nobody has changed these fields since.
 console-why-undo = takes this call back
-console-why-duration = { $unit ->
-    [seconds] { $value } s
-    [minutes] { $value } min
-   *[hours] { $value } h
-  }
 console-why-id = Number of the call: { $number }

@@ -92,7 +92,7 @@ console-health-wait = { $group ->
     [5] under a day
    *[6] longer
   }
-console-health-median = Half were decided in less than { $minutes } min.
+console-health-median = Half were decided in less than { $waited }.
 console-health-waited = Waited
 console-health-cards = Cards
 console-health-person = Who

@@ -33,3 +33,9 @@ console-cannot-show = Это сейчас показать нельзя.
 console-no-database = База данных сейчас не отвечает. Ничего не потеряно: попробуйте ещё раз.
 console-failed = Не получилось. Обновите страницу; если повторится, сообщите администратору.
 console-today = Сегодня
+console-duration = { $unit ->
+    [seconds] { $value } с
+    [minutes] { $value } мин
+   *[hours] { $value } ч
+  }
+console-less-than = меньше { $least }

@@ -112,9 +112,4 @@ console-why-command = { $status ->
   }
 console-why-nothing-later = Этих полей с тех пор никто не менял.
 console-why-undo = отмена этого вызова
-console-why-duration = { $unit ->
-    [seconds] { $value } с
-    [minutes] { $value } мин
-   *[hours] { $value } ч
-  }
 console-why-id = Номер вызова: { $number }

@@ -92,7 +92,7 @@ console-health-wait = { $group ->
     [5] до суток
    *[6] дольше
   }
-console-health-median = Половина решена быстрее, чем за { $minutes } мин.
+console-health-median = Половина решена быстрее, чем за { $waited }.
 console-health-waited = Ожидание
 console-health-cards = Карточек
 console-health-person = Кто
