@@ -6,6 +6,7 @@ from nicegui import ui
 
 from bot.console.amounts import format_count, format_money
 from bot.console.approvals.drawing import show_line
+from bot.console.call_words import describe_call
 from bot.console.health.glance import HealthGlance
 from bot.console.today.freeze import FreezeDesk
 from bot.console.today.loading import FAILED_DAYS, MOST, CardPart, RunPart, ShownRun, TodayView, load_today
@@ -73,6 +74,9 @@ def _show_alerts(visit: Visit, desk: FreezeDesk | None, view: TodayView) -> None
     for party in view.troubles.unwell:
         words = visit.say("console-today-unwell", party=party.name, since=visit.tr.format_time(party.since))
         _show_alert(words, "/health", "bad")
+    if view.portal is not None and view.portal.refused:
+        acts = ", ".join(dict.fromkeys(describe_call(visit.tr, method, ()) for method in view.portal.refused))
+        _show_alert(visit.say("console-today-portal-refuses", acts=cut_text(acts, limit=_SHORT)), "/health", "warn")
     if view.troubles.failed:
         _show_alert(visit.say("console-today-undelivered", count=view.troubles.failed), "/health", "warn")
     if view.troubles.is_late:
@@ -95,13 +99,17 @@ def _show_tiles(visit: Visit, view: TodayView) -> None:
         runs, failed = view.open_runs.count, view.failed_runs.count
         detail = visit.say("console-today-failed-count", count=failed) if failed else ""
         _show_tile(visit.say("console-today-runs"), str(runs), "/runs", "bad" if failed else "", detail)
-        used = _format_count(visit, limits.changes)
-        of = visit.say("console-today-of", limit=_format_count(visit, limits.changes_limit)) if limits.changes_limit is not None else ""
+        used = format_count(visit.tr, limits.changes)
+        of = visit.say("console-today-of", limit=format_count(visit.tr, limits.changes_limit)) if limits.changes_limit is not None else ""
         _show_tile(visit.say("console-today-changes"), used, "/audit", _find_tone(_calculate_share(limits)), of)
         is_admin = visit.opened_as.role == "admin"
-        own = visit.say("console-today-budget", percent=limits.percent) if limits.percent is not None else ""
         title = visit.say("console-today-model-all" if is_admin else "console-today-model")
-        _show_tile(title, _format_cost(visit, limits), "/health" if is_admin else "/conversations", _find_tone(limits.percent), own)
+        value, own = _format_cost(visit, limits)
+        _show_tile(title, value, "/health" if is_admin else "/conversations", _find_tone(limits.percent), own)
+        if view.portal is not None:
+            percent = visit.say("console-today-percent", percent=view.portal.percent)
+            tone = "bad" if view.portal.refused else _find_tone(view.portal.percent)
+            _show_tile(visit.say("console-today-portal"), percent, "/health", tone)
 
 
 def _show_tile(title: str, value: str, target: str, tone: str = "", detail: str = "") -> None:
@@ -130,14 +138,12 @@ def _find_tone(percent: int | None) -> str:
     return "bad" if percent >= _FULL else "warn"
 
 
-def _format_count(visit: Visit, count: int) -> str:
-    return format_count(visit.tr, count)
-
-
-def _format_cost(visit: Visit, limits: LimitUse) -> str:
-    if limits.cost is not None:
-        return format_money(visit.tr, limits.cost, limits.currency)
-    return visit.say("console-today-tokens", count=_format_count(visit, limits.tokens))
+def _format_cost(visit: Visit, limits: LimitUse) -> tuple[str, str]:
+    """Return what the model cost, without prices its tokens; and what that is."""
+    if limits.cost is None:
+        return format_count(visit.tr, limits.tokens), visit.say("console-today-tokens", count=limits.tokens)
+    own = visit.say("console-today-budget", percent=limits.percent) if limits.percent is not None else ""
+    return format_money(visit.tr, limits.cost, limits.currency), own
 
 
 def _show_cards(visit: Visit, title: str, part: CardPart) -> None:
@@ -156,7 +162,7 @@ def _show_unknown(visit: Visit, calls: tuple[UnknownCall, ...]) -> None:
     show_heading(visit.say("console-today-unknown"), count=len(calls))
     for call in calls:
         with ui.link(target=f"/audit/{call.effect_id}").classes("line"):
-            words = visit.say("call-named", **call.named) if call.named else visit.say("console-today-call", method=call.method)
+            words = visit.say("call-named", **call.named) if call.named else describe_call(visit.tr, call.method, ())
             ui.label(cut_text(words, limit=_SHORT)).classes("strong text").props("dir=auto")
             with ui.element("div").classes("badges"):
                 show_badge(visit.say("console-today-check"), tone="warn")

@@ -52,14 +52,14 @@ console-health-session = { $kind ->
     [definition-news] news of definitions
     [policy] rules
     [schedules] schedules
-    [run] run { $id }
+    [run] run: { $id }
    *[other] { $session }
   }
 console-health-refused = Bitrix24 takes none for now
 console-health-seconds = { $name }: { $seconds } s
-console-health-leases = Conversations held: { $count }
-console-health-no-leases = No conversation is being worked on.
-console-health-until = { $owner }, until { $until }
+console-health-leases = Conversations and runs at hand: { $count }
+console-health-no-leases = Nothing is being worked on.
+console-health-until = process { $owner }, until { $until }
 console-health-more = And { $count } more.
 console-health-providers = Providers of models
 console-health-breaker = { $state ->

@@ -10,11 +10,16 @@ console-today-of = of { $limit }
 console-today-model = Model this month
 console-today-model-all = Model this month, everybody
 console-today-budget = your budget: { $percent } %
-console-today-tokens = { $count } tokens
+console-today-tokens = { $count ->
+    [one] token
+   *[other] tokens
+  }
+console-today-portal = Limit of requests to Bitrix24
+console-today-percent = { $percent }%
+console-today-portal-refuses = Bitrix24 takes no calls for now: { $acts }
 console-today-calm = All is calm: nothing waits for a decision, and every call has a clear outcome.
 console-today-all = All { $count } on the page of approvals
 console-today-all-runs = All { $count } on the page of runs
-console-today-call = Call { $method }
 console-today-check = Check the record
 console-today-run-running = Running
 console-today-run-waiting = Waiting

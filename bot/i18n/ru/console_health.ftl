@@ -33,7 +33,7 @@ console-health-row = { $kind ->
     [timers] Отложено на время
    *[timers-due] Из них пора
   }
-console-health-oldest = старейшее с { $since }
+console-health-oldest = дольше всего ждёт с { $since }
 console-health-size = Размер базы
 console-health-megabytes = { $count } МБ
 console-health-limits = Ограничения Битрикс24
@@ -52,14 +52,14 @@ console-health-session = { $kind ->
     [definition-news] новости об определениях
     [policy] правила
     [schedules] расписания
-    [run] запуск { $id }
+    [run] запуск: { $id }
    *[other] { $session }
   }
 console-health-refused = Битрикс24 пока не принимает
 console-health-seconds = { $name }: { $seconds } с
-console-health-leases = Закреплённые беседы: { $count }
-console-health-no-leases = Сейчас ни одна беседа не обрабатывается.
-console-health-until = { $owner }, до { $until }
+console-health-leases = Диалоги и запуски в обработке: { $count }
+console-health-no-leases = Сейчас ничего не обрабатывается.
+console-health-until = процесс { $owner }, до { $until }
 console-health-more = И ещё { $count }.
 console-health-providers = Поставщики моделей
 console-health-breaker = { $state ->

@@ -10,11 +10,17 @@ console-today-of = из { $limit }
 console-today-model = Модель в этом месяце
 console-today-model-all = Модель в этом месяце, все люди
 console-today-budget = ваш лимит: { $percent } %
-console-today-tokens = { $count } ток.
+console-today-tokens = { $count ->
+    [one] токен
+    [few] токена
+   *[other] токенов
+  }
+console-today-portal = Лимит запросов к Битрикс24
+console-today-percent = { $percent } %
+console-today-portal-refuses = Битрикс24 пока не принимает: { $acts }
 console-today-calm = Всё спокойно: ничего не ждёт решения, все вызовы с понятным исходом.
 console-today-all = Все { $count } — на странице согласований
 console-today-all-runs = Все { $count } — на странице запусков
-console-today-call = Вызов { $method }
 console-today-check = Проверьте запись
 console-today-run-running = Идёт
 console-today-run-waiting = Ждёт
