@@ -6,6 +6,7 @@ from typing import Final
 
 from bot.console.audit.query import AuditSearch, find_begin, find_end, find_methods
 from bot.console.call_words import describe_call
+from bot.console.run_titles import find_run_titles
 from bot.console.visit import Visit
 from bot.http_api.approvals.card_models import join_words
 from bot.http_api.audit.audit_trail import build_voice, load_run_names
@@ -39,6 +40,7 @@ class AuditRow:
 
     effect_id: str
     session: str
+    event_id: str
     at: str
     asked_by: str
     asked_by_name: str
@@ -103,7 +105,8 @@ async def load_rows(visit: Visit, wanted: Wanted, after: str = "") -> FoundRows:
     locale = visit.tr.locale
     page = await audit.load_page(desk.build_viewer(caller), wanted.calls, voice, after=after, limit=PAGE, newest_first=True, locale=locale)
     runs = await load_run_names(page.calls, desk)
-    names = {key: (run.id, run.definition) for key, run in runs.items()}
+    titles = await find_run_titles(visit, ((run.engine, run.definition) for run in runs.values()))
+    names = {key: (run.id, titles[run.engine, run.definition]) for key, run in runs.items()}
     return FoundRows(rows=tuple(_to_row(visit, call, *names.get(call.story.session, ("", ""))) for call in page.calls), after=page.after)
 
 
@@ -113,6 +116,7 @@ def _to_row(visit: Visit, call: AuditedCall, run_id: str, run_name: str) -> Audi
     return AuditRow(
         effect_id=story.effect_id,
         session=story.session,
+        event_id=call.event_id,
         at=call.asked_at,
         asked_by=call.asked_by,
         asked_by_name=call.asked_by_name or call.asked_by,

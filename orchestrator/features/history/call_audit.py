@@ -77,6 +77,8 @@ class AuditedCall:
     """
 
     story: CallStory
+    event_id: str
+    """The id of the event with which the call first appears."""
     asked_by: str
     asked_by_name: str
     asked_at: str
@@ -260,6 +262,7 @@ def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewe
     by = _find_requester(first)
     return AuditedCall(
         story=story,
+        event_id=first.id,
         asked_by=by,
         asked_by_name=voice.find_name(by),
         asked_at=first.ts,
