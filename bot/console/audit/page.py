@@ -71,9 +71,10 @@ class AuditPage:
                 if not self._search.is_empty:
                     ui.link(say("console-audit-reset"), AuditSearch().to_address())
                 ui.space()
-                for name, save in (("CSV", self._save_csv), ("JSON", self._save_json)):
-                    button = ui.button(name, icon="download", on_click=save, color=None)
-                    button.props(f'flat dense no-caps aria-label="{say("console-audit-save")} {name}"')
+                with ui.element("div").classes("audit-saving"):
+                    for name, save in (("CSV", self._save_csv), ("JSON", self._save_json)):
+                        button = ui.button(name, icon="download", on_click=save, color=None)
+                        button.props(f'flat dense no-caps aria-label="{say("console-audit-save")} {name}"')
 
     def _draw_people(self) -> None:
         """Let somebody choose a person, if they may see the calls of others."""
@@ -103,7 +104,11 @@ class AuditPage:
         """Say what was not understood, or which actions the words for one fit."""
         if self._wanted.problem:
             ui.label(self._visit.say("console-audit-problem", about=self._wanted.problem)).classes("warn-line").props("role=alert")
-        elif self._wanted.methods:
+            return
+        if self._wanted.calls.title:
+            said = self._visit.say("console-audit-titled", words=cut_text(self._wanted.calls.title, limit=120))
+            ui.label(said).classes("muted small").props("dir=auto")
+        if self._wanted.methods:
             named = ", ".join(self._wanted.methods[:_NAMED])
             count = max(0, len(self._wanted.methods) - _NAMED)
             ui.label(self._visit.say("console-audit-actions", named=named, count=count)).classes("muted small")

@@ -13,10 +13,12 @@ from bot.http_api.audit.audit_trail import build_voice, load_run_names
 from bot.rendering.headings import render_heading
 from orchestrator.domain.card_view import Preview
 from orchestrator.features.history.call_audit import AuditedCall, CallAudit, CallFilter
-from orchestrator.features.history.record_lookup import parse_record_reference
+from orchestrator.features.history.record_lookup import parse_record_reference, split_kind
 from orchestrator.reports.why.story import CallStory
 
 PAGE: Final = 30
+_QUOTES: Final = " \"'\u00ab\u00bb\u201c\u201d\u201e"
+_SHORTEST_TITLE: Final = 2
 _NEW: Final = "new "
 
 
@@ -82,16 +84,24 @@ def understand(visit: Visit, search: AuditSearch) -> Wanted:
     """Return what the search means."""
     catalogue, zone = visit.viewer.deps.catalogue, visit.opened_as.time_zone
     record = parse_record_reference(search.record, catalogue) if search.record else ""
+    title = split_kind(search.record)[1].strip(_QUOTES) if search.record and not record else ""
     methods = find_methods(search.method, [method.name for method in catalogue], visit.tr) if search.method else {}
     calls = CallFilter(
         person=search.person,
         record=record,
+        title=title,
         since=find_begin(search, zone),
         until=find_end(search, zone),
         methods=frozenset(methods) if methods else frozenset({search.method} if search.method else ()),
         outcome=search.outcome,
     )
-    problem = "record" if search.record and not record else "method" if search.method and not methods and "." not in search.method else ""
+    problem = (
+        "record"
+        if search.record and not record and len(title) < _SHORTEST_TITLE
+        else "method"
+        if search.method and not methods and "." not in search.method
+        else ""
+    )
     return Wanted(calls=calls, methods=tuple(dict.fromkeys(filter(None, methods.values()))), problem=problem)
 
 

@@ -127,7 +127,7 @@ def _read_refusal(to: ItemReader, said: calls.CallRefused, event: StoredEvent) -
 
 def _read_unknown(to: ItemReader, said: calls.CallOutcomeUnknown, event: StoredEvent) -> Made:
     text = to.say("console-talk-outcome", state="unknown")
-    return [Item(kind="outcome", at=event.ts, text=text, tone="warn", note=_shorten(said.detail), effect_id=said.effect_id)]
+    return [Item(kind="outcome", at=event.ts, text=text, tone="warn", details=_shorten(said.detail), effect_id=said.effect_id)]
 
 
 def _read_reconciliation(to: ItemReader, said: calls.OutcomeReconciled, event: StoredEvent) -> Made:

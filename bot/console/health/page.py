@@ -62,7 +62,12 @@ def _draw_parties(visit: Visit, view: HealthView) -> None:
                     show_badge(visit.say("console-health-works", ok="yes" if party.ok else "no"), tone="good" if party.ok else "bad")
                 ui.label(visit.say("console-health-since", since=visit.tr.format_time(party.since))).classes("muted small")
                 if party.why:
-                    ui.label(cut_text(party.why, limit=300)).classes("text small")
+                    ui.label(cut_text(_say_why(visit, party.why), limit=300)).classes("text small")
+
+
+def _say_why(visit: Visit, why: str) -> str:
+    """Return why a party does not work in words; for what there are no words, what the check says."""
+    return visit.say("console-health-why", why=why.replace(" ", "-"), said=why)
 
 
 def _draw_queue(visit: Visit, view: HealthView) -> None:

@@ -103,8 +103,7 @@ def _show_tiles(visit: Visit, view: TodayView) -> None:
         of = visit.say("console-today-of", limit=format_count(visit.tr, limits.changes_limit)) if limits.changes_limit is not None else ""
         _show_tile(visit.say("console-today-changes"), used, "/audit", _find_tone(_calculate_share(limits)), of)
         is_admin = visit.opened_as.role == "admin"
-        title = visit.say("console-today-model-all" if is_admin else "console-today-model")
-        value, own = _format_cost(visit, limits)
+        title, value, own = _describe_cost(visit, limits, everybody=is_admin)
         _show_tile(title, value, "/health" if is_admin else "/conversations", _find_tone(limits.percent), own)
         if view.portal is not None:
             percent = visit.say("console-today-percent", percent=view.portal.percent)
@@ -138,12 +137,14 @@ def _find_tone(percent: int | None) -> str:
     return "bad" if percent >= _FULL else "warn"
 
 
-def _format_cost(visit: Visit, limits: LimitUse) -> tuple[str, str]:
-    """Return what the model cost, without prices its tokens; and what that is."""
+def _describe_cost(visit: Visit, limits: LimitUse, *, everybody: bool) -> tuple[str, str, str]:
+    """Return a title, what the model cost, without prices its tokens, and how much of the own budget that is."""
     if limits.cost is None:
-        return format_count(visit.tr, limits.tokens), visit.say("console-today-tokens", count=limits.tokens)
+        code = "console-today-tokens-all" if everybody else "console-today-tokens"
+        return visit.tr.translate(code), format_count(visit.tr, limits.tokens), ""
     own = visit.say("console-today-budget", percent=limits.percent) if limits.percent is not None else ""
-    return format_money(visit.tr, limits.cost, limits.currency), own
+    title = visit.say("console-today-model-all" if everybody else "console-today-model")
+    return title, format_money(visit.tr, limits.cost, limits.currency), own
 
 
 def _show_cards(visit: Visit, title: str, part: CardPart) -> None:
@@ -163,7 +164,7 @@ def _show_unknown(visit: Visit, calls: tuple[UnknownCall, ...]) -> None:
     for call in calls:
         with ui.link(target=f"/audit/{call.effect_id}").classes("line"):
             words = visit.say("call-named", **call.named) if call.named else describe_call(visit.tr, call.method, ())
-            ui.label(cut_text(words, limit=_SHORT)).classes("strong text").props("dir=auto")
+            ui.label(cut_text(words[:1].upper() + words[1:], limit=_SHORT)).classes("strong text").props("dir=auto")
             with ui.element("div").classes("badges"):
                 show_badge(visit.say("console-today-check"), tone="warn")
                 ui.label(cut_text(call.by_name or call.by, limit=_SHORT)).classes("small muted")

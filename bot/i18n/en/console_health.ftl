@@ -103,3 +103,11 @@ console-health-no-calls = Nothing was changed in these days.
 console-health-no-waits = No card was decided in these days.
 console-health-no-usage = The model was not asked this month.
 console-health-values = Values
+console-health-why = { $why ->
+    [no-answer] no answer
+    [token-not-accepted] token not accepted
+    [no-access] no access
+    [no-connection] no connection
+    [nothing-was-heard-yet] nothing was heard yet
+   *[other] { $said }
+  }

@@ -10,10 +10,8 @@ console-today-of = of { $limit }
 console-today-model = Model this month
 console-today-model-all = Model this month, everybody
 console-today-budget = your budget: { $percent } %
-console-today-tokens = { $count ->
-    [one] token
-   *[other] tokens
-  }
+console-today-tokens = Tokens of the model this month
+console-today-tokens-all = Tokens of the model this month, all people
 console-today-portal = Limit of requests to Bitrix24
 console-today-percent = { $percent }%
 console-today-portal-refuses = Bitrix24 takes no calls for now: { $acts }

@@ -33,7 +33,7 @@ console-health-row = { $kind ->
     [timers] Отложено на время
    *[timers-due] Из них пора
   }
-console-health-oldest = дольше всего ждёт с { $since }
+console-health-oldest = ждёт с { $since }
 console-health-size = Размер базы
 console-health-megabytes = { $count } МБ
 console-health-limits = Ограничения Битрикс24
@@ -103,3 +103,11 @@ console-health-no-calls = За эти дни изменений не было.
 console-health-no-waits = За эти дни карточек не решали.
 console-health-no-usage = В этом месяце модель не спрашивали.
 console-health-values = Значения
+console-health-why = { $why ->
+    [no-answer] не отвечает
+    [token-not-accepted] токен не принят
+    [no-access] нет доступа
+    [no-connection] нет соединения
+    [nothing-was-heard-yet] ещё ничего не слышно
+   *[other] { $said }
+  }

@@ -10,11 +10,8 @@ console-today-of = из { $limit }
 console-today-model = Модель в этом месяце
 console-today-model-all = Модель в этом месяце, все люди
 console-today-budget = ваш лимит: { $percent } %
-console-today-tokens = { $count ->
-    [one] токен
-    [few] токена
-   *[other] токенов
-  }
+console-today-tokens = Токенов модели в этом месяце
+console-today-tokens-all = Токенов модели в этом месяце, все люди
 console-today-portal = Лимит запросов к Битрикс24
 console-today-percent = { $percent } %
 console-today-portal-refuses = Битрикс24 пока не принимает: { $acts }
