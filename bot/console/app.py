@@ -23,12 +23,13 @@ from bot.console.login import COOKIE, LoginPages, choose_locale
 from bot.console.security import PageGuard, find_path, is_same_origin
 from bot.console.services import ConsoleServices
 from bot.console.static_files import STATIC, find_static_version
+from bot.http_api.server.limits import RequestRate
 from bot.i18n.translate import Locale
 from bot.settings import CONSOLE_PATH as ROOT
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import ConsoleLogin
 from orchestrator.features.console.handlers import build_closing_row
-from state.clock import format_iso, generate_id, parse_iso
+from state.clock import format_iso, generate_id, parse_iso, read_boottime
 from state.journal.store import InboxRow, StoreError
 from state.registry import CONSOLE_SINCE
 
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+PAGES_PER_MINUTE: Final = 240
+"""Pages that one person may load within a minute, all at once or one after the other. Nobody reads that fast; what a browser loads over
+and over by itself must not keep the bot from its work."""
 _LONGEST_FORM: Final = 4_000
 _LOAD_AFTER: Final = 3.0
 """Seconds after the start when NiceGUI is imported, unless a page is asked for before: until then the start itself needs the processor."""
@@ -56,6 +60,7 @@ class Console:
         self._login = LoginPages(keys, root=ROOT, secure=parts.scheme == "https")
         self._pages: Pages | None = None
         self._loading = asyncio.Lock()
+        self._rate = RequestRate(PAGES_PER_MINUTE, read_boottime)
         self._left: dict[str, str] = {}
         """By person: when they logged out in this process; the registry says the same a few seconds later."""
 
@@ -86,8 +91,11 @@ class Console:
             nowhere = self._login.show_trouble("nowhere", self._choose_locale(login, request), status=404)
             await PageGuard(nowhere)(scope, receive, send)
             return
-        if not pages.make_room(login.person, path):
-            many = self._login.show_trouble("many", self._choose_locale(login, request), status=429)
+        wait = 0 if pages.is_asset(path) else self._rate.wait(login.person)
+        if wait or not pages.make_room(login.person, path):
+            many = self._login.show_trouble("fast" if wait else "many", self._choose_locale(login, request), status=429)
+            if wait:
+                many.headers["Retry-After"] = str(wait)
             await PageGuard(many)(scope, receive, send)
             return
         await pages.serve_request(login, scope, receive, send)

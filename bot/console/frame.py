@@ -39,7 +39,7 @@ def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
                 _show_line(visit, other, is_here=other.name == (spec.section or spec.name))
     with visit.page.layout:  # before the header, so that it is what Tab comes to first
         ui.link(visit.say("console-skip"), "#content").classes("skip-link").move(target_index=0)
-    with ui.element("main").classes("content").props("id=content tabindex=-1"):
+    with ui.element("div").classes("content").props("id=content tabindex=-1"):  # it stands in the `main` of NiceGUI
         yield
 
 

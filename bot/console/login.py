@@ -22,8 +22,11 @@ _PAGE: Final = """<!doctype html>
 _STYLE: Final = escape(build_static_url("console.css"))
 _FORM: Final = """<form method="post" action="{root}/login"><input type="hidden" name="link" value="{link}">
 <button type="submit" autofocus>{button}</button></form>"""
+_LINK: Final = '<p><a href="{root}/">{back}</a></p>'
 
-Trouble = Literal["wrong", "used", "unavailable", "nowhere", "many"]
+Trouble = Literal["wrong", "used", "unavailable", "nowhere", "many", "fast"]
+_INSIDE: Final = frozenset({"nowhere", "many", "fast"})
+"""What happens to people who are logged in: they get a way back."""
 
 
 class LoginPages:
@@ -44,7 +47,9 @@ class LoginPages:
 
     def show_trouble(self, why: Trouble, locale: Locale, *, status: int = 403) -> Response:
         """Return the page that says why a link, or a page, is of no use."""
-        return self._show(locale, "console-login-title", f"console-login-{why}", status=status)
+        back = Translator(locale).translate("console-back") if why in _INSIDE else ""
+        link = _LINK.format(root=escape(self._root), back=escape(back)) if back else ""
+        return self._show(locale, "console-login-title", f"console-login-{why}", form=link, status=status)
 
     def let_in(self, cookie: str) -> Response:
         """Return the answer that gives the browser its cookie and leads to the first page."""

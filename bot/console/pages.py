@@ -27,6 +27,7 @@ from bot.console.security import PageGuard, find_path
 from bot.console.sockets import guard_sockets
 from bot.console.visit import Visit, VisitOver
 from bot.http_api.server.errors import ApiError
+from state.journal.encryption import DamagedCiphertext
 from state.journal.store import StoreError
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ async def _show_page(console: "Console", login: Pass, spec: PageSpec, request: R
             show_problem(visit, "console-not-found" if error.status == 404 else "console-cannot-show")  # noqa: PLR2004
         except VisitOver:
             ui.navigate.to("/")
+        except DamagedCiphertext:  # nothing of others is told: who may not see the session gets a 404
+            show_problem(visit, "console-damaged")
         except StoreError:
             show_problem(visit, "console-no-database")
         except Exception:  # NiceGUI's own page would show its text, which may be of a record that the person may not see
@@ -110,6 +113,7 @@ def _tell_error(visit: Visit, error: Exception) -> None:
         visit.page.open("/")
         return
     code = "console-no-database" if isinstance(error, StoreError) else "console-failed"
+    code = "console-damaged" if isinstance(error, DamagedCiphertext) else code
     if not isinstance(error, StoreError):
         log.error("a page of the console failed", exc_info=error, extra={"action": "console_failed"})
     with visit.page:
@@ -131,7 +135,11 @@ class Pages:
 
     def knows(self, path: str) -> bool:
         """Return whether there is a page, or a file of NiceGUI, at this path."""
-        return path.startswith(_ASSETS) or any(known.fullmatch(path or "/") for known in _KNOWN)
+        return self.is_asset(path) or any(known.fullmatch(path or "/") for known in _KNOWN)
+
+    def is_asset(self, path: str) -> bool:
+        """Return whether the path is that of a file of NiceGUI, of which a page has many."""
+        return path.startswith(_ASSETS)
 
     def make_room(self, person: str, path: str) -> bool:
         """Return whether the person may open one more page, which no file of NiceGUI is.
@@ -139,7 +147,7 @@ class Pages:
         Of too many pages the oldest without a browser goes, which is kept for a minute only in case its browser comes back.
         """
         own = [visit for visit in self.visits.values() if visit.login.person == person]
-        if path.startswith(_ASSETS) or len(own) < MOST_PAGES:
+        if self.is_asset(path) or len(own) < MOST_PAGES:
             return True
         left = next((visit for visit in own if not visit.page.has_socket_connection), None)
         if left is not None:

@@ -8,10 +8,12 @@ from orchestrator.domain.effect_record import EffectRecord
 from orchestrator.reports.viewer import Viewer
 from state.clock import format_iso
 from state.journal.async_store import AsyncStore
+from state.journal.store import EffectRow
 from state.journal.streams import to_lease_key
 from state.stored import JsonObject
 
-_MOST_READ: Final = 200
+_READ: Final = (200, 2_000, 20_000)
+"""How many calls of unknown outcome are read, of whomever: more each time, while too few of them may be seen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,25 +31,38 @@ class UnknownCall:
 
 
 async def load_unknown_calls(store: AsyncStore, viewer: Viewer, limit: int) -> list[UnknownCall]:
-    """Return at most `limit` calls of unknown outcome that the viewer may see, the oldest first. Raises StoreError."""
+    """Return at most `limit` calls of unknown outcome that the viewer may see, the oldest first. Raises StoreError.
+
+    Of the whole company the 20,000 oldest are looked through; one that is younger than these is not found.
+    """
     found: list[UnknownCall] = []
-    for row in await store.list_effects_in("unknown", _MOST_READ):
-        effect, session = EffectRecord.model_validate(row.call), to_lease_key(row.stream)
-        by = effect.requested_by
-        if effect.call is None or not viewer.may_see_call(session, before=effect.before, by=by, user=None):
-            continue
-        person = viewer.deps.present(Actor(key=by, name=""))
-        found.append(
-            UnknownCall(
-                effect_id=row.effect_id,
-                session=session,
-                method=effect.call.method,
-                named=effect.named,
-                by=by,
-                by_name=person.name if person is not None else "",
-                since=format_iso(row.updated_at),
-            )
-        )
-        if len(found) == limit:
+    seen = 0
+    for most in _READ:
+        rows = await store.list_effects_in("unknown", most)
+        for row in rows[seen:]:
+            if (call := _read_call(row, viewer)) is not None:
+                found.append(call)
+            if len(found) == limit:
+                return found
+        if len(rows) < most:
             break
+        seen = most
     return found
+
+
+def _read_call(row: EffectRow, viewer: Viewer) -> UnknownCall | None:
+    """Return the call of this row; None if the viewer may not see it, or its data was erased."""
+    effect, session = EffectRecord.model_validate(row.call), to_lease_key(row.stream)
+    by = effect.requested_by
+    if effect.call is None or not viewer.may_see_call(session, before=effect.before, by=by, user=None):
+        return None
+    person = viewer.deps.present(Actor(key=by, name=""))
+    return UnknownCall(
+        effect_id=row.effect_id,
+        session=session,
+        method=effect.call.method,
+        named=effect.named,
+        by=by,
+        by_name=person.name if person is not None else "",
+        since=format_iso(row.updated_at),
+    )

@@ -32,6 +32,7 @@ FAULTS = """() => {
   for (const one of document.querySelectorAll('a[href], button, input, textarea, select, [role=button], [role=combobox], [role=tab]'))
     if (shown(one) && !name(one)) faults.push('has no name: ' + one.outerHTML.slice(0, 200));
   if (document.querySelectorAll('[role=heading][aria-level="1"], h1').length !== 1) faults.push('has not one first heading');
+  if (document.querySelectorAll('main, [role=main]').length !== 1) faults.push('has not one main part');
   for (const one of document.querySelectorAll('main a[href]'))
     if (new URL(one.href).pathname.startsWith('/console/console')) faults.push('leads nowhere: ' + one.href);
   return faults;

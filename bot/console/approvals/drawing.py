@@ -168,14 +168,17 @@ def _show_facts(visit: Visit, shown: ShownCard, *, is_alone: bool) -> None:
         ui.link(visit.say("console-approvals-why"), f"/audit/{shown.effect_id}")
 
 
-def show_line(visit: Visit, shown: ShownCard) -> None:
-    """Draw the card as one line of a list, which leads to its page."""
+def show_line(visit: Visit, shown: ShownCard, *, among_decided: bool = False) -> None:
+    """Draw the card as one line of a list, which leads to its page; among decided cards, one that waits says so."""
     card = shown.card
     with ui.link(target=f"/approvals/{card.id}").classes("line approval-line"):
         ui.label(cut_text(card.title, limit=_SHORT)).classes("strong text").props("dir=auto")
         if words := summarize_changes(shown):
             ui.label(words).classes("text muted").props("dir=auto")
         with ui.element("div").classes("badges"):
+            if among_decided and card.state == "requested":
+                tone, code = _STATES[card.state]
+                show_badge(visit.tr.translate(code), tone=tone)
             show_state(visit, shown)
             ui.label(card.asked_by.name or card.asked_by.id).classes("small muted")
             moment = card.expires_at if card.state == "requested" else card.asked_at

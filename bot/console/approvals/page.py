@@ -51,7 +51,7 @@ def _draw_list(desk: DecisionDesk, visit: Visit, state: str, found: CardList) ->
         if waits:
             show_bundle(desk, visit, bundle)
         else:
-            show_line(visit, bundle.cards[0])
+            show_line(visit, bundle.cards[0], among_decided=True)
     if found.has_more:
         show_empty(visit.say("console-approvals-more"))
     if not waits:

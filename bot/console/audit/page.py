@@ -9,12 +9,11 @@ from nicegui.element import Element
 
 from bot.console.audit.export import COLUMNS, write_csv, write_json
 from bot.console.audit.health_line import show_health
-from bot.console.audit.query import OUTCOMES, AuditSearch, parse_search
+from bot.console.audit.query import ADDRESS, OUTCOMES, AuditSearch, parse_search
 from bot.console.audit.search import AT_ONCE, PAGE, AuditRow, FoundRows, Wanted, load_rows, understand
 from bot.console.record_links import show_record
 from bot.console.visit import Visit, VisitOver
 from bot.console.widgets import cut_text, show_badge
-from state.journal.streams import to_stream
 
 TONES: Final[Mapping[str, str]] = {
     "waiting": "live",
@@ -79,9 +78,10 @@ class AuditPage:
                 if not self._search.is_empty:
                     ui.link(say("console-audit-reset"), AuditSearch().to_address())
                 ui.space()
-                for name, save in (("CSV", self._save_csv), ("JSON", self._save_json)):
-                    button = ui.button(name, icon="download", on_click=save, color=None)
-                    button.props(f'flat dense no-caps aria-label="{say("console-audit-save")} {name}"')
+                with ui.element("div").classes("audit-saving"):
+                    for name, save in (("CSV", self._save_csv), ("JSON", self._save_json)):
+                        button = ui.button(name, icon="download", on_click=save, color=None)
+                        button.props(f'flat dense no-caps aria-label="{say("console-audit-save")} {name}"')
 
     def _draw_people(self) -> None:
         """Let somebody choose a person, if they may see the calls of others."""
@@ -111,7 +111,11 @@ class AuditPage:
         """Say what was not understood, or which actions the words for one fit."""
         if self._wanted.problem:
             ui.label(self._visit.say("console-audit-problem", about=self._wanted.problem)).classes("warn-line").props("role=alert")
-        elif self._wanted.methods:
+            return
+        if self._wanted.calls.title:
+            said = self._visit.say("console-audit-titled", words=cut_text(self._wanted.calls.title, limit=120))
+            ui.label(said).classes("muted small").props("dir=auto")
+        if self._wanted.methods:
             named = ", ".join(self._wanted.methods[:_NAMED])
             count = max(0, len(self._wanted.methods) - _NAMED)
             ui.label(self._visit.say("console-audit-actions", named=named, count=count)).classes("muted small")
@@ -149,7 +153,9 @@ def draw_row(visit: Visit, row: AuditRow) -> Element:
     with ui.element("article").classes("line audit-row") as box:
         with ui.element("div").classes("audit-head"):
             show_badge(visit.say("console-audit-outcome", outcome=row.outcome), tone=TONES.get(row.outcome, "plain"))
-            ui.link(cut_text(row.what, limit=200), build_address(row.effect_id, row.session)).classes("strong audit-what").props("dir=auto")
+            ui.link(cut_text(row.what, limit=200), build_address(row.effect_id, row.event_id)).classes("strong audit-what").props(
+                "dir=auto"
+            )
             ui.label(visit.tr.format_time(row.at)).classes("muted small audit-when")
         with ui.element("div").classes("audit-facts"):
             ui.label(cut_text(row.asked_by_name, limit=120)).props("dir=auto")
@@ -175,9 +181,9 @@ def describe_decision(visit: Visit, row: AuditRow) -> str:
     return ", ".join(part for part in (f"{said}: {cut_text(row.decided_by, limit=120)}" if row.decided_by else said, way) if part)
 
 
-def build_address(effect_id: str, session: str) -> str:
-    """Return the address of the page about a call; the session finds one that was refused at once."""
-    return f"/audit/{effect_id}?{urlencode({'in': to_stream(session)})}"
+def build_address(effect_id: str, event_id: str) -> str:
+    """Return the address of the page about a call; the id of its first event finds one that was refused at once, which no table names."""
+    return f"{ADDRESS}/{effect_id}?{urlencode({'at': event_id})}"
 
 
 async def show_audit(visit: Visit) -> None:

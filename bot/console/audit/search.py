@@ -6,18 +6,21 @@ from typing import Final
 
 from bot.console.audit.query import AuditSearch, find_begin, find_end, find_methods
 from bot.console.call_words import describe_call
+from bot.console.run_titles import find_run_titles
 from bot.console.visit import Visit
 from bot.http_api.approvals.card_models import join_words
 from bot.http_api.audit.audit_trail import build_voice, load_run_names
 from bot.rendering.headings import render_heading
 from orchestrator.domain.card_view import Preview
 from orchestrator.features.history.call_audit import AuditedCall, CallAudit, CallFilter
-from orchestrator.features.history.record_lookup import parse_record_reference
+from orchestrator.features.history.record_lookup import parse_record_reference, split_kind
 from orchestrator.reports.why.story import CallStory
 
 PAGE: Final = 30
 AT_ONCE: Final = 8
 """How many of the first calls come with the page, more than a screen holds; the others follow when the browser has it."""
+_QUOTES: Final = " \"'\u00ab\u00bb\u201c\u201d\u201e"
+_SHORTEST_TITLE: Final = 2
 _NEW: Final = "new "
 
 
@@ -41,6 +44,7 @@ class AuditRow:
 
     effect_id: str
     session: str
+    event_id: str
     at: str
     asked_by: str
     asked_by_name: str
@@ -82,16 +86,24 @@ def understand(visit: Visit, search: AuditSearch) -> Wanted:
     """Return what the search means."""
     catalogue, zone = visit.viewer.deps.catalogue, visit.opened_as.time_zone
     record = parse_record_reference(search.record, catalogue) if search.record else ""
+    title = split_kind(search.record)[1].strip(_QUOTES) if search.record and not record else ""
     methods = find_methods(search.method, [method.name for method in catalogue], visit.tr) if search.method else {}
     calls = CallFilter(
         person=search.person,
         record=record,
+        title=title,
         since=find_begin(search, zone),
         until=find_end(search, zone),
         methods=frozenset(methods) if methods else frozenset({search.method} if search.method else ()),
         outcome=search.outcome,
     )
-    problem = "record" if search.record and not record else "method" if search.method and not methods and "." not in search.method else ""
+    problem = (
+        "record"
+        if search.record and not record and len(title) < _SHORTEST_TITLE
+        else "method"
+        if search.method and not methods and "." not in search.method
+        else ""
+    )
     return Wanted(calls=calls, methods=tuple(dict.fromkeys(filter(None, methods.values()))), problem=problem)
 
 
@@ -105,7 +117,8 @@ async def load_rows(visit: Visit, wanted: Wanted, after: str = "", *, limit: int
     locale = visit.tr.locale
     page = await audit.load_page(desk.build_viewer(caller), wanted.calls, voice, after=after, limit=limit, newest_first=True, locale=locale)
     runs = await load_run_names(page.calls, desk)
-    names = {key: (run.id, run.definition) for key, run in runs.items()}
+    titles = await find_run_titles(visit, ((run.engine, run.definition) for run in runs.values()))
+    names = {key: (run.id, titles[run.engine, run.definition]) for key, run in runs.items()}
     return FoundRows(rows=tuple(_to_row(visit, call, *names.get(call.story.session, ("", ""))) for call in page.calls), after=page.after)
 
 
@@ -115,6 +128,7 @@ def _to_row(visit: Visit, call: AuditedCall, run_id: str, run_name: str) -> Audi
     return AuditRow(
         effect_id=story.effect_id,
         session=story.session,
+        event_id=call.event_id,
         at=call.asked_at,
         asked_by=call.asked_by,
         asked_by_name=call.asked_by_name or call.asked_by,

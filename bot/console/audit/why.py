@@ -6,13 +6,13 @@ Who may see a call need not be allowed to read the conversation in which it was 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from bot.console.audit.query import ADDRESS
 from bot.console.audit.search import ChangedField, find_name
 from bot.console.call_words import describe_call
+from bot.console.run_titles import find_run_title
 from bot.console.visit import Visit
-from bot.http_api.approvals.card_models import RunName, to_run_name
 from bot.http_api.audit.audit_trail import build_voice
 from bot.http_api.server.errors import ApiError
 from orchestrator.domain.effect_record import EffectRecord
@@ -21,7 +21,7 @@ from orchestrator.features.history.record_index import find_start_time
 from orchestrator.reports.reading.damaged_records import DamageTolerantStore
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.viewer import Viewer
-from orchestrator.reports.why.call_search import CallTrail, FoundCalls, find_by_effect
+from orchestrator.reports.why.call_search import CallTrail, FoundCalls, find_beginning, find_by_effect, find_event
 from orchestrator.reports.why.call_story import build_story
 from orchestrator.reports.why.portal_changes import list_portal_changes
 from orchestrator.reports.why.story import CallStory
@@ -29,10 +29,10 @@ from orchestrator.reports.why.touched_records import find_touched_records
 from state.clock import format_iso
 from state.events.confirmations import DecisionRefused
 from state.journal.run_index import PREFIX as RUN
-from state.journal.run_index import RunFilter
 from state.journal.store import EffectRow, Store
 
 _EFFECT: Final = re.compile(r"[0-9a-f]{8,64}", re.ASCII)
+_EVENT: Final = re.compile(r"[0-9a-f-]{36}", re.ASCII)
 _RECORDS: Final = 5
 """How many records of a call are followed afterwards."""
 _LATER: Final = 20
@@ -72,20 +72,21 @@ class WhyView:
     shows_words: bool
     """Whether the person may read what was said in the conversation."""
     later: Sequence[LaterChange]
-    run: RunName | None = None
+    run_id: str = ""
+    """The run that asked for the call, "" for a call of a conversation."""
+    run_title: str = ""
 
 
-async def load_why(visit: Visit, effect_id: str, stream: str) -> WhyView:
-    """Return all about the call. `stream` is where to look for a call that was refused at once, since no table names it.
+async def load_why(visit: Visit, effect_id: str, event_id: str) -> WhyView:
+    """Return all about the call. `event_id` is that of its first event: it finds a call that was refused at once, which no table names.
 
     Raises ApiError 404 if there is no such call, or if the person may not see it.
     """
     viewer, voice, locale = visit.viewer, build_voice(visit.services.desk, visit.caller), visit.tr.locale
 
     def read(store: Store) -> tuple[CallTrail, CallStory] | None:
-        row = store.find_effect(effect_id) if _EFFECT.fullmatch(effect_id) else None
-        past = DamageTolerantStore(store)
-        trail = find_by_effect(past, row.stream if row is not None else stream, effect_id) if row is not None or stream else None
+        past = cast("Store", DamageTolerantStore(store))
+        trail = _find_trail(past, effect_id, event_id)
         if trail is None or not may_see_story(viewer, trail):
             return None
         return trail, build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, locale=locale)
@@ -95,14 +96,25 @@ async def load_why(visit: Visit, effect_id: str, stream: str) -> WhyView:
         raise ApiError(404, "call_not_found", "There is no such call.")
     trail, story = found
     decided = story.card.decided if story.card is not None else None
+    run_id = story.session.removeprefix(RUN) if story.session.startswith(RUN) else ""
     return WhyView(
         story=story,
         decided_by=find_name(visit, decided.by) if decided is not None else "",
         attempts=_list_attempts(trail, voice),
         shows_words=_may_read_words(viewer, story),
         later=await _load_later(visit, viewer, story),
-        run=await _load_run(visit, story.session),
+        run_id=run_id,
+        run_title=await find_run_title(visit, run_id) if run_id else "",
     )
+
+
+def _find_trail(store: Store, effect_id: str, event_id: str) -> CallTrail | None:
+    row = store.find_effect(effect_id) if _EFFECT.fullmatch(effect_id) else None
+    if row is not None:
+        first = find_beginning(store, effect_id)  # none of a call whose person was erased: its stream is then searched
+        return find_by_effect(store, row.stream, effect_id, near=first.seq if first is not None and first.stream == row.stream else 0)
+    first = find_event(store, event_id) if _EVENT.fullmatch(event_id) else None
+    return find_by_effect(store, first.stream, effect_id, near=first.seq) if first is not None else None
 
 
 def _may_read_words(viewer: Viewer, story: CallStory) -> bool:
@@ -115,14 +127,6 @@ def _may_read_words(viewer: Viewer, story: CallStory) -> bool:
 def _list_attempts(trail: CallTrail, voice: Narrator) -> Sequence[RefusedAttempt]:
     refused = [(event.ts, DecisionRefused.from_data(event.data)) for event in trail.events if event.type == DecisionRefused.__name__]
     return tuple(RefusedAttempt(at=at, by=voice.find_name(one.by) or one.by, why=voice.describe_code(one.code)) for at, one in refused)
-
-
-async def _load_run(visit: Visit, session: str) -> RunName | None:
-    if not session.startswith(RUN):
-        return None
-    run_id = session.removeprefix(RUN)
-    rows = await visit.services.store.list_runs(RunFilter(run_id=run_id))
-    return to_run_name(run_id, rows[0]) if rows else None
 
 
 async def _load_later(visit: Visit, viewer: Viewer, story: CallStory) -> Sequence[LaterChange]:

@@ -6,10 +6,12 @@ from typing import Final
 
 from nicegui import ui
 
+from bot.console.amounts import format_duration
 from bot.console.audit.page import TONES
 from bot.console.audit.query import ADDRESS
 from bot.console.audit.search import ChangedField, describe_story, list_changes
 from bot.console.audit.why import LaterChange, WhyView, load_why
+from bot.console.call_words import describe_call
 from bot.console.conversations.page import build_address
 from bot.console.conversations.turn_items import dump_json
 from bot.console.conversations.turn_widgets import show_folded
@@ -24,8 +26,8 @@ _WITH_RECORDS: Final = 3
 
 async def show_why(visit: Visit) -> None:
     """Draw the page, and keep it current. Raises ApiError 404 if there is no such call, or not for this person."""
-    effect_id, stream = visit.params["effect_id"], visit.query.get("in", "")
-    await visit.keep_current(lambda: load_why(visit, effect_id, stream), lambda view: _draw(visit, view))
+    effect_id, event_id = visit.params["effect_id"], visit.query.get("at", "")
+    await visit.keep_current(lambda: load_why(visit, effect_id, event_id), lambda view: _draw(visit, view))
 
 
 def _draw(visit: Visit, view: WhyView) -> None:
@@ -93,8 +95,8 @@ def _draw_request(visit: Visit, view: WhyView) -> None:
             ui.label(visit.say("console-why-nobody"))
             return
         ui.label(cut_text(asked.person, limit=160)).props("dir=auto")
-        if view.run is not None:
-            ui.link(visit.say("console-why-run", name=cut_text(view.run.definition, limit=80)), f"/runs/{view.run.id}")
+        if view.run_title:
+            ui.link(visit.say("console-why-run", name=cut_text(view.run_title, limit=80)), f"/runs/{view.run_id}")
         elif not view.shows_words:
             ui.label(visit.say("console-why-private")).classes("muted small")
         elif asked.words:
@@ -116,7 +118,11 @@ def _draw_proposal(visit: Visit, view: WhyView) -> None:
         if view.shows_words and proposed.step.comment:
             show_text(proposed.step.comment, classes="muted small")
         if proposed.step.method:
-            show_folded(proposed.step.method, dump_json(proposed.step.params), is_code=True)
+            show_folded(
+                _say_call(visit, proposed.step.method),
+                dump_json({"method": proposed.step.method, "params": proposed.step.params}),
+                is_code=True,
+            )
 
 
 def _draw_verdict(visit: Visit, story: CallStory) -> None:
@@ -147,7 +153,7 @@ def _draw_decider(visit: Visit, decided: Decision, name: str) -> None:
     way = visit.say("history-via", via=decided.via) if decided.via and name else ""
     said = visit.say("console-audit-decision", decision=decided.status)
     ui.label(", ".join(part for part in (f"{said}: {cut_text(name, limit=120)}" if name else said, way) if part)).props("dir=auto")
-    ui.label(visit.say("console-why-waited", waited=_format_seconds(visit, decided.waited_seconds))).classes("muted small")
+    ui.label(visit.say("console-why-waited", waited=format_duration(visit.tr, decided.waited_seconds))).classes("muted small")
     if decided.reason:
         show_text(_say_erased(visit, decided.reason), classes="muted")
     if decided.superseded is not None:
@@ -163,7 +169,7 @@ def _draw_run(visit: Visit, story: CallStory) -> None:
     with _section(visit, "sent", "send", run.started_at):
         if not run.sent:
             ui.label(visit.say("console-why-not-sent" if run.outcome == "refused" else "console-why-read"))
-        show_folded(story.method, dump_json(story.params), is_code=True)
+        show_folded(_say_call(visit, story.method), dump_json({"method": story.method, "params": story.params}), is_code=True)
     with _section(visit, "answered", "flag", run.ended_at):
         _draw_answer(visit, run)
 
@@ -171,14 +177,18 @@ def _draw_run(visit: Visit, story: CallStory) -> None:
 def _draw_answer(visit: Visit, run: Run) -> None:
     show_badge(visit.say("console-audit-outcome", outcome=run.outcome), tone=TONES.get(run.outcome, "plain"))
     if run.seconds is not None:
-        ui.label(_format_seconds(visit, run.seconds)).classes("muted small")
+        ui.label(format_duration(visit.tr, run.seconds)).classes("muted small")
     if run.answer:
         show_text(_say_erased(visit, run.answer), classes="mono")
     for command in run.commands:
         said = visit.say("console-why-command", status=command.status)
-        show_text(f"{command.key}: {command.method} — {said} {command.error}".strip(), classes="small")
+        show_text(f"{_say_call(visit, command.method)} — {said} {command.error}".strip(), classes="small")
     if run.unchanged:
         show_text(visit.say("console-talk-unchanged", fields=", ".join(run.unchanged)), classes="warn-line")
+
+
+def _say_call(visit: Visit, method: str) -> str:
+    return cut_text(describe_call(visit.tr, method, ()), limit=200)
 
 
 def _draw_doubt(visit: Visit, doubt: Doubt) -> None:
@@ -208,9 +218,3 @@ def _draw_later(visit: Visit, later: Sequence[LaterChange]) -> None:
                     show_badge(visit.say("console-why-undo"), tone="warn")
                 for change in one.changes:
                     show_text(change.format(), classes="small")
-
-
-def _format_seconds(visit: Visit, seconds: float) -> str:
-    """Return a duration as people say it: in seconds, minutes or hours."""
-    unit, value = ("seconds", seconds) if seconds < 60 else ("minutes", seconds / 60) if seconds < 3600 else ("hours", seconds / 3600)  # noqa: PLR2004 - a minute and an hour
-    return visit.say("console-why-duration", unit=unit, value=round(value, 1) if value < 10 else round(value))  # noqa: PLR2004 - a digit

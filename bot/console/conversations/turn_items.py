@@ -19,6 +19,7 @@ from orchestrator.reports.why.call_story import find_thought
 from state.events import budgets, calls, cards, console, conversation, daily, talking
 from state.events.base import Event
 from state.journal.store import StoredEvent
+from state.shown_lists import PROPOSED
 from state.stored import JsonObject
 
 LONGEST: Final = 20_000
@@ -126,7 +127,7 @@ def _read_refusal(to: ItemReader, said: calls.CallRefused, event: StoredEvent) -
 
 def _read_unknown(to: ItemReader, said: calls.CallOutcomeUnknown, event: StoredEvent) -> Made:
     text = to.say("console-talk-outcome", state="unknown")
-    return [Item(kind="outcome", at=event.ts, text=text, tone="warn", note=_shorten(said.detail), effect_id=said.effect_id)]
+    return [Item(kind="outcome", at=event.ts, text=text, tone="warn", details=_shorten(said.detail), effect_id=said.effect_id)]
 
 
 def _read_reconciliation(to: ItemReader, said: calls.OutcomeReconciled, event: StoredEvent) -> Made:
@@ -143,8 +144,9 @@ def _read_step_refusal(to: ItemReader, said: conversation.StepRefused, event: St
 
 
 def _read_end(to: ItemReader, said: conversation.TurnFinished, event: StoredEvent) -> Made:
+    """Read what was answered, with the lists beside it; what was proposed has its cards."""
     shown = to_session_event(event, to.eyes)
-    rows = [row for one in said.lists for row in one.get("rows") or ()]
+    rows = [row for one in said.lists if one.get("place") != PROPOSED for row in one.get("rows") or ()]
     lines = tuple(Line(text=str(row[1]), record=str(row[0])) for row in rows if len(row) > 1)
     made = []
     if shown is not None or lines:

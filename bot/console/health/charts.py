@@ -4,15 +4,15 @@ Names in a chart are data of ECharts: it draws them as text of a picture, and no
 """
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any, Final
 
 from nicegui import ui
 
+from bot.console.amounts import format_count, format_duration, format_money
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_empty, show_heading
 from bot.monitoring.figures import Figures
-from orchestrator.language.money_format import format_sum
+from orchestrator.language.date_format import format_short_day
 
 _MOST_PEOPLE: Final = 15
 _LONGEST_NAME: Final = 40
@@ -33,7 +33,7 @@ def draw_figures(visit: Visit, figures: Figures) -> None:
 
 def _draw_calls(visit: Visit, figures: Figures) -> None:
     names = [visit.say("console-health-end", end=end) for end in ("succeeded", "refused", "unknown")]
-    days = [f"{one.day:%d.%m}" for one in figures.days]
+    days = [format_short_day(one.day, visit.tr.locale) for one in figures.days]
     values = [[one.succeeded for one in figures.days], [one.refused for one in figures.days], [one.unknown for one in figures.days]]
     series = [
         {"name": name, "type": "bar", "stack": "calls", "data": data, "itemStyle": {"color": colour}, "barMaxWidth": 36}
@@ -58,7 +58,7 @@ def _draw_waits(visit: Visit, figures: Figures) -> None:
             show_empty(visit.say("console-health-no-waits"))
             return
         if figures.median_wait is not None:
-            ui.label(visit.say("console-health-median", minutes=f"{figures.median_wait / 60:.1f}")).classes("muted small")
+            ui.label(visit.say("console-health-median", waited=format_duration(visit.tr, figures.median_wait))).classes("muted small")
         series = [{"type": "bar", "data": list(figures.waits), "itemStyle": {"color": _PLAIN}, "barMaxWidth": 48}]
         _draw_picture({"xAxis": {"type": "category", "data": groups, "axisLabel": _WRAPPED}, "yAxis": _COUNTS, "series": series})
         columns = (visit.say("console-health-waited"), visit.say("console-health-cards"))
@@ -85,11 +85,11 @@ def _draw_usage(visit: Visit, figures: Figures) -> None:
             rows=len(people),
         )
         columns = [visit.say("console-health-person"), visit.say("console-health-tokens")]
-        rows = [[name, format_sum(Decimal(one.tokens), locale=visit.tr.locale)] for name, one in zip(names, people, strict=True)]
+        rows = [[name, format_count(visit.tr, one.tokens)] for name, one in zip(names, people, strict=True)]
         if has_money:
             columns.append(visit.say("console-health-money"))
             for row, one in zip(rows, people, strict=True):
-                row.append(format_sum(one.money, figures.currency, locale=visit.tr.locale) if one.money is not None else "—")
+                row.append(format_money(visit.tr, one.money, figures.currency) if one.money is not None else "—")
         _draw_table(visit, columns, rows)
 
 

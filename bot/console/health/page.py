@@ -6,7 +6,7 @@ from nicegui import ui
 
 from bot.console.health.charts import draw_figures
 from bot.console.health.glance import HealthGlance
-from bot.console.health.view import HealthView, LimitView, load_health
+from bot.console.health.view import HealthView, LeaseRow, LimitView, load_health
 from bot.console.policy.words import name_call
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_badge, show_empty, show_heading
@@ -22,7 +22,8 @@ async def show_health(visit: Visit) -> None:
     """Draw the page, and keep it current. The charts are drawn when the browser has the page: to read their figures takes a while."""
     checks = visit.services.health
     glance = HealthGlance(checks) if checks is not None else None
-    refresh = await visit.keep_current(lambda: load_health(visit, glance), lambda view: _draw(visit, view))
+    runs: dict[str, str] = {}
+    refresh = await visit.keep_current(lambda: load_health(visit, glance, runs), lambda view: _draw(visit, view))
     if glance is not None:
         visit.begin_when_connected(lambda: glance.follow(refresh))
     charts = ui.element("div").classes("health-figures")
@@ -61,7 +62,12 @@ def _draw_parties(visit: Visit, view: HealthView) -> None:
                     show_badge(visit.say("console-health-works", ok="yes" if party.ok else "no"), tone="good" if party.ok else "bad")
                 ui.label(visit.say("console-health-since", since=visit.tr.format_time(party.since))).classes("muted small")
                 if party.why:
-                    ui.label(cut_text(party.why, limit=300)).classes("text small")
+                    ui.label(cut_text(_say_why(visit, party.why), limit=300)).classes("text small")
+
+
+def _say_why(visit: Visit, why: str) -> str:
+    """Return why a party does not work in words; for what there are no words, what the check says."""
+    return visit.say("console-health-why", why=why.replace(" ", "-"), said=why)
 
 
 def _draw_queue(visit: Visit, view: HealthView) -> None:
@@ -91,7 +97,7 @@ def _draw_limits(visit: Visit, limits: LimitView) -> None:
             ui.label(visit.say("console-health-unlimited")).classes("muted")
         else:
             _draw_bar(visit.say("console-health-level", level=limits.level, burst=limits.burst), limits.level / limits.burst)
-            ui.label(visit.say("console-health-rate", rate=f"{limits.rate:g}")).classes("muted small")
+            ui.label(visit.say("console-health-rate", rate=limits.rate)).classes("muted small")
         ui.label(visit.say("console-health-waiting", waiting=limits.waiting, flying=limits.in_flight)).classes("small")
         said = visit.say("console-health-operating", budget=limits.budget, used="yes" if limits.methods else "no")
         ui.label(said).classes("muted small")
@@ -112,9 +118,9 @@ def _draw_bar(words: str, share: float) -> None:
     bar.classes("health-bar health-near" if share >= _NEAR else "health-bar")
 
 
-def _name_session(visit: Visit, session: str) -> str:
-    kind, _, id_ = session.partition(":")
-    return visit.say("console-health-session", kind=kind, id=id_, session=session)
+def _name_session(visit: Visit, row: LeaseRow) -> str:
+    kind, _, id_ = row.session.partition(":")
+    return row.name or visit.say("console-health-session", kind=kind, id=row.run_title or id_, session=row.session)
 
 
 def _draw_leases(visit: Visit, view: HealthView) -> None:
@@ -124,7 +130,7 @@ def _draw_leases(visit: Visit, view: HealthView) -> None:
             show_empty(visit.say("console-health-no-leases"))
         for row in view.leases:
             with ui.element("div").classes("health-line"):
-                ui.label(cut_text(row.name or _name_session(visit, row.session), limit=120)).classes("text")
+                ui.label(cut_text(_name_session(visit, row), limit=120)).classes("text")
                 said = visit.say("console-health-until", until=visit.tr.format_time(row.until), owner=row.owner[:_OWNER])
                 ui.label(said).classes("muted small")
         if view.lease_count > len(view.leases):

@@ -6,11 +6,13 @@ from datetime import datetime
 from typing import Final
 
 from bot.console.health.glance import HealthGlance
+from bot.console.run_titles import find_run_title
 from bot.console.visit import Visit
 from bot.monitoring.health_checks import PartyHealth
 from bot.monitoring.monitor import Monitor
 from bot.monitoring.queue_view import QueueRow, list_queue
 from state.clock import parse_iso
+from state.journal.run_index import PREFIX as RUN
 from state.journal.store import StoreError
 
 MOST_LEASES: Final = 50
@@ -44,6 +46,8 @@ class LeaseRow:
 
     session: str
     name: str
+    run_title: str
+    """What the run executes whose session it is, "" for any other session."""
     owner: str
     until: datetime
 
@@ -64,17 +68,17 @@ class HealthView:
     """Each provider of models with the state of its breaker."""
 
 
-async def load_health(visit: Visit, glance: HealthGlance | None) -> HealthView:
-    """Return the health now; checks and figures are a few seconds old at most."""
+async def load_health(visit: Visit, glance: HealthGlance | None, runs: dict[str, str]) -> HealthView:
+    """Return the health now; checks and figures are a few seconds old at most. `runs` keeps titles from one reading to the next."""
     monitor = visit.services.monitor
     parties = await glance.look() if glance is not None else ()
     if monitor is None:
         return HealthView(parties=parties, limits=None, queue=None, is_frozen=False, megabytes=0, leases=(), lease_count=0, providers=())
     backlog = await monitor.read_backlog()
-    leases, count = await _load_leases(visit, monitor)
+    leases, count = await _load_leases(visit, monitor, runs)
     return HealthView(
         parties=parties,
-        limits=_build_limits(monitor),
+        limits=build_limits(monitor),
         queue=tuple(list_queue(backlog)) if backlog is not None else None,
         is_frozen=backlog is not None and backlog.frozen,
         megabytes=0 if backlog is None else backlog.database_bytes // 1_000_000,
@@ -84,20 +88,29 @@ async def load_health(visit: Visit, glance: HealthGlance | None) -> HealthView:
     )
 
 
-async def _load_leases(visit: Visit, monitor: Monitor) -> tuple[tuple[LeaseRow, ...], int]:
+async def _load_leases(visit: Visit, monitor: Monitor, runs: dict[str, str]) -> tuple[tuple[LeaseRow, ...], int]:
     try:
         found = await monitor.read_leases(MOST_LEASES)
     except (StoreError, OSError):
         return (), 0
+    for run_id in {session.removeprefix(RUN) for session, _, _ in found.held if session.startswith(RUN)} - runs.keys():
+        runs[run_id] = await find_run_title(visit, run_id)
     access = visit.services.access
     rows = (
-        LeaseRow(session=session, name=access.find_name(session), owner=owner, until=parse_iso(until))
+        LeaseRow(
+            session=session,
+            name=access.find_name(session),
+            run_title=runs.get(session.removeprefix(RUN), ""),
+            owner=owner,
+            until=parse_iso(until),
+        )
         for session, owner, until in found.held
     )
     return tuple(rows), found.count
 
 
-def _build_limits(monitor: Monitor) -> LimitView | None:
+def build_limits(monitor: Monitor) -> LimitView | None:
+    """Return the limits of the portal as this process knows them; None if it asks no portal."""
     if monitor.reachability.limits is None:
         return None
     known = monitor.reachability.limits()

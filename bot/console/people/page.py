@@ -9,6 +9,7 @@ from bot.console.people.changes import ask_to_end, open_invitation
 from bot.console.people.view import InvitationRow, PeopleView, PersonRow, Sees, TokenRow, load_people
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_empty, show_heading
+from orchestrator.language.date_format import format_short_day
 
 _LONGEST_NAME = 120
 
@@ -157,7 +158,7 @@ def _describe_sees(visit: Visit, sees: Sees) -> str:
 
 
 def _describe_absence(visit: Visit, row: PersonRow) -> str:
-    until = f"{row.away:%d.%m.%Y}" if row.away is not None else ""
+    until = format_short_day(row.away, visit.tr.locale, has_year=True) if row.away is not None else ""
     return visit.say("console-people-away", until=until, deputy=row.deputy, named="yes" if row.deputy else "no")
 
 

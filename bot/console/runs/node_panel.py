@@ -6,6 +6,7 @@ from typing import Final
 
 from nicegui import ui
 
+from bot.console.call_words import describe_call
 from bot.console.runs.history import NodeLine
 from bot.console.runs.watch import RunWatch
 from bot.console.runs.words import TONES, say_kind, say_origins, say_state, say_use
@@ -219,7 +220,7 @@ def _draw_given(visit: Visit, one: NodeDetail) -> None:
     elif not one.has_inputs:
         ui.label(visit.say("console-runs-no-inputs")).classes("muted small")
     if one.method:
-        _draw_part(visit.say("console-runs-call"), f"{one.method}\n{one.given}".strip())
+        _draw_part(visit.say("console-runs-call"), f"{describe_call(visit.tr, one.method, ())} ({one.method})\n{one.given}".strip())
 
 
 def _draw_part(title: str, text: str, *, is_mono: bool = True, is_bad: bool = False) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 
 from nicegui import ui
 
+from bot.console.amounts import format_count, format_duration, format_money
 from bot.console.charts import ChartView, draw_chart
 from bot.console.runs.controls import Controls, OpenOption, OpenWaits
 from bot.console.runs.node_panel import NodeLoader, StepNodes, draw_nodes
@@ -109,11 +110,10 @@ class _RunPage:
             ui.label(" · ".join(facts)).classes("muted small").props("dir=auto")
             with ui.element("div").classes("job-facts"):
                 _show_fact(visit.say("console-runs-cost"), _say_cost(visit, usage))
-                _show_fact(
-                    visit.say("console-runs-tokens-title"), f"{usage.prompt_tokens + usage.completion_tokens:,}".replace(",", "\u202f")
-                )
-                _show_fact(visit.say("console-runs-thinking"), visit.say("console-runs-seconds", seconds=f"{usage.seconds:.1f}"))
-                _show_fact(visit.say("console-runs-nodes-done"), str(run.nodes_done))
+                tokens = format_count(visit.tr, usage.prompt_tokens + usage.completion_tokens)
+                _show_fact(visit.say("console-runs-tokens-title"), tokens)
+                _show_fact(visit.say("console-runs-thinking"), format_duration(visit.tr, usage.seconds))
+                _show_fact(visit.say("console-runs-nodes-done"), format_count(visit.tr, run.nodes_done))
                 _show_fact(visit.say("console-runs-mode"), visit.say("console-runs-mode-of", mode=run.mode))
             if run.parent:
                 ui.link(visit.say("console-runs-open-parent"), f"/runs/{run.parent}")
@@ -299,4 +299,4 @@ def _show_fact(title: str, value: str) -> None:
 def _say_cost(visit: Visit, usage: Usage) -> str:
     if usage.cost is None:
         return visit.say("console-runs-no-price")
-    return visit.say("console-runs-money", amount=f"{usage.cost:.2f}", currency=usage.currency)
+    return format_money(visit.tr, usage.cost, usage.currency)

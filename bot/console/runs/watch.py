@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from bot.console.definition_charts import build_definition_chart
+from bot.console.runs.chart_words import say_chart
 from bot.console.runs.history import NodeLine, RunHistory, StepState
 from bot.console.visit import Visit
 from bot.http_api.flows.run_events import FlowHistory
@@ -17,6 +18,7 @@ from bot.http_api.flows.run_models import Reading, Usage
 from bot.http_api.flows.run_reader import load_large_output
 from bot.http_api.runs.run_models import Run
 from bot.http_api.runs.run_reader import FoundRun
+from bot.i18n.translate import Translator
 from orchestrator.charts.chart import Chart
 from orchestrator.engines.flows.definition import Flow
 from orchestrator.engines.flows.kind import FLOW
@@ -29,6 +31,8 @@ from orchestrator.runs.memo import PAGE, load_output
 from state.events.runs import NodeDone
 from state.journal.store import StoredEvent
 
+_TEXT: Final = ": "
+"""What stands between what a step does and its text."""
 _OF_FLOWS: Final[Mapping[str, StepState]] = {
     "WAITING_APPROVAL": "waiting",
     "RUNNING": "running",
@@ -125,7 +129,7 @@ class RunWatch:
                 self._flow = FlowHistory(self._definition)
                 self._flow.add(events[0])
         self._document = document
-        self._chart = _draw(started.engine, document, {})
+        self._chart = _draw(self._visit.tr, started.engine, document, {})
 
     async def _catch_up(self, found: FoundRun) -> None:
         """Add what was stored since the last call."""
@@ -137,7 +141,7 @@ class RunWatch:
                     self._flow.add(await load_large_output(event, store))
         if self.history.tuums_seq != tuums and self._chart is not None:
             parts = await self.load_value(self.history.tuums_seq)
-            self._chart = _draw(found.run.engine, self._document, parts if isinstance(parts, Mapping) else {})
+            self._chart = _draw(self._visit.tr, found.run.engine, self._document, parts if isinstance(parts, Mapping) else {})
 
     async def load_event(self, seq: int) -> StoredEvent | None:
         """Return the event with this number, None if there is none."""
@@ -156,7 +160,8 @@ class RunWatch:
 
     def _build_view(self, run: Run, found: FoundRun, *, words: bool) -> RunView:
         budget = self._visit.services.orchestrator.tools.gate.deps.policies.now().budget
-        titles = {box.key: box.title for box in (self._chart.boxes if self._chart is not None else ()) if box.key}
+        boxes = self._chart.boxes if self._chart is not None else ()
+        titles = {box.key: _TEXT.join(part for part in (box.title, box.text) if part) for box in boxes if box.key}
         named = list(titles)
         states = self.history.find_states(named, found.run)
         if self._flow is not None:
@@ -199,11 +204,12 @@ def _read_flow(document: object) -> Flow | None:
         return None
 
 
-def _draw(engine: str, document: object, parts: Mapping[str, object]) -> Chart | None:
-    """Return the chart of what a run executes; the key of a box is the first part of the names of its step's nodes."""
-    chart = build_definition_chart(engine, document, parts)
-    if chart is None or not chart.boxes:
+def _draw(tr: Translator, engine: str, document: object, parts: Mapping[str, object]) -> Chart | None:
+    """Return the chart of what a run executes, in words; the key of a box is the first part of the names of its step's nodes."""
+    drawn = build_definition_chart(engine, document, parts)
+    if drawn is None or not drawn.boxes:
         return None
+    chart = say_chart(tr, engine, document, drawn)
     if engine != SCENARIO:
         return chart
     return replace(chart, boxes=[replace(box, key=name_label(place, box.key)) for place, box in enumerate(chart.boxes)])

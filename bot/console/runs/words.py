@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from bot.console.amounts import format_duration
 from bot.console.runs.history import NodeLine, StepState
 from bot.console.visit import Visit
 from bot.http_api.runs.run_models import Status
@@ -68,7 +69,7 @@ def say_use(visit: Visit, tokens: int, seconds: float) -> str:
     """Return how much of models something used; "" for nothing."""
     if not tokens and not seconds:
         return ""
-    return visit.say("console-runs-use", tokens=tokens, seconds=f"{seconds:.1f}")
+    return visit.say("console-runs-use", tokens=tokens, spent=format_duration(visit.tr, seconds) if seconds else "none")
 
 
 def say_kind(visit: Visit, node: NodeLine) -> str:

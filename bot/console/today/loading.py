@@ -1,5 +1,6 @@
 """Loads what a person should see first: what waits, what failed, what is unknown, how much of the limits is used, and what is wrong."""
 
+import math
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -7,13 +8,14 @@ from typing import Final
 from bot.console.approvals.loading import load_waiting
 from bot.console.approvals.shown_cards import ShownCard, build_shown_card
 from bot.console.health.glance import HealthGlance
+from bot.console.health.view import build_limits
+from bot.console.run_titles import find_run_titles
 from bot.console.visit import Visit
 from bot.http_api.runs.run_models import RunLine, RunQuery, Status
 from bot.monitoring.health_checks import PartyHealth
 from orchestrator.features.budgets.usage_meter import LimitUse
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.unknown_calls import UnknownCall, load_unknown_calls
-from orchestrator.runs.titles import look_up_title
 from state.clock import format_iso
 from state.journal.freeze_switch import FreezeState
 
@@ -24,6 +26,8 @@ _MOST_COUNTED: Final = 100
 FAILED_DAYS: Final = 7
 _LATE: Final = timedelta(minutes=5)
 """A message that waits longer for delivery is reported."""
+_STEP: Final = 10
+_WHOLE: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +66,16 @@ class Troubles:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PortalUse:
+    """How much of the portal's limits is used; administrators alone see it."""
+
+    percent: int
+    """Of the limit that is nearest, in steps of ten: each request changes it, and the page is not drawn anew for each."""
+    refused: tuple[str, ...] = ()
+    """The methods that the portal takes no calls of for now."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class TodayView:
     """What the page shows."""
 
@@ -74,6 +88,8 @@ class TodayView:
     open_runs: RunPart
     failed_runs: RunPart
     limits: LimitUse
+    portal: PortalUse | None
+    """None for who may not see it, and where no portal is asked."""
     freeze: FreezeState | None
     troubles: Troubles
 
@@ -81,7 +97,8 @@ class TodayView:
     def is_calm(self) -> bool:
         """Whether nothing needs anybody's attention."""
         busy = self.mine.count or self.others.count or self.unknown or self.open_runs.count or self.failed_runs.count
-        return not busy and self.freeze is None and self.troubles == Troubles()
+        is_hindered = self.freeze is not None or (self.portal is not None and bool(self.portal.refused))
+        return not busy and not is_hindered and self.troubles == Troubles()
 
 
 async def load_today(visit: Visit, glance: HealthGlance | None) -> TodayView:
@@ -98,6 +115,7 @@ async def load_today(visit: Visit, glance: HealthGlance | None) -> TodayView:
         open_runs=await _load_runs(visit, _OPEN),
         failed_runs=await _load_runs(visit, ("failed",), since=format_iso(now - timedelta(days=FAILED_DAYS))),
         limits=await services.usage.measure(viewer.actor, policy, now, everybody=is_admin),
+        portal=_measure_portal(visit) if is_admin else None,
         freeze=await services.desk.switch.find_freeze(),
         troubles=await _load_troubles(visit, glance) if is_admin else Troubles(),
     )
@@ -114,12 +132,22 @@ async def _load_runs(visit: Visit, statuses: tuple[Status, ...], *, since: str =
     pages = [await services.runs.list_runs(visit.caller, RunQuery(status=one, limit=_MOST_COUNTED)) for one in statuses]
     lines = sorted((line for page in pages for line in page.runs if line.updated_at >= since), key=lambda line: line.updated_at)[::-1]
     shown = lines[:MOST]
-    names = {(line.engine, line.definition) for line in shown}
-    titles = {name: await look_up_title(*name, services.startable) for name in sorted(names)}
+    titles = await find_run_titles(visit, ((line.engine, line.definition) for line in shown))
     return RunPart(
         shown=tuple(ShownRun(run=line, title=titles[line.engine, line.definition]) for line in shown),
         count=len(lines),
     )
+
+
+def _measure_portal(visit: Visit) -> PortalUse | None:
+    limits = build_limits(visit.services.monitor) if visit.services.monitor is not None else None
+    if limits is None:
+        return None
+    shares = [one.seconds / limits.budget for one in limits.methods if one.seconds is not None and limits.budget]
+    if limits.burst and limits.level is not None:
+        shares.append(limits.level / limits.burst)
+    percent = min(math.ceil(max(shares, default=0.0) * _WHOLE / _STEP) * _STEP, _WHOLE)
+    return PortalUse(percent=percent, refused=tuple(sorted(one.method for one in limits.methods if one.seconds is None)))
 
 
 async def _load_troubles(visit: Visit, glance: HealthGlance | None) -> Troubles:

@@ -1,11 +1,12 @@
 """Draws the first page: what waits for the person, and what else needs attention; each line leads to its page."""
 
-from decimal import Decimal
 from typing import Final
 
 from nicegui import ui
 
+from bot.console.amounts import format_count, format_money
 from bot.console.approvals.drawing import show_line
+from bot.console.call_words import describe_call
 from bot.console.health.glance import HealthGlance
 from bot.console.today.freeze import FreezeDesk
 from bot.console.today.loading import FAILED_DAYS, MOST, CardPart, RunPart, ShownRun, TodayView, load_today
@@ -13,7 +14,6 @@ from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_heading
 from bot.http_api.approvals.freeze import describe_freeze
 from orchestrator.features.budgets.usage_meter import LimitUse
-from orchestrator.language.money_format import format_sum
 from orchestrator.reports.unknown_calls import UnknownCall
 
 _SHORT: Final = 300
@@ -74,6 +74,9 @@ def _show_alerts(visit: Visit, desk: FreezeDesk | None, view: TodayView) -> None
     for party in view.troubles.unwell:
         words = visit.say("console-today-unwell", party=party.name, since=visit.tr.format_time(party.since))
         _show_alert(words, "/health", "bad")
+    if view.portal is not None and view.portal.refused:
+        acts = ", ".join(dict.fromkeys(describe_call(visit.tr, method, ()) for method in view.portal.refused))
+        _show_alert(visit.say("console-today-portal-refuses", acts=cut_text(acts, limit=_SHORT)), "/health", "warn")
     if view.troubles.failed:
         _show_alert(visit.say("console-today-undelivered", count=view.troubles.failed), "/health", "warn")
     if view.troubles.is_late:
@@ -96,13 +99,16 @@ def _show_tiles(visit: Visit, view: TodayView) -> None:
         runs, failed = view.open_runs.count, view.failed_runs.count
         detail = visit.say("console-today-failed-count", count=failed) if failed else ""
         _show_tile(visit.say("console-today-runs"), str(runs), "/runs", "bad" if failed else "", detail)
-        used = _format_count(visit, limits.changes)
-        of = visit.say("console-today-of", limit=_format_count(visit, limits.changes_limit)) if limits.changes_limit is not None else ""
+        used = format_count(visit.tr, limits.changes)
+        of = visit.say("console-today-of", limit=format_count(visit.tr, limits.changes_limit)) if limits.changes_limit is not None else ""
         _show_tile(visit.say("console-today-changes"), used, "/audit", _find_tone(_calculate_share(limits)), of)
         is_admin = visit.opened_as.role == "admin"
-        own = visit.say("console-today-budget", percent=limits.percent) if limits.percent is not None else ""
-        title = visit.say("console-today-model-all" if is_admin else "console-today-model")
-        _show_tile(title, _format_cost(visit, limits), "/health" if is_admin else "/conversations", _find_tone(limits.percent), own)
+        title, value, own = _describe_cost(visit, limits, everybody=is_admin)
+        _show_tile(title, value, "/health" if is_admin else "/conversations", _find_tone(limits.percent), own)
+        if view.portal is not None:
+            percent = visit.say("console-today-percent", percent=view.portal.percent)
+            tone = "bad" if view.portal.refused else _find_tone(view.portal.percent)
+            _show_tile(visit.say("console-today-portal"), percent, "/health", tone)
 
 
 def _show_tile(title: str, value: str, target: str, tone: str = "", detail: str = "") -> None:
@@ -131,14 +137,14 @@ def _find_tone(percent: int | None) -> str:
     return "bad" if percent >= _FULL else "warn"
 
 
-def _format_count(visit: Visit, count: int) -> str:
-    return format_sum(Decimal(count), locale=visit.tr.locale)
-
-
-def _format_cost(visit: Visit, limits: LimitUse) -> str:
-    if limits.cost is not None:
-        return format_sum(limits.cost.quantize(Decimal("0.01")), limits.currency, locale=visit.tr.locale)
-    return visit.say("console-today-tokens", count=_format_count(visit, limits.tokens))
+def _describe_cost(visit: Visit, limits: LimitUse, *, everybody: bool) -> tuple[str, str, str]:
+    """Return a title, what the model cost, without prices its tokens, and how much of the own budget that is."""
+    if limits.cost is None:
+        code = "console-today-tokens-all" if everybody else "console-today-tokens"
+        return visit.tr.translate(code), format_count(visit.tr, limits.tokens), ""
+    own = visit.say("console-today-budget", percent=limits.percent) if limits.percent is not None else ""
+    title = visit.say("console-today-model-all" if everybody else "console-today-model")
+    return title, format_money(visit.tr, limits.cost, limits.currency), own
 
 
 def _show_cards(visit: Visit, title: str, part: CardPart) -> None:
@@ -157,8 +163,8 @@ def _show_unknown(visit: Visit, calls: tuple[UnknownCall, ...]) -> None:
     show_heading(visit.say("console-today-unknown"), count=len(calls))
     for call in calls:
         with ui.link(target=f"/audit/{call.effect_id}").classes("line"):
-            words = visit.say("call-named", **call.named) if call.named else visit.say("console-today-call", method=call.method)
-            ui.label(cut_text(words, limit=_SHORT)).classes("strong text").props("dir=auto")
+            words = visit.say("call-named", **call.named) if call.named else describe_call(visit.tr, call.method, ())
+            ui.label(cut_text(words[:1].upper() + words[1:], limit=_SHORT)).classes("strong text").props("dir=auto")
             with ui.element("div").classes("badges"):
                 show_badge(visit.say("console-today-check"), tone="warn")
                 ui.label(cut_text(call.by_name or call.by, limit=_SHORT)).classes("small muted")

@@ -23,6 +23,7 @@ from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, read_boottime
 from state.journal.async_store import AsyncStore
+from state.journal.encryption import DamagedCiphertext
 from state.journal.store import InboxRow
 
 T = TypeVar("T")
@@ -60,14 +61,21 @@ class EndpointContext:
     async def find_card(self, client: Client, confirmation_id: str) -> FoundCard | None:
         """Return the card with that id, None if it does not exist or the client may not see it. Raises StoreError.
 
-        Both cases take the same time, so that timing does not reveal whether a card exists.
+        Both cases take the same time, so that timing does not reveal whether a card exists. Raises DamagedCiphertext for a card of a
+        session that cannot be read, but only to its person and to leads: everybody else gets None.
         """
         known = CARD.fullmatch(confirmation_id) is not None
         home = await self.card_homes.find_session(confirmation_id) if known else ""
         session = home or client.actor.key
-        cards = {card.entry.confirmation_id: card for card in await load_cards(self.store, session)}
+        viewer = self.build_viewer(client)
+        try:
+            cards = {card.entry.confirmation_id: card for card in await load_cards(self.store, session)}
+        except DamagedCiphertext:
+            if viewer.is_lead or viewer.is_own(session):
+                raise
+            cards = {}
         found = cards.get(confirmation_id)
-        if found is not None and self.build_viewer(client).may_see_card(session, found.entry):
+        if found is not None and viewer.may_see_card(session, found.entry):
             return found
         if home:
             await self.card_homes.refresh()  # the same work as for an unknown card, so that timing reveals nothing

@@ -16,6 +16,7 @@ console-login-wrong = The link does not fit: it is too old or not complete. Writ
 console-login-used = This link was used. Write /console to the bot for a new one. If it was not you, write /console close.
 console-login-unavailable = The database does not answer now. Try again in a minute.
 console-login-nowhere = There is no such page.
+console-login-fast = Too many pages within a minute. Wait a little and load this one again.
 console-login-many = Too many pages are open. Close some and load this one again.
 console-skip = To the content
 console-menu = Menu
@@ -31,5 +32,12 @@ console-back = To the first page
 console-not-found = There is no such entry, or you may not see it.
 console-cannot-show = This cannot be shown now.
 console-no-database = The database does not answer now. Nothing is lost: try again.
+console-damaged = Records of the journal are damaged and cannot be read. An administrator should run sdelka journal verify.
 console-failed = It did not work. Reload the page; if it happens again, tell an administrator.
 console-today = Today
+console-duration = { $unit ->
+    [seconds] { $value } s
+    [minutes] { $value } min
+   *[hours] { $value } h
+  }
+console-less-than = less than { $least }

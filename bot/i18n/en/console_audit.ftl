@@ -2,7 +2,7 @@
 console-audit = Audit
 console-why = Why it is so
 console-audit-person = Person
-console-audit-record = Record: a number, “company 5” or a link
+console-audit-record = Record: a title, a number or a link
 console-audit-method = Action: “change deal” or a code
 console-audit-how = How it ended
 console-audit-from = From the day
@@ -14,9 +14,10 @@ console-audit-more = Show more
 console-audit-none = Nothing was found.
 console-audit-none-yet = Nothing was found so far, but only a part of the journal was looked through.
 console-audit-problem = { $about ->
-    [record] It is not clear which record this is. Write the number of a deal, a kind with a number (“contact 43”), or paste a link to the card in Bitrix24.
+    [record] It is not clear which record this is. Write a part of its title, the number of a deal, a kind with a number (“contact 43”), or paste a link to the card in Bitrix24.
    *[method] There is no action with these words. Write “change deal”, for example, or a code such as crm.deal.update.
   }
+console-audit-titled = Calls about records that were called “{ $words }” then, or alike
 console-audit-actions = Actions that fit: { $named }{ $count ->
     [0] {""}
    *[other] {" "}and { $count } more
@@ -110,9 +111,4 @@ console-why-command = { $status ->
   }
 console-why-nothing-later = Nobody has changed these fields since.
 console-why-undo = takes this call back
-console-why-duration = { $unit ->
-    [seconds] { $value } s
-    [minutes] { $value } min
-   *[hours] { $value } h
-  }
 console-why-id = Number of the call: { $number }

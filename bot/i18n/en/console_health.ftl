@@ -52,14 +52,14 @@ console-health-session = { $kind ->
     [definition-news] news of definitions
     [policy] rules
     [schedules] schedules
-    [run] run { $id }
+    [run] run: { $id }
    *[other] { $session }
   }
 console-health-refused = Bitrix24 takes none for now
 console-health-seconds = { $name }: { $seconds } s
-console-health-leases = Conversations held: { $count }
-console-health-no-leases = No conversation is being worked on.
-console-health-until = { $owner }, until { $until }
+console-health-leases = Conversations and runs at hand: { $count }
+console-health-no-leases = Nothing is being worked on.
+console-health-until = process { $owner }, until { $until }
 console-health-more = And { $count } more.
 console-health-providers = Providers of models
 console-health-breaker = { $state ->
@@ -92,7 +92,7 @@ console-health-wait = { $group ->
     [5] under a day
    *[6] longer
   }
-console-health-median = Half were decided in less than { $minutes } min.
+console-health-median = Half were decided in less than { $waited }.
 console-health-waited = Waited
 console-health-cards = Cards
 console-health-person = Who
@@ -103,3 +103,11 @@ console-health-no-calls = Nothing was changed in these days.
 console-health-no-waits = No card was decided in these days.
 console-health-no-usage = The model was not asked this month.
 console-health-values = Values
+console-health-why = { $why ->
+    [no-answer] no answer
+    [token-not-accepted] token not accepted
+    [no-access] no access
+    [no-connection] no connection
+    [nothing-was-heard-yet] nothing was heard yet
+   *[other] { $said }
+  }

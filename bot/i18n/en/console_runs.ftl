@@ -111,14 +111,9 @@ console-runs-by = started by { $name }
 console-runs-started = begun { $at }
 console-runs-updated = changed { $at }
 console-runs-cost = Cost
-console-runs-money = { $amount } { $currency ->
-    [RUB] ₽
-   *[other] { $currency }
-  }
 console-runs-no-price = no price in the policy
 console-runs-tokens-title = Tokens
 console-runs-thinking = Model took
-console-runs-seconds = { $seconds } s
 console-runs-nodes-done = Nodes done
 console-runs-mode = Mode
 console-runs-open-parent = Open the run that waits for this one
@@ -170,7 +165,10 @@ console-runs-left-out = { $count } earlier ones are not shown here.
 console-runs-use = { $tokens ->
     [one] { $tokens } token
    *[other] { $tokens } tokens
-  }, { $seconds } s
+  }{ $spent ->
+    [none] {""}
+   *[other] {", "}{ $spent }
+  }
 console-runs-attempt = attempt { $number }
 console-runs-taint = Where the values come from
 console-runs-error = Error
@@ -189,3 +187,20 @@ console-runs-draft = The model writes
 console-runs-failure = Last error
 console-runs-result = Result
 console-runs-data = All data of the result
+console-runs-end = { $end ->
+    [complete] End
+    [fail] Failure
+    [result] Result
+   *[other] { $end }
+  }
+console-runs-way = { $way ->
+    [else] else
+    [if] if
+    [default] otherwise
+    [refused] refused
+    [invalid] unfit answer
+    [timeout] no answer
+    [onFailure] after a failure
+    [onFailure-fail] after a failure, then it fails
+   *[other] { $way }
+  }

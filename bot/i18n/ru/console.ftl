@@ -16,6 +16,7 @@ console-login-wrong = Ссылка не подходит: она устарел�
 console-login-used = По этой ссылке уже вошли. Напишите боту /console, он пришлёт новую. Если входили не вы, напишите /console close.
 console-login-unavailable = База данных сейчас не отвечает. Попробуйте через минуту.
 console-login-nowhere = Такой страницы нет.
+console-login-fast = Слишком много страниц за минуту. Подождите немного и обновите эту.
 console-login-many = Открыто слишком много страниц. Закройте несколько и обновите эту.
 console-skip = К содержанию
 console-menu = Меню
@@ -31,5 +32,12 @@ console-back = На первую страницу
 console-not-found = Такой записи нет, или вам её не видно.
 console-cannot-show = Это сейчас показать нельзя.
 console-no-database = База данных сейчас не отвечает. Ничего не потеряно: попробуйте ещё раз.
+console-damaged = Записи журнала повреждены, и прочитать их нельзя. Администратору нужно запустить sdelka journal verify.
 console-failed = Не получилось. Обновите страницу; если повторится, сообщите администратору.
 console-today = Сегодня
+console-duration = { $unit ->
+    [seconds] { $value } с
+    [minutes] { $value } мин
+   *[hours] { $value } ч
+  }
+console-less-than = меньше { $least }

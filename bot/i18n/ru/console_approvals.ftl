@@ -11,9 +11,9 @@ console-approvals-filter-refused = Не выполнены
 console-approvals-filter-unknown = Исход неизвестен
 console-approvals-none-waiting = Сейчас ничего не ждёт решения. Новые карточки появятся здесь сами.
 console-approvals-none = За последние { $days } дней таких карточек нет.
-console-approvals-more = Показаны не все: остальные появятся, когда решите эти, или в журнале вызовов.
+console-approvals-more = Показаны не все: остальные появятся, когда решите эти, или в аудите.
 console-approvals-days = Карточки за последние { $days } дней.
-console-approvals-audit = Более ранние — в журнале вызовов
+console-approvals-audit = Более ранние — в аудите
 console-approvals-plan = План: { $count } { $count ->
     [one] шаг
     [few] шага

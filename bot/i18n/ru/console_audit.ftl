@@ -2,7 +2,7 @@
 console-audit = Аудит
 console-why = Почему так
 console-audit-person = Человек
-console-audit-record = Запись: номер, «компания 5» или ссылка
+console-audit-record = Запись: название, номер или ссылка
 console-audit-method = Действие: «изменить сделку» или код
 console-audit-how = Чем кончилось
 console-audit-from = С дня
@@ -14,9 +14,10 @@ console-audit-more = Показать ещё
 console-audit-none = Ничего не нашлось.
 console-audit-none-yet = Пока ничего не нашлось, но просмотрена только часть журнала.
 console-audit-problem = { $about ->
-    [record] Не понял, какая это запись. Напишите номер сделки, вид записи с номером («контакт 43») или вставьте ссылку на карточку в Битрикс24.
+    [record] Не понял, какая это запись. Напишите часть названия, номер сделки, вид записи с номером («контакт 43») или вставьте ссылку на карточку в Битрикс24.
    *[method] Нет действия с такими словами. Напишите, например, «изменить сделку» или код crm.deal.update.
   }
+console-audit-titled = Вызовы о записях, которые тогда назывались «{ $words }» или похоже
 console-audit-actions = Подходящие действия: { $named }{ $count ->
     [0] {""}
    *[other] {" "}и ещё { $count }
@@ -112,9 +113,4 @@ console-why-command = { $status ->
   }
 console-why-nothing-later = Этих полей с тех пор никто не менял.
 console-why-undo = отмена этого вызова
-console-why-duration = { $unit ->
-    [seconds] { $value } с
-    [minutes] { $value } мин
-   *[hours] { $value } ч
-  }
 console-why-id = Номер вызова: { $number }

@@ -33,7 +33,7 @@ console-health-row = { $kind ->
     [timers] Отложено на время
    *[timers-due] Из них пора
   }
-console-health-oldest = старейшее с { $since }
+console-health-oldest = ждёт с { $since }
 console-health-size = Размер базы
 console-health-megabytes = { $count } МБ
 console-health-limits = Ограничения Битрикс24
@@ -52,14 +52,14 @@ console-health-session = { $kind ->
     [definition-news] новости об определениях
     [policy] правила
     [schedules] расписания
-    [run] запуск { $id }
+    [run] запуск: { $id }
    *[other] { $session }
   }
 console-health-refused = Битрикс24 пока не принимает
 console-health-seconds = { $name }: { $seconds } с
-console-health-leases = Закреплённые беседы: { $count }
-console-health-no-leases = Сейчас ни одна беседа не обрабатывается.
-console-health-until = { $owner }, до { $until }
+console-health-leases = Диалоги и запуски в обработке: { $count }
+console-health-no-leases = Сейчас ничего не обрабатывается.
+console-health-until = процесс { $owner }, до { $until }
 console-health-more = И ещё { $count }.
 console-health-providers = Поставщики моделей
 console-health-breaker = { $state ->
@@ -92,7 +92,7 @@ console-health-wait = { $group ->
     [5] до суток
    *[6] дольше
   }
-console-health-median = Половина решена быстрее, чем за { $minutes } мин.
+console-health-median = Половина решена быстрее, чем за { $waited }.
 console-health-waited = Ожидание
 console-health-cards = Карточек
 console-health-person = Кто
@@ -103,3 +103,11 @@ console-health-no-calls = За эти дни изменений не было.
 console-health-no-waits = За эти дни карточек не решали.
 console-health-no-usage = В этом месяце модель не спрашивали.
 console-health-values = Значения
+console-health-why = { $why ->
+    [no-answer] не отвечает
+    [token-not-accepted] токен не принят
+    [no-access] нет доступа
+    [no-connection] нет соединения
+    [nothing-was-heard-yet] ещё ничего не слышно
+   *[other] { $said }
+  }

@@ -111,14 +111,9 @@ console-runs-by = запустил(а) { $name }
 console-runs-started = начало { $at }
 console-runs-updated = изменение { $at }
 console-runs-cost = Стоимость
-console-runs-money = { $amount } { $currency ->
-    [RUB] ₽
-   *[other] { $currency }
-  }
 console-runs-no-price = цены нет в правилах
 console-runs-tokens-title = Токены
 console-runs-thinking = Модель думала
-console-runs-seconds = { $seconds } с
 console-runs-nodes-done = Шагов сделано
 console-runs-mode = Режим
 console-runs-open-parent = Открыть запуск, который ждёт этот
@@ -171,7 +166,10 @@ console-runs-use = { $tokens ->
     [one] { $tokens } токен
     [few] { $tokens } токена
    *[other] { $tokens } токенов
-  }, { $seconds } с
+  }{ $spent ->
+    [none] {""}
+   *[other] {", "}{ $spent }
+  }
 console-runs-attempt = попытка { $number }
 console-runs-taint = Откуда значения
 console-runs-error = Ошибка
@@ -190,3 +188,20 @@ console-runs-draft = Модель пишет
 console-runs-failure = Последняя ошибка
 console-runs-result = Итог
 console-runs-data = Все данные итога
+console-runs-end = { $end ->
+    [complete] Конец
+    [fail] Сбой
+    [result] Результат
+   *[other] { $end }
+  }
+console-runs-way = { $way ->
+    [else] иначе
+    [if] если
+    [default] в остальных случаях
+    [refused] отказ
+    [invalid] не тот ответ
+    [timeout] нет ответа
+    [onFailure] при ошибке
+    [onFailure-fail] при ошибке, потом сбой
+   *[other] { $way }
+  }

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from orchestrator.definitions.kinds import AddressUse, DefinitionKind, FilledField, Reference, Write
 from orchestrator.domain.finding import Path
 from orchestrator.engines.scenarios.checks import check_scenario
+from orchestrator.engines.scenarios.definition import Scenario
 from orchestrator.engines.scenarios.plan import StepTypes, find_type
 from orchestrator.engines.scenarios.step_types import AnyStepType
 from orchestrator.expressions.placeholders import SCENARIO, Template
@@ -24,7 +25,13 @@ def build_kind(types: StepTypes) -> DefinitionKind:
         list_filled=partial(list_filled, types=types),
         list_addresses=partial(list_addresses, types=types),
         list_needs=partial(list_needs, types=types),
+        find_title=find_title,
     )
+
+
+def find_title(document: object) -> str:
+    """Return what a correct scenario calls itself; "" if it has no name."""
+    return Scenario.model_validate(document).name
 
 
 def list_writes(document: object, types: StepTypes) -> Sequence[Write] | None:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, cast
 
+from orchestrator.domain.card_view import Preview
 from orchestrator.domain.effect_record import EffectRecord
 from orchestrator.features.history.record_index import RecordIndex, read_decision
 from orchestrator.gate.call.serialization import build_effect_id
-from orchestrator.language.text import Locale
+from orchestrator.language.text import Locale, fold
 from orchestrator.reports.reading.damaged_records import DamageTolerantStore
 from orchestrator.reports.reading.journal_reader import to_session_name
 from orchestrator.reports.reading.narrator import Narrator
@@ -44,6 +45,8 @@ _SHORT_PIECE: Final = 32
 
 Most calls end within a few events; each next piece is twice as large, up to `_PIECE`.
 """
+_TITLES: Final = ("TITLE", "NAME", "LAST_NAME")
+"""The fields by which people know a record."""
 _ENDS: Final = frozenset({"CallSucceeded", "CallRefused", "ConfirmationDenied", "ConfirmationExpired", "ConfirmationSuperseded"})
 _BATCH: Final = "batch"
 _UNCLEAR: Final = '"verdict":"unclear"'
@@ -65,6 +68,8 @@ class CallFilter:
     until: datetime | None = None
     methods: frozenset[str] = frozenset()
     """The methods of which the call, or a command of the batch, must have one."""
+    title: str = ""
+    """A part of the title of a record that the call is about, as it was called when the call was asked for."""
     outcome: str = ""
     """How the call ended, or where it stands, by the words of `AuditedCall.outcome`."""
 
@@ -77,6 +82,8 @@ class AuditedCall:
     """
 
     story: CallStory
+    event_id: str
+    """The id of the event with which the call first appears."""
     asked_by: str
     asked_by_name: str
     asked_at: str
@@ -178,7 +185,7 @@ class CallAudit:
             return False
         if wanted.methods and not _has_method(first, wanted.methods, viewer):
             return False
-        return _may_see(viewer, event)
+        return _may_see(viewer, event) and (not wanted.title or _is_titled(first, wanted.title))
 
     async def _has_ended(self, event: StoredEvent, wanted: CallFilter) -> bool:
         """Whether the call has the outcome that is wanted; True if none is named."""
@@ -199,6 +206,18 @@ def _has_method(first: _FirstEvent, methods: frozenset[str], viewer: Viewer) -> 
     if first.method != _BATCH:
         return first.method in methods
     return any(touch.method in methods for touch in find_touched_records(first.method, first.params, viewer.deps.catalogue))
+
+
+def _is_titled(first: _FirstEvent, words: str) -> bool:
+    """Whether a record of the call was called so, whatever the case of the letters; a record that it creates is called as it is given."""
+    fields = first.params.get("fields")
+    given = [fields] if isinstance(fields, Mapping) else []
+    known = [] if isinstance(first, StepRefused) else [one for one in first.before.values() if isinstance(one, Mapping)]
+    titles = [str(one[name]) for one in (*given, *known) for name in _TITLES if one.get(name)]
+    if isinstance(first, ConfirmationRequested):
+        preview = Preview.model_validate(first.preview)
+        titles += [part.title for part in (preview, *preview.items)]
+    return any(fold(words) in fold(title) for title in titles)
 
 
 def _find_outcome(store: Store, first: StoredEvent) -> str:
@@ -260,6 +279,7 @@ def _audit_call(store: Store, first: StoredEvent, voice: Narrator, viewer: Viewe
     by = _find_requester(first)
     return AuditedCall(
         story=story,
+        event_id=first.id,
         asked_by=by,
         asked_by_name=voice.find_name(by),
         asked_at=first.ts,

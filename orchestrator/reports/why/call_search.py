@@ -5,6 +5,7 @@ read once more for the related events. Only what matches is kept in memory.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -37,6 +38,11 @@ _SHORTEST_TURN: Final = 8
 _FIRST_PAGE: Final = 3
 _MAX_SINGLE_READS: Final = 5000
 """Above this number, reading records one by one is slower than reading all of them page by page."""
+_WHOLE: Final = range(1, sys.maxsize)
+"""The numbers of all events of a stream."""
+_BEFORE: Final = 1_000
+_AFTER: Final = 5_000
+"""How many events before and after the first one of a call are searched for its turn and its end: within a day no session has more."""
 _ADD_SUFFIX: Final = ".add"
 """The ending of methods that create a record, whose id is only in the answer."""
 _ID_PATTERN: Final = re.compile(r'"(?:effect|turn)_id":"([^"]+)"')
@@ -121,14 +127,28 @@ def find_by_id(store: Store, text: str) -> FoundCalls:
     return FoundCalls(trails=_build_trails(store, hits.get(wanted) or next(iter(hits.values()), {})))
 
 
-def find_by_effect(store: Store, stream: str, effect_id: str) -> CallTrail | None:
-    """Return the call with this effect id in the stream; None if the stream does not speak of it."""
-    return next(_build_stream_trails(store, stream, {effect_id: set(_find_refused_turns(store, stream, effect_id))}), None)
+def find_by_effect(store: Store, stream: str, effect_id: str, *, near: int = 0) -> CallTrail | None:
+    """Return the call with this effect id in the stream; None if the stream does not speak of it.
+
+    `near` is the number of the first event of the call: with it only the events around it are read, however long the stream is.
+    """
+    span = range(max(1, near - _BEFORE), near + _AFTER) if near else _WHOLE
+    return next(_build_stream_trails(store, stream, {effect_id: set(_find_refused_turns(store, stream, effect_id, span))}, span), None)
 
 
-def _find_refused_turns(store: Store, stream: str, effect_id: str) -> Iterator[str]:
+def find_beginning(store: Store, effect_id: str) -> StoredEvent | None:
+    """Return the first event of the call with this effect id, by the index; None for a call that is not in it, or was erased."""
+    return next((event for one in store.list_index_entries(effect_id, "began", "", 1) if (event := find_event(store, one.event_id))), None)
+
+
+def find_event(store: Store, event_id: str) -> StoredEvent | None:
+    """Return the event with this id, None if there is none; the store can only scan forward from an id."""
+    return next((event for event in store.scan((), event_id[:-1], 1) if event.id == event_id), None)
+
+
+def _find_refused_turns(store: Store, stream: str, effect_id: str, span: range) -> Iterator[str]:
     """Yield the id of the turn in which this call was refused at once: the record of that names its step, not the call."""
-    for _, kind, text in _read_unopened(store, stream):
+    for _, kind, text in _read_unopened(store, stream, span):
         if kind == StepRefused.__name__:
             refused = orjson.loads(text)
             if build_effect_id(str(refused.get("slot"))) == effect_id:
@@ -254,12 +274,12 @@ def _build_trails(store: Store, effects: SearchedEffects) -> list[CallTrail]:
     return [trail for stream, wanted in effects.items() for trail in _build_stream_trails(store, stream, wanted)]
 
 
-def _read_around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[StoredEvent]:
+def _read_around(store: Store, stream: str, wanted: Mapping[str, set[str]], span: range) -> Iterator[StoredEvent]:
     """Yield the events of a stream that name the effects in `wanted` or their turns, and all NameAsked events (questions to the person).
 
     `wanted` gives the ids of turns by effect id. Ids are stored unencrypted, so records without a wanted id need not be decrypted.
     """
-    named = [(seq, kind, set(_ID_PATTERN.findall(data))) for seq, kind, data in _read_unopened(store, stream)]
+    named = [(seq, kind, set(_ID_PATTERN.findall(data))) for seq, kind, data in _read_unopened(store, stream, span)]
     near = set(wanted).union(*wanted.values(), *(ids for _, _, ids in named if not ids.isdisjoint(wanted)))
     seqs = [seq for seq, kind, ids in named if kind == "NameAsked" or not ids.isdisjoint(near)]
     start = 0
@@ -269,14 +289,15 @@ def _read_around(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> I
             start = index + 1
 
 
-def _read_unopened(store: Store, stream: str) -> Iterator[tuple[int, str, str]]:
-    after = 0
-    while page := store.read_encrypted(stream, after, PAGE):
+def _read_unopened(store: Store, stream: str, span: range) -> Iterator[tuple[int, str, str]]:
+    """Yield number, type and text of the stream's events whose numbers are in `span`, without reading what is encrypted in them."""
+    after = span.start - 1
+    while after + 1 < span.stop and (page := store.read_encrypted(stream, after, min(PAGE, span.stop - after - 1))):
         yield from page
         after = page[-1][0]
 
 
-def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str]]) -> Iterator[CallTrail]:
+def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str]], span: range = _WHOLE) -> Iterator[CallTrail]:
     """Yield the trail (`CallTrail`) of each effect in `wanted` from this stream. `wanted` gives the ids of turns by effect id.
 
     A turn begins before its effects, so the events of a turn are kept until it is known whether it led to a wanted effect.
@@ -285,7 +306,7 @@ def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str
     turns: dict[str, list[StoredEvent]] = {}
     questions: dict[str, str] = {}
     turn_id = ""
-    for event in _read_around(store, stream, wanted):
+    for event in _read_around(store, stream, wanted, span):
         if event.type == "NameAsked":
             asked = NameAsked.from_data(event.data)
             questions[asked.question_id] = asked.text

@@ -176,9 +176,9 @@ def _parse_number(kind: Kind, plain: str) -> int | float:
 
 def _check_bounds(number: float, least: float | None, most: float | None) -> float:
     if least is not None and number < least:
-        raise FieldRefused(Notice(code="console-form-least", args={"least": f"{least:g}"}))
+        raise FieldRefused(Notice(code="console-form-least", args={"least": least}))
     if most is not None and number > most:
-        raise FieldRefused(Notice(code="console-form-most", args={"most": f"{most:g}"}))
+        raise FieldRefused(Notice(code="console-form-most", args={"most": most}))
     return number
 
 

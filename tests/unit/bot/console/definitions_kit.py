@@ -1,6 +1,7 @@
 """Definitions for the tests of their pages: stored through the service, as another person would, and an editor that is typed into."""
 
 import asyncio
+import json
 from functools import partial
 from typing import Any
 
@@ -47,7 +48,9 @@ def hand_in(text: str, **more: Any) -> Submission:
 async def store(
     made: ConsoleWorld, text: str = HELLO, *, key: str = "hello", kind: str = "scenario", publish: bool = False, **more: Any
 ) -> DefinitionVersion:
-    """Store a text as the next version, by Vera; publish it, if it is to be."""
+    """Store a text as the next version, by Vera; publish it, if it is to be. A title is written into the scenario, which says its own."""
+    if title := more.pop("title", ""):
+        text = text.replace("name: Привет", f"name: {json.dumps(title)}")
     saved = await get_service(made).create(be(), kind, key, hand_in(text, **more))
     if publish:
         saved = await get_service(made).publish(be(), kind, saved.version.key, saved.version.version, expected=saved.version.revision)

@@ -16,10 +16,11 @@ from bot.console.audit.query import AuditSearch, find_begin, find_end, parse_sea
 from bot.console.audit.search import AuditRow, ChangedField
 from bot.console.widgets import LONGEST
 from orchestrator.features.history import call_audit
+from orchestrator.reports.why import call_search
 from state.events.conversation import MessageReceived, StepRefused
 from state.events.portal import RecordsSeen
 from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, ConsoleWorld, OpenPage, Person, a_console
-from tests.unit.bot.console.talk_kit import HOSTILE, ask, decide, put
+from tests.unit.bot.console.talk_kit import HOSTILE, ask, decide, put, put_turn
 from tests.unit.spine_kit import BORIS as BORIS_ACTOR
 from tests.unit.spine_kit import CHAT, until
 
@@ -47,6 +48,9 @@ async def make_calls(made: ConsoleWorld) -> None:
         ("?person=tg:1008", ["отклонено"]),
         ("?record=481", ["ждёт решения", "выполнено"]),
         ("?record=482", []),
+        ("?record=«ромашк»", ["ждёт решения", "отклонено", "выполнено"]),
+        ("?record=сделка Ромашка&outcome=succeeded", ["выполнено"]),
+        ("?record=Поставка кофе", []),
         ("?record=https://portal.example/crm/deal/details/481/&outcome=succeeded", ["выполнено"]),
         ("?method=изменить сделку&outcome=waiting", ["ждёт решения"]),
         ("?method=crm.deal.update&person=tg:1007", ["ждёт решения", "выполнено"]),
@@ -71,7 +75,7 @@ async def test_words_that_mean_nothing_are_told(tmp_path: Path) -> None:
     async with a_console(tmp_path) as made:
         await make_calls(made)
 
-        record, method = await made.open("/audit?record=вчера"), await made.open("/audit?method=испечь пирог")
+        record, method = await made.open("/audit?record=«»"), await made.open("/audit?method=испечь пирог")
 
         assert record.has("Не понял, какая это запись")
         assert method.has("Нет действия с такими словами")
@@ -173,18 +177,20 @@ async def test_why_is_told_to_those_who_may_see_the_call(tmp_path: Path) -> None
     async with a_console(tmp_path) as made:
         card = await ask(made.world)
 
+        [[_, _, began, _]] = made.world.sql.list_index_entries(card.effect_id, "began")
+
         lead = await made.open(f"/audit/{card.effect_id}", VERA)
         assert lead.has("Слова разговора видят только сам человек и администратор.")
         for hidden in ("подними сумму сделки 481", "думаю", "так попросили"):
             assert not lead.has(hidden), hidden
         assert (await made.open(f"/audit/{card.effect_id}", OLGA)).has("подними сумму сделки 481")
-        for path, person in ((card.effect_id, BORIS), ("f" * 32, OLGA), ("x", OLGA), (f"{'f' * 32}?in=session:tg:1007", OLGA)):
+        for path, person in ((card.effect_id, BORIS), ("f" * 32, OLGA), ("x", OLGA), (f"{'f' * 32}?at={began}", OLGA)):
             assert (await made.open(f"/audit/{path}", person)).has("Такой записи нет, или вам её не видно."), path
 
 
 @pytest.mark.req("C-19")
 async def test_why_tells_a_call_that_was_refused_at_once(tmp_path: Path) -> None:
-    """No table names it: the search leads to it with the stream; another stream does not have it."""
+    """No table names it: the search leads to it with the event that says so; without that event it is not found."""
     async with a_console(tmp_path) as made:
         refused = StepRefused(turn_id="t1", slot="t1/1/1", method="crm.deal.delete", params={"id": 481}, code="gate-delete")
         put(made.world, CHAT, MessageReceived(turn_id="t1", text="удали"), refused, actor=CHAT)
@@ -192,9 +198,39 @@ async def test_why_tells_a_call_that_was_refused_at_once(tmp_path: Path) -> None
         [address] = [str(one.props["href"]) for one in found.elements if "audit-what" in one._classes]
 
         page = await made.open(address.removeprefix("/console"), ANNA)
+        without = await made.open(address.removeprefix("/console").partition("?")[0], ANNA)
 
         assert page.has("Не пропущено, ничего не отправлено")
         assert page.has("удали")
+        assert without.has("Такой записи нет, или вам её не видно.")
+
+
+@pytest.mark.req("C-19")
+async def test_why_reads_a_long_stream_near_the_call_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the conversation was and will be, the page of a call costs the same, and tells the same."""
+    monkeypatch.setattr(call_search, "_BEFORE", 20)
+    monkeypatch.setattr(call_search, "_AFTER", 30)
+    async with a_console(tmp_path) as made:
+        for number in range(100):
+            put_turn(made.world, CHAT, f"до {number}")
+        card = await ask(made.world)
+        await decide(made.world, card)
+        for number in range(100):
+            put_turn(made.world, CHAT, f"после {number}")
+        read: list[int] = []
+        wrapped = made.world.sql.read_encrypted
+
+        def count(stream: str, after: int, limit: int) -> list[tuple[int, str, str]]:
+            found = wrapped(stream, after, limit)
+            read.append(len(found))
+            return found
+
+        monkeypatch.setattr(made.world.sql, "read_encrypted", count)
+        page = await made.open(f"/audit/{card.effect_id}", ANNA)
+
+        for text in ("подними сумму сделки 481", "думаю", "Одобрено: Анна, кнопкой", "выполнено"):
+            assert page.has(text), text
+        assert 0 < sum(read) <= 2 * (20 + 30)
 
 
 @pytest.mark.req("C-20")
@@ -223,6 +259,7 @@ def test_no_cell_is_a_formula(cell: str) -> None:
     row = AuditRow(
         effect_id="e",
         session=cell,
+        event_id="v",
         at="2026-11-21",
         asked_by=cell,
         asked_by_name=cell,

@@ -274,3 +274,17 @@ async def test_hostile_text_is_text_in_conversations(tmp_path: Path) -> None:
                 if type(element).__name__ in {"Html", "Markdown", "Mermaid"} or element.props.get("innerHTML")
             ]
             assert not [link for link in one.elements if str(link.props.get("href", "")).startswith("javascript")]
+
+
+@pytest.mark.req("C-15")
+async def test_no_name_of_a_method_stands_in_an_answer(tmp_path: Path) -> None:
+    """What an answer proposed is kept for later prompts by the names of methods; people read of it on the cards."""
+    async with a_console(tmp_path) as made:
+        proposed = {"place": "proposed", "total": 1, "rows": [["deal:481", "crm.deal.delete · Ромашка"]]}
+        read = {"place": "1.1", "total": 1, "rows": [["deal:481", "Ромашка · 120 000 ₽"]]}
+        put(made.world, CHAT, MessageReceived(turn_id="t1", text="удали"))
+        put(made.world, CHAT, TurnFinished(turn_id="t1", reason="answered", text="Предлагаю.", lists=[read, proposed]))
+        page = await made.open(f"/conversations/{CHAT}", ANNA)
+
+        assert page.has("Ромашка · 120 000 ₽")
+        assert not page.has("crm.deal.delete")

@@ -9,7 +9,7 @@ import pytest
 from bot.console.page_list import PAGES
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
-from tests.unit.bot.console.console_kit import ANNA, OLGA, VERA, a_console
+from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, a_console
 from tests.unit.bot.console.talk_kit import ask, decide, put_turn
 from tests.unit.spine_kit import CHAT
 
@@ -36,3 +36,18 @@ async def test_what_cannot_be_read_of_one_person_closes_no_page(tmp_path: Path, 
                     failed.append((path, person.name))
 
         assert failed == []
+
+
+@pytest.mark.req("C-17", "C-41")
+async def test_a_card_that_cannot_be_read_is_said_to_be_damaged(tmp_path: Path) -> None:
+    """The person of its session and who leads learn what is true and what to do; for everybody else there is no such card."""
+    async with a_console(tmp_path, store=open_store(build_sqlite_url(tmp_path / "sdelka.db"))) as made:
+        card = await ask(made.world)
+        with closing(sqlite3.connect(tmp_path / "sdelka.db")) as connection, connection:
+            assert connection.execute("UPDATE person_keys SET secret=? WHERE person=?", ("AAAA", CHAT)).rowcount == 1
+
+        for person in (OLGA, ANNA):
+            page = await made.open(f"/approvals/{card.confirmation_id}", person)
+            assert page.has("sdelka journal verify"), person.name
+            assert not page.has(page.visit.say("console-no-database")), person.name
+        assert (await made.open(f"/approvals/{card.confirmation_id}", BORIS)).has("Такой записи нет, или вам её не видно.")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.console import app as console_app
 from bot.console.app import ROOT
 from bot.console.visit import VisitOver
 from tests.unit.bot.console.console_kit import ANNA, OLGA, PUBLIC, a_console
@@ -85,3 +86,20 @@ async def test_a_form_that_is_no_login_lets_nobody_in(tmp_path: Path) -> None:
 
         assert [answer.status_code in {400, 403} for answer in answers] == [True] * 3
         assert not any(answer.cookies for answer in answers)
+
+
+async def test_a_browser_that_loads_pages_over_and_over_is_told_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many pages as somebody may load in a minute are shown at once; then a page waits, for that person alone, and not for long."""
+    now = 100.0
+    monkeypatch.setattr(console_app, "read_boottime", lambda: now)
+    monkeypatch.setattr(console_app, "PAGES_PER_MINUTE", 3)
+    async with a_console(tmp_path) as made:
+        assert [(await made.get("/people", OLGA)).status_code for _ in range(4)] == [200, 200, 200, 429]
+        refused = await made.get("/people", OLGA)
+        assert (refused.headers["retry-after"], "Слишком много страниц" in refused.text) == ("20", True)
+        assert 'href="/console/"' in refused.text
+        assert (await made.get("/", ANNA)).status_code == 200
+        assert (await made.get("/static/console.css", OLGA)).status_code == 200
+
+        now += 20
+        assert (await made.get("/people", OLGA)).status_code == 200

@@ -84,9 +84,9 @@ async def test_parties_limits_queue_leases_and_providers_stand_there(tmp_path: P
         held = await made.world.session(CHAT)
         page = await made.open("/health")
 
-        for words in ("Битрикс24", "не работает", "no answer", "Счётчик запросов: 1 из 50", "отправлены и ждут ответа: 1"):
+        for words in ("Битрикс24", "не работает", "не отвечает", "Счётчик запросов: 1 из 50", "отправлены и ждут ответа: 1"):
             assert page.has(words), words
-        for words in ("Битрикс24 пока не принимает", "Закреплённые беседы: 1", "Анна", "отключён после ошибок"):
+        for words in ("Битрикс24 пока не принимает", "Диалоги и запуски в обработке: 1", "Анна", "отключён после ошибок"):
             assert page.has(words), words
         texts = page.read_texts()
         assert texts[texts.index("Карточки ждут решения") + 1] == "1"

@@ -9,16 +9,20 @@ from typing import Any, cast
 
 import pytest
 
+from bitrix.limits.limiter import Limiter
+from bitrix.limits.operating_time import OperatingTime
 from bot.console import live
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor
+from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
+from orchestrator.reports import unknown_calls
 from state.clock import format_iso
 from state.journal.freeze_switch import SwitchOperator, find_freeze
 from state.sql.backlog import Backlog, Waiting
 from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, OpenPage, a_console
 from tests.unit.bot.console.test_console_approvals import HOSTILE, a_desk, ask
 from tests.unit.runs.runs_kit import RUN, build_engines, start, steps
-from tests.unit.spine_kit import press, until
+from tests.unit.spine_kit import press, raise_sum, until
 from tests.unit.spine_portal import lost
 
 DOCUMENTS = {("steps", "plan"): steps({"ask": "Какой тариф?", "options": ["А", "Б"]}), ("steps", "broken"): steps({"child": "nowhere"})}
@@ -93,6 +97,24 @@ async def test_a_call_of_unknown_outcome_is_there_until_it_is_known(tmp_path: Pa
             assert find_tile(page, "console-today-unknown") == ("1", "warn")
             assert f"/audit/{card.effect_id}" in find_targets(page)
         assert find_tile(await made.open("/", BORIS), "console-today-unknown") == ("0", "")
+
+
+@pytest.mark.req("C-13")
+async def test_unknown_calls_behind_those_of_others_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older calls that somebody may not see do not stand before the own ones."""
+    monkeypatch.setattr(unknown_calls, "_READ", (1, 2, 4))
+    async with a_desk(tmp_path) as made:
+        for person, deal in ((VERA, 500), (VERA, 501), (ANNA, 481)):
+            made.world.clock.advance(timedelta(seconds=1))
+            one = {"ID": str(deal), "ASSIGNED_BY_ID": str(person.bitrix_user_id)}
+            made.world.portal.records["deal", deal] = {**made.world.portal.records["deal", 481], **one}
+            card = await ask(made, raise_sum(1_200_000, deal), person=person, text=f"подними сумму сделки {deal}")
+            made.world.portal.will("crm.deal.update", lost)
+            await made.world.orchestrator.receive([press(card, actor=person.to_actor(), key=f"tg:{person.telegram_id}")])
+            await made.world.idle()
+
+        assert find_tile(await made.open("/", OLGA), "console-today-unknown") == ("3", "warn")
+        assert find_tile(await made.open("/", ANNA), "console-today-unknown") == ("1", "warn")
 
 
 @pytest.mark.req("C-10", "C-13")
@@ -219,7 +241,9 @@ async def test_administrators_alone_are_told_what_does_not_work(tmp_path: Path) 
 
         health = HealthChecks({"portal": fails}, clock)
         made.console.services = replace(
-            made.console.services, health=health, monitor=cast("Monitor", SimpleNamespace(read_backlog=read_backlog))
+            made.console.services,
+            health=health,
+            monitor=cast("Monitor", SimpleNamespace(read_backlog=read_backlog, reachability=ReachabilityTracker())),
         )
         admin, lead = await made.open("/", OLGA), await made.open("/", VERA)
 
@@ -229,6 +253,36 @@ async def test_administrators_alone_are_told_what_does_not_work(tmp_path: Path) 
         assert "/health" in find_targets(admin)
         assert not lead.has("не работает")
         assert not lead.has(lead.visit.say("console-today-undelivered", count=3))
+
+
+@pytest.mark.req("C-13")
+async def test_administrators_see_how_much_of_the_limits_of_the_portal_is_used(tmp_path: Path) -> None:
+    """The nearest limit counts, in steps of ten; a method that the portal takes no calls of is named, in words; others see nothing of it."""
+
+    async def read_backlog() -> Backlog:
+        return Backlog()
+
+    async with a_console(tmp_path) as made:
+        limiter = Limiter(clock=lambda: 100.0)
+        spent = OperatingTime(480, clock=lambda: 100.0, now=made.world.clock.now)
+        limits = lambda: PortalLimits(requests=limiter.describe(), methods=spent.list_spent(), seconds=480)  # noqa: E731 - what a client gives
+        monitor = SimpleNamespace(read_backlog=read_backlog, reachability=ReachabilityTracker(limits=limits))
+        made.console.services = replace(made.console.services, monitor=cast("Monitor", monitor))
+        page, lead = await made.open("/", OLGA), await made.open("/", VERA)
+        assert find_tile(page, "console-today-portal") == ("0 %", "")
+        assert page.has(page.visit.say("console-today-calm"))
+        assert not lead.has(lead.visit.say("console-today-portal"))
+
+        for _ in range(42):
+            await limiter.acquire()
+        await made.tell_change()
+        assert find_tile(page, "console-today-portal") == ("90 %", "warn")
+
+        spent.suspend("crm.deal.update", None)
+        await made.tell_change()
+        assert find_tile(page, "console-today-portal") == ("90 %", "bad")
+        assert page.has("Битрикс24 пока не принимает: Изменить сделку")
+        assert not page.has(page.visit.say("console-today-calm"))
 
 
 @pytest.mark.req("C-39")
