@@ -2,6 +2,7 @@
 
 from json import dumps
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -300,3 +301,24 @@ async def test_only_what_is_saved_can_be_published(tmp_path: Path) -> None:
         assert head.active_version == 1
         assert "Моё" in await read_draft(made, 1)
         assert page.has("Опубликована: версия 1")
+
+
+@pytest.mark.req("C-40")
+async def test_two_who_save_at_once_do_not_pass_each_other_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two who edit the published version, the one whose text is stored a moment later sees the other's draft first."""
+    async with a_console(tmp_path) as made:
+        await store(made, publish=True)
+        page, service = await open_editor(made), get_service(made)
+        create = service.create
+
+        async def create_after_vera(*args: Any, **more: Any) -> Any:
+            monkeypatch.undo()
+            await store(made, THEIRS)
+            return await create(*args, **more)
+
+        await type_text(page, MINE)
+        monkeypatch.setattr(service, "create", create_after_vera)
+        await page.press("Сохранить черновик")
+
+        assert page.has("Вера сохранил(а) версию 2")
+        assert (await service.find_key(be(), "scenario", "hello")).last_version == 2
