@@ -1,6 +1,5 @@
 """The editor of one definition: its text with live findings, beside it the graph, the trial and the form; saving makes a draft."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from nicegui import ui
@@ -13,7 +12,7 @@ from bot.console.definitions.graph import GraphView, has_graph
 from bot.console.definitions.publishing import open_publishing
 from bot.console.definitions.saving import Details, Saver, SomebodyWasFirst, says_title
 from bot.console.definitions.starting import build_start
-from bot.console.definitions.text_editor import KeptText, TextEditor
+from bot.console.definitions.text_editor import TextEditor
 from bot.console.definitions.trial_panel import TrialPanel
 from bot.console.definitions.work import (
     REFUSALS,
@@ -22,12 +21,12 @@ from bot.console.definitions.work import (
     build_path,
     explain,
     find_title,
-    load_script,
     reading,
     submit_text,
     tell,
     write_text,
 )
+from bot.console.kept_texts import KeptTexts
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge
 from bot.http_api.server.errors import ApiError
@@ -72,7 +71,6 @@ def _build_check(visit: Visit) -> Check:
 
 
 def _draw_editor(visit: Visit, document: EditedDocument) -> None:
-    load_script()
     ui.add_head_html('<link rel="stylesheet" href="/console/static/form.css">')
     visit.page.on_delete(document.close)
     _EditorPage(visit, document)
@@ -87,11 +85,11 @@ class _EditorPage:
         self._saver = Saver(visit, document)
         self._is_saving = False
         self._shown: tuple[Finding, ...] | None = None
-        self._kept = ui.element("div").props("aria-live=polite")
+        self._kept = KeptTexts(visit, name=f"{document.kind}/{document.key}")
         self._draw_head()
         with ui.element("div").classes("def-editor"):
             with ui.element("div").classes("def-left"):
-                self._editor = TextEditor(visit, document, save=self.save, offer=self._offer_kept)
+                self._editor = TextEditor(visit, document, save=self.save, kept=self._kept)
             with ui.element("div").classes("def-right"):
                 self._draw_panels()
         document.on_text(self._show_status)
@@ -193,20 +191,6 @@ class _EditorPage:
             self._format.set_value(self._document.format)
             tell(self._visit, self._visit.say("console-editor-unreadable"), tone="warning")
 
-    def _offer_kept(self, kept: Sequence[KeptText]) -> None:
-        """Offer the texts that the browser has kept."""
-        visit = self._visit
-        self._kept.clear()
-        with self._kept:
-            for one in kept:
-                with ui.element("div").classes("panel def-kept"):
-                    ui.label(visit.say("console-editor-kept", moment=visit.tr.format_time(one.at)))
-                    ui.space()
-                    ui.button(visit.say("console-editor-restore"), on_click=lambda one=one: self._editor.restore(one)).props(
-                        "unelevated dense no-caps color=primary"
-                    )
-                    ui.button(visit.say("console-editor-drop"), on_click=lambda one=one: self._editor.drop(one)).props("flat dense no-caps")
-
     def _read_details(self) -> Details:
         key, title, note = (str(one.value or "").strip() for one in (self._key, self._title, self._note))
         return Details(key=key, title=title, note=note)
@@ -246,7 +230,7 @@ class _EditorPage:
         document, version = self._document, saved.version
         is_new = document.base is None
         document.base, document.saved_text = version, text
-        self._editor.tell_saved(text)
+        self._kept.tell_saved(text)
         tell(self._visit, self._visit.say("console-editor-is-saved", number=version.version))
         if is_new:
             ui.navigate.to(build_path(version.kind, version.key, "edit"))
@@ -260,10 +244,10 @@ class _EditorPage:
             ui.navigate.to(build_path(present.kind, present.key, "edit"))
             return
         text = await write_text(present.document, self._document.format)
-        self._editor.set_aside(self._document.text)
+        self._kept.set_aside(self._document.text)
         self._document.base, self._document.saved_text = present, text
         self._document.set_text(text)
-        self._editor.tell_saved(text)
+        self._kept.tell_saved(text)
         self._show_status()
 
     async def _publish(self) -> None:

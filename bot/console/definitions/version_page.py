@@ -15,7 +15,6 @@ from bot.console.definitions.work import (
     build_path,
     explain,
     find_title,
-    load_script,
     name_account,
     reading,
     tell,
@@ -60,7 +59,6 @@ async def show_definition(visit: Visit) -> None:
     """Draw the page, and keep it current."""
     kind, key = visit.params["kind"], visit.params["key"]
     page = _KeyPage(visit, kind, key)
-    load_script()
     with reading():
         view = await load_key(visit, kind, key)
         ui.link(visit.say("console-definitions-back"), ROOT).classes("small")

@@ -48,11 +48,6 @@ def build_editor(visit: Visit) -> Editor:
     return Editor(actor=visit.actor, via=VIA)
 
 
-def load_script() -> None:
-    """Load the script of the pages that show texts: it keeps what is not saved, and paints texts for a light or a dark page."""
-    ui.add_head_html('<script src="/console/static/definitions.js" defer></script>')
-
-
 @contextmanager
 def reading() -> Iterator[None]:
     """Turn refusals within the block into the ApiError of the endpoints of definitions, which the frame of the page shows."""
