@@ -46,6 +46,13 @@ class EditedDocument:
         self._on_checked: list[Follow] = []
         self._task: asyncio.Task[None] | None = None
         self._due = 0.0
+        self.changing = asyncio.Lock()
+        """Held while the document is changed in a way that takes a moment, such as in the form."""
+
+    async def settle(self) -> None:
+        """Wait until the text has what was typed into the form before: whoever presses a button means that, too."""
+        async with self.changing:
+            pass
 
     @property
     def text(self) -> str:
@@ -126,12 +133,20 @@ class EditedDocument:
         return True
 
     async def change_format(self, to: DocumentFormat) -> bool:
-        """Write the text in another format; return whether it could be, which is not so while it cannot be read."""
-        reading = await asyncio.to_thread(read_document, self._text, self.format)
-        if reading.document is None:
-            return False
+        """Write the text in another format; return whether it could be, which is not so while it cannot be read.
+
+        What is typed while this is under way is written, too.
+        """
+        async with self.changing:
+            while True:
+                before = self._text
+                reading = await asyncio.to_thread(read_document, before, self.format)
+                if reading.document is None:
+                    return False
+                text = await write_text(reading.document.data, to)
+                if before == self._text:
+                    break
         was_saved = self.is_saved
-        text = await write_text(reading.document.data, to)
         self.format = to
         if was_saved:
             self.saved_text = text

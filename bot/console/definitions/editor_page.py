@@ -149,8 +149,8 @@ class _EditorPage:
                 with ui.tab_panel(trial):
                     TrialPanel(visit, document)
             with ui.tab_panel(form):
-                shown = FormView(visit, document, self._go_to)
-        tabs.on_value_change(lambda event: shown.open() if event.value == "form" else None)
+                self._form = FormView(visit, document, self._go_to)
+        tabs.on_value_change(lambda event: self._form.open() if event.value == "form" else None)
 
     def _go_to(self, line: int) -> None:
         self._editor.go_to(line)
@@ -203,8 +203,9 @@ class _EditorPage:
         if self._is_saving:
             return
         self._is_saving = True
-        text, details = self._document.text, self._read_details()
         try:
+            await self._document.settle()
+            text, details = self._document.text, self._read_details()
             saved = await (self._saver.save(details) if over is None else self._saver.save_over(over, details))
         except SomebodyWasFirst as error:
             can_save = self._document.base is not None
@@ -232,6 +233,8 @@ class _EditorPage:
         document.base, document.saved_text = version, text
         self._kept.tell_saved(text)
         tell(self._visit, self._visit.say("console-editor-is-saved", number=version.version))
+        if left := self._form.count_refused():
+            tell(self._visit, self._visit.say("console-editor-left-out", count=left), tone="warning")
         if is_new:
             ui.navigate.to(build_path(version.kind, version.key, "edit"))
             return
@@ -252,6 +255,7 @@ class _EditorPage:
 
     async def _publish(self) -> None:
         """Open the publication of the draft; what is not stored cannot be published."""
+        await self._document.settle()
         base = self._document.base
         if base is None or not self._document.is_saved:
             tell(self._visit, self._visit.say("console-editor-save-first"), tone="warning")

@@ -10,6 +10,10 @@ console-editor-text = Text of the definition. To leave it with the keyboard: Esc
 console-editor-save = Save draft
 console-editor-save-first = Save the draft first: what is stored is published.
 console-editor-is-saved = The draft is saved: version { $number }. It comes into force when it is published.
+console-editor-left-out = { $count ->
+    [one] One field of the form was saved as it was before: its new value does not fit, and the form says why.
+   *[other] { $count } fields of the form were saved as they were before: their new values do not fit, and the form says why.
+  }
 console-editor-unsaved = Not saved
 console-editor-saved = Saved: version { $number }, a draft
 console-editor-published = Published: version { $number }

@@ -10,6 +10,10 @@ console-editor-text = Текст определения. Чтобы выйти �
 console-editor-save = Сохранить черновик
 console-editor-save-first = Сначала сохраните черновик: публикуется то, что сохранено.
 console-editor-is-saved = Черновик сохранён: версия { $number }. В работу он пойдёт после публикации.
+console-editor-left-out = { $count ->
+    [one] Одно поле формы сохранено прежним: новое значение не подошло, в форме написано почему.
+   *[other] Полей формы, сохранённых прежними: { $count }. Новые значения не подошли, в форме написано почему.
+  }
 console-editor-unsaved = Не сохранено
 console-editor-saved = Сохранено: версия { $number }, черновик
 console-editor-published = Опубликована: версия { $number }

@@ -107,6 +107,16 @@ def walk_fields(nodes: Sequence[Node]) -> list[Field]:
     return found
 
 
+def walk_groups(node: Node) -> list[Group]:
+    """Return a group and all groups inside of it; those of a list, too."""
+    match node:
+        case Group():
+            return [node, *(one for inner in node.nodes for one in walk_groups(inner))]
+        case Listing():
+            return [one for item in node.items for one in walk_groups(item)]
+    return []
+
+
 def write_json(value: object) -> str:
     """Return JSON data as a person reads it in a field."""
     return json.dumps(value, ensure_ascii=False, indent=2)
