@@ -23,9 +23,9 @@ from bot.console.definitions.work import (
     find_title,
     reading,
     submit_text,
-    tell,
     write_text,
 )
+from bot.console.dialogs import tell
 from bot.console.kept_texts import KeptTexts
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge

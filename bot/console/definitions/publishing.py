@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from nicegui import ui
 
 from bot.console.definitions.findings_list import draw_findings
-from bot.console.definitions.work import REFUSALS, build_editor, explain, name_account, submit_stored, tell, write_text
+from bot.console.definitions.work import REFUSALS, build_editor, explain, name_account, submit_stored, write_text
+from bot.console.dialogs import tell
 from bot.console.diffing import DiffLine, compare_texts, draw_diff
 from bot.console.visit import Visit
 from bot.console.widgets import show_badge, show_text

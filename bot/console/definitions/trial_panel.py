@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.graph import load_rune_types, load_step_types
-from bot.console.definitions.work import build_editor, submit_text, tell
+from bot.console.definitions.work import build_editor, submit_text
+from bot.console.dialogs import tell
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_empty, show_text
 from bot.i18n.translate import split_method

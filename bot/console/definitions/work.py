@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Final, Literal
-
-from nicegui import ui
+from typing import Final
 
 from bot.console.visit import Visit
 from bot.http_api.definitions.error_answers import to_api_error
@@ -76,12 +74,6 @@ def explain(visit: Visit, error: Exception) -> str:
             return visit.say("console-definition-damaged")
         case _:
             return visit.say("console-definition-busy")
-
-
-def tell(visit: Visit, told: str, *, tone: Literal["positive", "warning", "negative"] = "positive") -> None:
-    """Show a sentence for a moment, also if the button that led to it is there no longer."""
-    with visit.page:
-        ui.notify(told, type=tone)
 
 
 def name_account(visit: Visit, key: str, name: str = "") -> str:

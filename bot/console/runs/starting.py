@@ -101,7 +101,7 @@ class StartDialog:
             select.props("outlined dense options-dense").classes("full")
             self._place = ui.element("div").classes("job-form")
             with ui.element("div").classes("acts"):
-                ui.button(visit.say("console-runs-no"), on_click=self.dialog.close, color=None).props("flat no-caps")
+                ui.button(visit.say("console-no"), on_click=self.dialog.close, color=None).props("flat no-caps")
                 ui.button(visit.say("console-runs-start"), icon="play_arrow", on_click=self._start, color=None).props(
                     "unelevated no-caps"
                 ).classes("act-main")

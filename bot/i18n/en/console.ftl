@@ -33,6 +33,7 @@ console-cannot-show = This cannot be shown now.
 console-no-database = The database does not answer now. Nothing is lost: try again.
 console-failed = It did not work. Reload the page; if it happens again, tell an administrator.
 console-today = Today
+console-no = No
 console-kept = This browser has a text that was not saved, { $moment }.
 console-kept-not = The browser keeps no copy of the text: save the draft more often.
 console-kept-restore = Restore

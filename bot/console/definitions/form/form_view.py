@@ -18,7 +18,8 @@ from bot.console.definitions.form.group_view import Deed, Hands, NodesView, foll
 from bot.console.definitions.form.places import assign_findings
 from bot.console.definitions.form.renaming import Renames, list_names, name_users
 from bot.console.definitions.form.sources import FormSource, open_source
-from bot.console.definitions.work import tell, write_text
+from bot.console.definitions.work import write_text
+from bot.console.dialogs import ask_first, tell
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_empty, show_text
 from orchestrator.documents.reading import read_document
@@ -251,24 +252,20 @@ class FormView:
     def _ask(self, change: "_Change") -> None:
         """Ask whether comments may be lost; the change waits for the answer."""
         visit = self._visit
-        with self._place, ui.dialog().props("persistent") as dialog, ui.card().classes("def-dialog def-small"):
-            ui.label(visit.say("console-form-comments")).classes("strong")
-            show_text(visit.say("console-form-comments-lost"))
 
-            async def go_on() -> None:
-                dialog.close()
-                self._may_lose_comments = True
-                await self._change(change)
+        async def go_on() -> None:
+            self._may_lose_comments = True
+            await self._change(change)
 
-            def stay() -> None:
-                dialog.close()
-                if change.view is not None:
-                    change.view.reset()
-
-            with ui.element("div").classes("def-actions"):
-                ui.button(visit.say("console-form-stay"), on_click=stay).props("flat no-caps")
-                ui.button(visit.say("console-form-go-on"), on_click=go_on).props("unelevated no-caps color=primary")
-        dialog.open()
+        ask_first(
+            visit,
+            self._place,
+            visit.say("console-form-comments"),
+            visit.say("console-form-go-on"),
+            go_on,
+            draw=lambda: show_text(visit.say("console-form-comments-lost")),
+            otherwise=change.view.reset if change.view is not None else None,
+        )
 
 
 def _return_item(removed: _Removed, _source: FormSource, data: object) -> object:

@@ -198,7 +198,7 @@ async def test_comments_are_lost_only_after_a_question(tmp_path: Path) -> None:
 
         await form.enter("Попыток", "2")
         assert form.text == commented
-        await form.press("Не менять")
+        await form.press("Не надо")
         assert (form.text, form.list_fields("Попыток")[0].value) == (commented, "")
 
         await form.enter("Попыток", "2")
