@@ -84,7 +84,7 @@ class _EditorPage:
         self._visit, self._document = visit, document
         self._saver = Saver(visit, document)
         self._is_saving = False
-        self._shown: tuple[Finding, ...] | None = None
+        self._shown: tuple[tuple[Finding, ...], bool] | None = None
         self._kept = KeptTexts(visit, name=f"{document.kind}/{document.key}")
         self._draw_head()
         with ui.element("div").classes("def-editor"):
@@ -169,14 +169,16 @@ class _EditorPage:
 
     def _show_checked(self) -> None:
         """Show what the last check found."""
-        visit, findings = self._visit, self._document.findings
-        if findings == self._shown:
+        visit, findings, is_unknown = self._visit, self._document.findings, self._document.is_unknown
+        if (findings, is_unknown) == self._shown:
             return
-        self._shown = findings
+        self._shown = findings, is_unknown
         self._findings_tab.props["label"] = visit.say("console-editor-findings", count=len(findings))
         self._findings.clear()
         with self._findings:
-            if not findings:
+            if is_unknown:
+                show_badge(visit.say("console-editor-unchecked"), tone="warn")
+            elif not findings:
                 show_badge(visit.say("flow-cli-good"), tone="good")
             draw_findings(visit, findings, on_click=self._go_to_finding)
 

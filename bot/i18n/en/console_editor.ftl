@@ -14,6 +14,7 @@ console-editor-left-out = { $count ->
     [one] One field of the form was saved as it was before: its new value does not fit, and the form says why.
    *[other] { $count } fields of the form were saved as they were before: their new values do not fit, and the form says why.
   }
+console-editor-unchecked = The text cannot be checked now: the database does not answer. It is tried again by itself.
 console-editor-unsaved = Not saved
 console-editor-saved = Saved: version { $number }, a draft
 console-editor-published = Published: version { $number }

@@ -1,4 +1,5 @@
 # The form of a definition in the console.
+console-form-comma = It is not clear what the comma means: write { $whole } or { $part }
 console-form-number = A number is needed, such as 0.4
 console-form-integer = A whole number is needed
 console-form-least = At least { $least }

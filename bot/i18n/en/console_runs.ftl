@@ -99,6 +99,7 @@ console-runs-start-record = { $kind ->
     [task] Number of the task
    *[other] Number of the record
   }
+console-runs-default = If it is left empty: { $value }
 console-runs-optional = optional
 console-runs-field = { $problem ->
     [missing] Fill in this field

@@ -1,4 +1,5 @@
 # Форма определения в консоли.
+console-form-comma = Непонятно, что значит запятая: напишите { $whole } или { $part }
 console-form-number = Нужно число, например 0,4
 console-form-integer = Нужно целое число
 console-form-least = Не меньше { $least }

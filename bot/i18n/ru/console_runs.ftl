@@ -99,6 +99,7 @@ console-runs-start-record = { $kind ->
     [task] Номер задачи
    *[other] Номер записи
   }
+console-runs-default = Если оставить пустым: { $value }
 console-runs-optional = можно не заполнять
 console-runs-field = { $problem ->
     [missing] Заполните это поле

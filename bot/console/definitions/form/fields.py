@@ -23,6 +23,8 @@ YES: Final = "true"
 NO: Final = "false"
 PLACEHOLDER: Final = re.compile(r"\{[^{}]+\}")
 """What a text with a variable looks like that stands in place of a number or another value."""
+_UNCLEAR: Final = re.compile(r"[1-9]\d{0,2}(,\d{3})+")
+"""A number such as 1,500, which is one and a half to some and fifteen hundred to others."""
 _JSON_SIGNS: Final = ("{", "[", '"', "'", "/")
 
 
@@ -173,6 +175,9 @@ def parse_text(kind: Kind, typed: str, *, least: float | None = None, most: floa
 
 
 def _parse_number(kind: Kind, plain: str) -> int | float:
+    if _UNCLEAR.fullmatch(plain):
+        args = {"whole": plain.replace(",", ""), "part": plain.replace(",", ".")}
+        raise FieldRefused(Notice(code="console-form-comma", args=args))
     text = re.sub(r"(?<=\d)[\s\u00a0\u202f](?=\d{3}(\D|$))", "", plain).replace(",", ".").replace("−", "-")
     if not JSON_NUMBER.fullmatch(text) or len(text) > len(str(MAX_SAFE)) + 20:
         raise FieldRefused(Notice(code="console-form-number" if kind == "number" else "console-form-integer"))

@@ -75,7 +75,7 @@ class FormView:
         self._visit, self._document, self._go_to = visit, document, go_to
         self._place = ui.element("div").classes("form")
         with self._place:
-            self._gone = ui.element("div").props("aria-live=polite")
+            self._gone = ui.element("div").classes("form-removed").props("aria-live=polite")
             self._away = ui.element("div").props("aria-live=polite")
             self._shown = ui.element("div")
         self._source: FormSource | None = None

@@ -8,6 +8,7 @@ import pytest
 
 from bot.console.definitions import document
 from orchestrator.documents.reading import MAX_BYTES
+from state.journal.store import StoreError
 from tests.unit.bot.console.console_kit import OLGA, ConsoleWorld, OpenPage, a_console
 from tests.unit.bot.console.definitions_kit import BROKEN, HELLO, be, change, find_code, get_service, hand_in, store, type_text
 
@@ -322,3 +323,27 @@ async def test_two_who_save_at_once_do_not_pass_each_other_over(tmp_path: Path, 
 
         assert page.has("Вера сохранил(а) версию 2")
         assert (await service.find_key(be(), "scenario", "hello")).last_version == 2
+
+
+@pytest.mark.req("C-28", "C-40")
+async def test_a_text_that_could_not_be_checked_is_not_said_to_be_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the database does not answer the page says so, and checks again by itself."""
+    monkeypatch.setattr(document, "CHECK_AGAIN", 0.0)
+    async with a_console(tmp_path) as made:
+        await store(made)
+        page, service = await open_editor(made), get_service(made)
+        check, seen = service.check, list[bool]()
+
+        async def check_once_without_database(*args: Any, **more: Any) -> Any:
+            if not seen:
+                seen.append(page.has("Текст сейчас проверить нельзя"))
+                raise StoreError("gone")
+            seen.append(page.has("Текст сейчас проверить нельзя") and not page.has("Ошибок нет."))
+            return await check(*args, **more)
+
+        monkeypatch.setattr(service, "check", check_once_without_database)
+        await type_text(page, BROKEN)
+
+        assert seen == [False, True]
+        assert page.has("Шага «nowhere» нет.")
+        assert not page.has("Текст сейчас проверить нельзя")

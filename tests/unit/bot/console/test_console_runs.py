@@ -348,3 +348,18 @@ async def test_a_failure_that_somebody_else_retried_is_not_retried_unseen(tmp_pa
 
         assert len(made.world.model.prompts) == 2
         assert said == ["С тех пор запуск уже повторяли, и он остановился снова: посмотрите, почему, и решите ещё раз."]
+
+
+@pytest.mark.req("C-33")
+async def test_an_emptied_field_says_that_its_usual_value_counts(tmp_path: Path) -> None:
+    """Whoever empties a field does not start a run without the value: the form says what it is then, also of a list."""
+    days = {"name": "days", "type": "number", "description": "Дней", "default": 30, "required": False}
+    tags = {"name": "tags", "type": "array", "description": "Метки", "default": ["а"], "required": False}
+    async with a_console_of_runs(tmp_path, {"plan": {**TWO, "triggerParameters": [days, tags]}}) as made:
+        page = await made.open("/runs", ANNA)
+        await page.press("Новый запуск")
+        await page.enter("Что запустить", "workflow/plan")
+        hints = [one.props["hint"] for one in page.elements if "hint" in one.props]
+
+        assert hints == ["Если оставить пустым: 30", 'Если оставить пустым: ["а"]']
+        assert page.has('["а"]')
