@@ -56,6 +56,8 @@ def _show_account(visit: Visit) -> None:
     ui.label(visit.say("console-role", role=visit.opened_as.role)).classes("muted")
     ui.button(visit.say("console-theme"), icon="contrast").props("flat no-caps").on("click", js_handler="() => switchTheme()")
     form = ui.element("form").props(f'method=post action="{ROOT}/logout"')
+    form.props["data-person"], form.props["data-question"] = visit.opened_as.key, visit.say("console-kept-forget")
+    form.props["data-stay"], form.props["data-leave"] = visit.say("console-kept-stay"), visit.say("console-logout")
     with form:
         ui.button(visit.say("console-logout"), icon="logout").props("flat no-caps type=submit")
 

@@ -181,7 +181,7 @@ class Pages:
                 visit.page.delete()
             elif visit.is_over:
                 self._told.add(visit.page.id)
-                visit.page.run_javascript("location.reload()")
+                visit.page.run_javascript("window.sdelkaCloses = true; location.reload()")
 
     async def aclose(self) -> None:
         """Stop NiceGUI."""

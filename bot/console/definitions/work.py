@@ -4,11 +4,8 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Final, Literal
+from typing import Final
 
-from nicegui import ui
-
-from bot.console.static_files import build_script_link
 from bot.console.visit import Visit
 from bot.http_api.definitions.error_answers import to_api_error
 from orchestrator.definitions.rules import Editor, NotAllowed
@@ -49,11 +46,6 @@ def build_editor(visit: Visit) -> Editor:
     return Editor(actor=visit.actor, via=VIA)
 
 
-def load_script() -> None:
-    """Load the script of the pages that show texts: it keeps what is not saved, and paints texts for a light or a dark page."""
-    ui.add_head_html(build_script_link("definitions.js"))
-
-
 @contextmanager
 def reading() -> Iterator[None]:
     """Turn refusals within the block into the ApiError of the endpoints of definitions, which the frame of the page shows."""
@@ -82,12 +74,6 @@ def explain(visit: Visit, error: Exception) -> str:
             return visit.say("console-definition-damaged")
         case _:
             return visit.say("console-definition-busy")
-
-
-def tell(visit: Visit, told: str, *, tone: Literal["positive", "warning", "negative"] = "positive") -> None:
-    """Show a sentence for a moment, also if the button that led to it is there no longer."""
-    with visit.page:
-        ui.notify(told, type=tone)
 
 
 def name_account(visit: Visit, key: str, name: str = "") -> str:
