@@ -64,16 +64,19 @@ class KeptTexts:
                     self._draw_offer(kept)
 
     def _draw_offer(self, kept: KeptText) -> None:
-        visit, slot = self._visit, dumps(kept.slot)
+        visit = self._visit
         with ui.element("div").classes("panel kept-text"):
             ui.label(visit.say("console-kept", moment=visit.tr.format_time(kept.at)))
             ui.space()
-            restore = ui.button(
-                visit.say("console-kept-restore"), on_click=lambda: visit.page.run_javascript(f"sdelkaTexts.restore({slot})")
-            )
-            restore.props("unelevated dense no-caps color=primary")
-            drop = ui.button(visit.say("console-kept-drop"), on_click=lambda: visit.page.run_javascript(f"sdelkaTexts.drop({slot})"))
-            drop.props("flat dense no-caps")
+            take = ui.button(visit.say("console-kept-restore"), on_click=lambda: self._restore(kept))
+            take.props("unelevated dense no-caps color=primary")
+            ui.button(visit.say("console-kept-drop"), on_click=lambda: self._drop(kept)).props("flat dense no-caps")
+
+    def _restore(self, kept: KeptText) -> None:
+        self._visit.page.run_javascript(f"sdelkaTexts.restore({dumps(kept.slot)})")
+
+    def _drop(self, kept: KeptText) -> None:
+        self._visit.page.run_javascript(f"sdelkaTexts.drop({dumps(kept.slot)})")
 
 
 def _read_kept(given: object) -> KeptText | None:
