@@ -10,16 +10,15 @@ function switchTheme() {
 // The beginning of the page as the server wrote it, which stands until the page itself does.
 globalThis.sdelkaFirst = {
   // When it has been painted; at once where nobody looks, since nothing is painted there.
-  whenShown: () =>
-    new Promise((resolve) => {
+  whenShown: () => {
+    showTheme();
+    return new Promise((resolve) => {
       if (document.hidden) resolve();
       requestAnimationFrame(() => setTimeout(resolve, 0));
       setTimeout(resolve, 200);
-    }),
-  end: () => {
-    showTheme();
-    document.getElementById("first-frame")?.remove();
+    });
   },
+  end: () => document.getElementById("first-frame")?.remove(),
 };
 // Texts in editors have the colours of the page.
 function paintEditors() {
