@@ -9,11 +9,11 @@ function switchTheme() {
 }
 // The beginning of the page as the server wrote it, which stands until the page itself does.
 globalThis.sdelkaFirst = {
-  // When it has been painted; at once where nobody looks, since nothing is painted there.
+  // When it has been painted, which it mostly has while scripts were read; at once where nobody looks, since nothing is painted there.
   whenShown: () => {
     showTheme();
     return new Promise((resolve) => {
-      if (document.hidden) resolve();
+      if (document.hidden || performance.getEntriesByName("first-contentful-paint").length) resolve();
       requestAnimationFrame(() => setTimeout(resolve, 0));
       setTimeout(resolve, 200);
     });
