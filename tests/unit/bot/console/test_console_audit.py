@@ -11,6 +11,7 @@ from urllib.parse import unquote_plus
 import pytest
 from nicegui import ui
 
+from bot.console.audit import page as audit_page
 from bot.console.audit.export import keep_text, write_csv
 from bot.console.audit.query import AuditSearch, find_begin, find_end, parse_search
 from bot.console.audit.search import AuditRow, ChangedField
@@ -94,6 +95,24 @@ async def test_a_manager_finds_their_own_calls_a_lead_those_of_all(tmp_path: Pat
         assert outcomes(await made.open("/audit?record=500", BORIS)) == ["отклонено"]
         assert not (await made.open("/audit", BORIS)).has("Человек")
         assert len(outcomes(await made.open("/audit", VERA))) == 3
+
+
+@pytest.mark.req("C-18")
+async def test_a_screenful_comes_with_the_page_and_the_rest_when_it_has_connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the same order, each call once, and without a press; nothing more is offered when all are there."""
+    async with a_console(tmp_path) as made:
+        await make_calls(made)
+        every = outcomes(await made.open("/audit"))
+        monkeypatch.setattr(audit_page, "AT_ONCE", 1)
+        page = await made.open("/audit")
+        assert outcomes(page) == every[:1]
+        assert not page.find("Показать ещё").visible
+
+        await page.connect()
+
+        assert outcomes(page) == every
+        assert len(every) > 1
+        assert not page.find("Показать ещё").visible
 
 
 @pytest.mark.req("C-18")
