@@ -26,7 +26,7 @@ def _draw(visit: Visit, health: JournalHealth) -> None:
             with ui.element("div"):
                 ui.label(visit.say("console-audit-damaged", count=len(health.faults), checked=at)).classes("strong")
                 if visit.opened_as.role == "admin":
-                    for fault in health.faults[:_SHOWN]:
+                    for fault in tuple(dict.fromkeys(health.faults))[:_SHOWN]:
                         ui.label(cut_text(fault, limit=300)).classes("small")
         return
     state = "whole" if at else "cannot" if health.cannot else "running"

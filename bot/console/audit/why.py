@@ -67,6 +67,8 @@ class WhyView:
     """All that the page tells of a call."""
 
     story: CallStory
+    asked_by: str
+    """The name of whoever asked, "" if it is not known any more."""
     decided_by: str
     attempts: Sequence[RefusedAttempt]
     shows_words: bool
@@ -99,6 +101,7 @@ async def load_why(visit: Visit, effect_id: str, event_id: str) -> WhyView:
     run_id = story.session.removeprefix(RUN) if story.session.startswith(RUN) else ""
     return WhyView(
         story=story,
+        asked_by=voice.find_name(story.asked.by) if story.asked is not None else "",
         decided_by=find_name(visit, decided.by) if decided is not None else "",
         attempts=_list_attempts(trail, voice),
         shows_words=_may_read_words(viewer, story),

@@ -94,7 +94,7 @@ def _draw_request(visit: Visit, view: WhyView) -> None:
         if asked is None:
             ui.label(visit.say("console-why-nobody"))
             return
-        ui.label(cut_text(asked.person, limit=160)).props("dir=auto")
+        ui.label(cut_text(view.asked_by or asked.person, limit=160)).props("dir=auto")
         if view.run_title:
             ui.link(visit.say("console-why-run", name=cut_text(view.run_title, limit=80)), f"/runs/{view.run_id}")
         elif not view.shows_words:
@@ -178,7 +178,7 @@ def _draw_answer(visit: Visit, run: Run) -> None:
     show_badge(visit.say("console-audit-outcome", outcome=run.outcome), tone=TONES.get(run.outcome, "plain"))
     if run.seconds is not None:
         ui.label(format_duration(visit.tr, run.seconds)).classes("muted small")
-    if run.answer:
+    if run.answer and run.outcome != "unknown":  # the part about the doubt tells of it
         show_text(_say_erased(visit, run.answer), classes="mono")
     for command in run.commands:
         said = visit.say("console-why-command", status=command.status)
@@ -194,11 +194,11 @@ def _say_call(visit: Visit, method: str) -> str:
 def _draw_doubt(visit: Visit, doubt: Doubt) -> None:
     with _section(visit, "doubt", "help", doubt.at):
         ui.label(visit.say("console-talk-outcome", state="unknown"))
-        if doubt.detail:
-            show_text(doubt.detail, classes="muted small")
         for look in doubt.looks:
             said = visit.say("console-talk-verdict", verdict=look.verdict)
-            show_text(f"{visit.tr.format_time(look.at)} · {said} {look.detail}".strip(), classes="small")
+            ui.label(f"{visit.tr.format_time(look.at)} · {said}")
+        if details := "\n".join(filter(None, (doubt.detail, *(look.detail for look in doubt.looks)))):  # what the program noted, in English
+            show_folded(visit.say("console-talk-details"), details, is_code=True)
 
 
 def _draw_later(visit: Visit, later: Sequence[LaterChange]) -> None:

@@ -113,8 +113,9 @@ class InvitationForm:
 
         who.on_value_change(follow)
         with ui.element("div").classes("people-buttons"):
-            button = ui.button(visit.say("console-people-make"), on_click=make).props("unelevated no-caps color=primary")
-            ui.button(visit.say("console-people-cancel"), on_click=self.dialog.close).props("flat no-caps")
+            ui.button(visit.say("console-people-cancel"), on_click=self.dialog.close, color=None).props("flat no-caps")
+            button = ui.button(visit.say("console-people-make"), on_click=make, color=None)
+            button.props("unelevated no-caps").classes("main-button")
 
     def _find_accounts(self, user_id: object) -> list[str]:
         access = self.visit.services.access
@@ -149,9 +150,9 @@ class InvitationForm:
             until = visit.tr.format_time(made.expires_at)
             ui.label(visit.say("console-people-link-once", expires=until)).classes("muted text")
             with ui.element("div").classes("people-buttons"):
-                copy = ui.button(visit.say("console-people-copy"), icon="content_copy").props("unelevated no-caps color=primary")
-                copy.on_click(lambda: self._copy(made.link))
-                ui.button(visit.say("console-people-close"), on_click=self.dialog.close).props("flat no-caps")
+                ui.button(visit.say("console-people-close"), on_click=self.dialog.close, color=None).props("flat no-caps")
+                copy = ui.button(visit.say("console-people-copy"), icon="content_copy", color=None)
+                copy.props("unelevated no-caps").classes("main-button").on_click(lambda: self._copy(made.link))
 
     def _copy(self, link: str) -> None:
         ui.clipboard.write(link)

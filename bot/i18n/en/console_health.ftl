@@ -33,7 +33,7 @@ console-health-row = { $kind ->
     [timers] Put off to a time
    *[timers-due] Of these due
   }
-console-health-oldest = the oldest since { $since }
+console-health-oldest = since { $since }
 console-health-size = Size of the database
 console-health-megabytes = { $count } MB
 console-health-limits = Limits of Bitrix24

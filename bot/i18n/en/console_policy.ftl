@@ -33,7 +33,7 @@ console-policy-mine = Go on with my text
 console-policy-theirs = Take the text of the file
 console-policy-rehearsal = What would change
 console-policy-rehearsal-why = The text in the editor is tried on what the bot has proposed so far. Nothing is sent or saved.
-console-policy-period = Of how many days
+console-policy-period = Period
 console-policy-days = { $count ->
     [one] { $count } day
    *[other] { $count } days
