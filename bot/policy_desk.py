@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -10,6 +10,7 @@ from bitrix.auth.auth import Webhook
 from bot.policy_file import LONGEST, PolicyText, read_policy_text, replace_policy_text
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import POLICY_FILE, PolicyFileSaved
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.policy import Policy
 from orchestrator.reports.policy_check import CheckedPolicy, PolicyMistake, PolicyPart, check_policy_text, describe_policy
@@ -17,10 +18,23 @@ from orchestrator.reports.policy_explain import Ability, list_abilities
 from orchestrator.reports.rehearsal.comparison import Comparison, compare_rules
 from orchestrator.reports.rehearsal.rehearse import Rules
 from orchestrator.runs.registry import Engines
-from state.clock import Clock, format_iso
+from state.clock import Clock, format_iso, generate_id
+from state.events.console import PolicySaved
 from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, StoreError
+from state.journal.streams import to_stream
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicySaver:
+    """Who has saved the policy file in the console, when, and which text."""
+
+    key: str
+    name: str
+    at: str
+    digest: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +46,8 @@ class PolicyDesk:
     engines: Engines
     store: AsyncStore
     clock: Clock
+    receive: Callable[[Sequence[InboxRow]], Awaitable[object]]
+    """Stores inputs, such as who has saved the policy."""
 
     @property
     def digest(self) -> str:
@@ -81,7 +97,34 @@ class PolicyDesk:
             raise ValueError("a text with mistakes is not saved")
         saved = await asyncio.to_thread(replace_policy_text, path, text, shown=shown)
         log.info("the policy was saved by %s", by.key, extra={"action": "policy_saved", "actor": by.key, "via": "console"})
+        try:
+            await self.receive([self._build_news(saved, by)])
+        except StoreError:  # the file is saved, and the log says by whom
+            log.exception("it could not be stored who saved the policy", extra={"action": "policy_saved"})
         return saved
+
+    async def find_saver(self) -> PolicySaver | None:
+        """Return who was the last to save the file here; None for nobody. Raises StoreError."""
+        stream = to_stream(POLICY_FILE)
+        seq, _ = await self.store.read_head(stream)
+        found = await self.store.read_events(stream, after=seq - 1, limit=1) if seq else []
+        if not found or found[0].type != PolicySaved.__name__:
+            return None
+        said = PolicySaved.from_data(found[0].data)
+        return PolicySaver(key=said.person, name=said.name, at=found[0].ts, digest=said.digest)
+
+    def _build_news(self, saved: PolicyText, by: Actor) -> InboxRow:
+        row_id = generate_id()
+        return InboxRow(
+            id=row_id,
+            source=f"policy:saved:{row_id}",
+            session=POLICY_FILE,
+            lane="express",
+            kind=PolicyFileSaved.KIND,
+            actor=by.model_dump(mode="json"),
+            body=PolicyFileSaved(digest=saved.digest).to_json(),
+            received_at=self.clock.now(),
+        )
 
     def _build_rules(self, policy: Policy) -> Rules:
         return Rules(

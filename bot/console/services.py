@@ -96,7 +96,14 @@ class ConsoleServices:
     def policy(self) -> PolicyDesk:
         """Shows, checks, rehearses and saves the policy."""
         deps = self.orchestrator.tools.gate.deps
-        return PolicyDesk(settings=self.settings, deps=deps, engines=self.engines, store=self.store, clock=self.clock)
+        return PolicyDesk(
+            settings=self.settings,
+            deps=deps,
+            engines=self.engines,
+            store=self.store,
+            clock=self.clock,
+            receive=self.orchestrator.receive,
+        )
 
 
 def build_caller(actor: Actor) -> Client:

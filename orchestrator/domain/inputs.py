@@ -229,6 +229,16 @@ class ConsoleLogin(Input, kind="console_login"):
     login_id: str
 
 
+POLICY_FILE: Final = "policy-file"
+"""The session of the news of who has saved the policy file."""
+
+
+class PolicyFileSaved(Input, kind="policy_file_saved"):
+    """The sender has saved the owner's policy file in the console; `digest` identifies its text."""
+
+    digest: str
+
+
 class JoinRequest(Input, kind="join"):
     """A person opened an invitation link to get access.
 

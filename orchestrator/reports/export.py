@@ -74,6 +74,7 @@ NAMES: Final = {
     "PersonReturned": ("Person returned", 6),
     "PreferenceSet": ("Preference set", 1),
     "ConsoleEntered": ("Console entered", 3),
+    "PolicySaved": ("Policy saved", 6),
     "DenialReasonAsked": ("Reason of a denial asked for", 1),
     "DenialReasonGiven": ("Reason of a denial given", 1),
     "WritesFrozen": ("Writing frozen", 7),

@@ -1,5 +1,6 @@
 """What is typed into an editor and not saved: kept side by side while somebody works, and forgotten when they log out."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -42,12 +43,20 @@ async def restore_beside_another_text(made: ConsoleBrowser, page: Page) -> None:
 
 
 async def log_out_with_unsaved_texts(made: ConsoleBrowser, page: Page) -> None:
-    """The person is asked first; then neither this tab nor another one leaves anything in the browser. Another person's text stays."""
+    """The person is asked first; then neither this tab nor another one leaves anything in the browser. Another person's text stays.
+
+    Where they were logged in elsewhere the page closes without asking, and the text waits there for them.
+    """
     await page.evaluate("() => localStorage.setItem('sdelka-text:tg:10061:flow/x:a', '{}')")
     other = await made.open_tab(page, "/definitions/flow/solution_workshop/edit")
     await type_at_the_end(other, ONE)
     await page.get_by_role("button", name="Учётная запись").click()
     leave = page.locator("form[data-person] button")
+    elsewhere = await made.enter(1006)
+    asked: list[str] = []
+    elsewhere.on("dialog", lambda dialog: (asked.append(dialog.type), asyncio.create_task(dialog.dismiss())))
+    await made.show(elsewhere, EDITOR)
+    await type_at_the_end(elsewhere, TWO)
     await leave.click()
     await page.get_by_role("dialog").get_by_role("button", name="Остаться").click()
     await expect(page.get_by_role("dialog")).to_have_count(0)
@@ -57,6 +66,9 @@ async def log_out_with_unsaved_texts(made: ConsoleBrowser, page: Page) -> None:
     await page.wait_for_url("**/console/login")
     await expect(other.locator("main.plain-box")).to_be_visible()
     assert await list_kept(page) == ["sdelka-text:tg:10061:flow/x:a"]
+    await expect(elsewhere.locator("main.plain-box")).to_be_visible()
+    assert asked == []
+    assert len(await list_kept(elsewhere)) == 1
 
 
 @pytest.mark.timeout(180)

@@ -8,6 +8,7 @@ from bot.console.policy.editor import draw_editor
 from bot.console.policy.words import format_row
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, show_badge, show_empty, show_heading, show_text
+from bot.policy_desk import PolicySaver
 from bot.policy_file import PolicyText
 from orchestrator.reports.policy_check import PolicyPart, PolicyRow
 
@@ -18,6 +19,9 @@ class PolicyView:
 
     digest: str
     parts: tuple[PolicyPart, ...]
+    file: str = ""
+    """Identifies the text of the owner's file; "" if there is none."""
+    saver: PolicySaver | None = None
 
 
 async def show_policy(visit: Visit) -> None:
@@ -41,12 +45,22 @@ def _show_file(visit: Visit, file: PolicyText) -> None:
 
 async def _load(visit: Visit) -> PolicyView:
     desk = visit.services.policy
-    return PolicyView(digest=desk.digest, parts=desk.describe())
+    file = await desk.read()
+    return PolicyView(
+        digest=desk.digest,
+        parts=desk.describe(),
+        file=file.digest if file.why not in {"not_set", "missing", "unreadable"} else "",
+        saver=await desk.find_saver(),
+    )
 
 
 def _draw(visit: Visit, view: PolicyView) -> None:
     show_heading(visit.say("console-policy-now"))
     ui.label(visit.say("console-policy-version", digest=view.digest)).classes("muted small")
+    if view.file and view.saver is not None:
+        code = "console-policy-saved-by" if view.saver.digest == view.file else "console-policy-saved-elsewhere"
+        who = view.saver.name or view.saver.key
+        ui.label(visit.say(code, who=who, moment=visit.tr.format_time(view.saver.at))).classes("muted small").props("dir=auto")
     with ui.element("div").classes("policy-parts"):
         for part in view.parts:
             if part.rows:

@@ -25,6 +25,8 @@ from state.clock import generate_id
 
 _LONGEST_SUMMARY: Final = 300
 _LONGEST_TITLE: Final = 80
+_LONGEST_QUESTION: Final = 300
+_LONGEST_LABEL: Final = 50
 _RECORD: Final = "record"
 
 Read = Callable[[], JsonValue]
@@ -136,30 +138,37 @@ class StartDialog:
 
     def _draw_field(self, form: _Form, one: LaunchParameter) -> None:
         visit = self._visit
-        label = cut_text(one.description or one.name, limit=120) + (
-            "" if one.required and one.default is None else f" ({visit.say('console-runs-optional')})"
-        )
-        drawn: ui.select | ui.checkbox | ui.number | ui.textarea
-        if one.choices:
-            options = {str(place): cut_text(str(choice), limit=120) for place, choice in enumerate(one.choices)}
-            first = next((str(place) for place, choice in enumerate(one.choices) if choice == one.default), None)
-            drawn = ui.select(options, label=label, value=first, clearable=not one.required).props("outlined dense options-dense")
-            form.reads[one.name] = lambda: one.choices[int(drawn.value)] if drawn.value is not None else None
-        elif one.type == "boolean":
-            drawn = ui.checkbox(label, value=bool(one.default))
-            form.reads[one.name] = lambda: bool(drawn.value)
-        elif one.type == "number":
-            drawn = ui.number(label=label, value=one.default if isinstance(one.default, int | float) else None).props("outlined dense")
-            form.reads[one.name] = lambda: _read_number(drawn.value)
-        elif one.type == "string":
-            drawn = ui.textarea(label=label, value=str(one.default or "")).props("outlined dense autogrow maxlength=20000")
-            form.reads[one.name] = lambda: str(drawn.value) if drawn.value else None
-        else:
-            drawn = ui.textarea(label=f"{label} · JSON", value=_write_default(one)).props("outlined dense autogrow").classes("mono")
-            form.reads[one.name] = lambda: _read_json(drawn.value)
-        if one.default is not None and one.type != "boolean":
+        is_optional = not one.required or one.default is not None
+        label = cut_text(one.description or one.name, limit=_LONGEST_QUESTION)
+        label += f" ({visit.say('console-runs-optional')})" if is_optional else ""
+        if is_long := len(label) > _LONGEST_LABEL:  # a field would cut it
+            ui.label(label).classes("small").props("dir=auto aria-hidden=true")
+        drawn, read = self._draw_input(one, "" if is_long else label)
+        drawn.props["aria-label"] = label
+        if one.default is not None and one.type != "boolean" and not (one.choices and one.required):
             drawn.props["hint"] = visit.say("console-runs-default", value=cut_text(_write_default(one), limit=_LONGEST_TITLE))
-        form.fields[one.name] = drawn.classes("full")
+        elif one.type in {"array", "object"} and not one.choices:
+            drawn.props["hint"] = visit.say("console-runs-lines" if one.type == "array" else "console-runs-json")
+        form.reads[one.name], form.fields[one.name] = read, drawn.classes("full")
+
+    def _draw_input(self, one: LaunchParameter, label: str) -> tuple[ui.element, Read]:
+        """Draw the field of a parameter, and return it with what reads its value."""
+        if one.choices:
+            options = {str(place): cut_text(str(choice), limit=_LONGEST_QUESTION) for place, choice in enumerate(one.choices)}
+            first = next((str(place) for place, choice in enumerate(one.choices) if choice == one.default), None)
+            chosen = ui.select(options, label=label, value=first, clearable=not one.required).props("outlined dense options-dense")
+            return chosen, lambda: one.choices[int(chosen.value)] if chosen.value is not None else None
+        if one.type == "boolean":
+            switch = ui.checkbox(label, value=bool(one.default))
+            return switch, lambda: bool(switch.value)
+        if one.type == "number":
+            number = ui.number(label=label, value=one.default if isinstance(one.default, int | float) else None).props("outlined dense")
+            return number, lambda: _read_number(number.value)
+        text = ui.textarea(label=label, value=_write_default(one)).props("outlined dense autogrow maxlength=20000")
+        if one.type == "string":
+            return text, lambda: str(text.value) if text.value else None
+        text.classes("mono")
+        return text, lambda: _read_list(text.value) if one.type == "array" else _read_json(text.value)
 
     async def _start(self) -> None:
         visit, form = self._visit, self._form
@@ -214,7 +223,8 @@ def _write_default(one: LaunchParameter) -> str:
     """Return the value of a parameter that counts if nothing is given, as text; "" for none."""
     if one.default is None or isinstance(one.default, str):
         return one.default or ""
-    return dumps(one.default)
+    lines = one.default if isinstance(one.default, list) and all(isinstance(item, str) for item in one.default) else []
+    return "\n".join(lines) if lines and _read_list("\n".join(lines)) == lines else dumps(one.default)
 
 
 def _read_number(value: object) -> JsonValue:
@@ -223,6 +233,13 @@ def _read_number(value: object) -> JsonValue:
     if not isinstance(value, int | float):
         raise NotReadable("number")
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _read_list(text: object) -> JsonValue:
+    """Return the lines of a text as a list of texts; a list that is written as JSON as that."""
+    if isinstance(text, str) and not text.strip().startswith("["):
+        return [line.strip() for line in text.splitlines() if line.strip()] or None
+    return _read_json(text)
 
 
 def _read_json(text: object) -> JsonValue:

@@ -94,6 +94,8 @@ console-policy-count = { $key ->
     [remind_lead_after] { $count } min
    *[other] { $count }
   }
+console-policy-saved-by = The file was saved by { $who }, { $moment }.
+console-policy-saved-elsewhere = The file was changed outside of the console; { $who } was the last to save it there, { $moment }.
 console-policy-part = { $part ->
     [limits] Limits
     [asking] What is asked about, and what is forbidden

@@ -100,6 +100,8 @@ console-runs-start-record = { $kind ->
    *[other] Number of the record
   }
 console-runs-default = If it is left empty: { $value }
+console-runs-lines = One a line.
+console-runs-json = A JSON object, such as {"{"}"a": 1{"}"}
 console-runs-optional = optional
 console-runs-field = { $problem ->
     [missing] Fill in this field

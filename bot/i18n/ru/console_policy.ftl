@@ -97,6 +97,8 @@ console-policy-count = { $key ->
     [remind_lead_after] { $count } мин
    *[other] { $count }
   }
+console-policy-saved-by = Файл сохранил(а) { $who }, { $moment }.
+console-policy-saved-elsewhere = Файл изменён не в консоли; последним в ней его сохранил(а) { $who }, { $moment }.
 console-policy-part = { $part ->
     [limits] Пределы
     [asking] Что спрашивать и что запрещено

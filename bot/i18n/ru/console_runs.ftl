@@ -100,6 +100,8 @@ console-runs-start-record = { $kind ->
    *[other] Номер записи
   }
 console-runs-default = Если оставить пустым: { $value }
+console-runs-lines = По одному в строке.
+console-runs-json = Объект JSON, например {"{"}"a": 1{"}"}
 console-runs-optional = можно не заполнять
 console-runs-field = { $problem ->
     [missing] Заполните это поле

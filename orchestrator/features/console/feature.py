@@ -1,8 +1,8 @@
-"""Registers the console feature: the command /console, and the input that records a login."""
+"""Registers the console feature: the command /console, and the inputs that record a login and who saved the policy."""
 
 from functools import partial
 
-from orchestrator.domain.inputs import ConsoleLogin
+from orchestrator.domain.inputs import ConsoleLogin, PolicyFileSaved
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.console import handlers
 from orchestrator.runtime.feature import CommandSpec, Feature
@@ -12,7 +12,7 @@ def build_feature(sign_link: handlers.SignLink | None) -> Feature:
     """Return the feature; `sign_link` returns the address by which a person logs in, and is None if this installation has no console."""
     menu = Notice(code="menu-console") if sign_link is not None else None
     return Feature(
-        inbox={ConsoleLogin.KIND: handlers.record_login},
+        inbox={ConsoleLogin.KIND: handlers.record_login, PolicyFileSaved.KIND: handlers.record_policy},
         commands={"console": partial(handlers.run_command, sign_link=sign_link)},
         command_specs={"console": CommandSpec(menu=menu)},
     )

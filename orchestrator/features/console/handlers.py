@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import Command, ConsoleLogin, PreferenceChange
+from orchestrator.domain.inputs import Command, ConsoleLogin, PolicyFileSaved, PreferenceChange
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.clock import format_iso, generate_id
-from state.events.console import ConsoleEntered
+from state.events.console import ConsoleEntered, PolicySaved
 from state.journal.store import InboxRow
 from state.registry import CONSOLE_SINCE
 from state.registry import SESSION as PEOPLE
@@ -65,3 +65,10 @@ async def record_login(row: InboxRow, session: Session, tools: Tools) -> None:
     shown = outbox.build_reply_row(session.key, build_reply(Notice(code="console-entered")), session.now)
     entered = ConsoleEntered(person=actor.key, login_id=said.login_id)
     await session.commit(entered, actor=actor.key, outbox=[shown], inbox_done=[row.id])
+
+
+async def record_policy(row: InboxRow, session: Session, _tools: Tools) -> None:
+    """Record who has saved the policy file, whatever rights they have by now: it is saved. Raises StoreError."""
+    actor = Actor.model_validate(row.actor)
+    saved = PolicySaved(person=actor.key, name=actor.name, digest=PolicyFileSaved.model_validate(row.body).digest)
+    await session.commit(saved, actor=actor.key, inbox_done=[row.id])

@@ -42,6 +42,10 @@ def _describe_login(voice: Narrator, said: console.ConsoleEntered, _event: Store
     return f"{voice.format_person(said.person)} logged in to the console"
 
 
+def _describe_policy(voice: Narrator, said: console.PolicySaved, event: StoredEvent) -> str:
+    return f"{voice.format_person(said.person, said.name, gone=event.erased)} saved the policy file in the console"
+
+
 def _describe_preference(voice: Narrator, said: people.PreferenceSet, event: StoredEvent) -> str:
     return f"{voice.format_person(said.person)} set {said.preference} to {format_words(event, said.value, limit=40)}"
 
@@ -55,6 +59,7 @@ PEOPLE_DESCRIPTIONS: Final = {
     **bind_reader(people.PersonReturned, _describe_return),
     **bind_reader(people.PreferenceSet, _describe_preference),
     **bind_reader(console.ConsoleEntered, _describe_login),
+    **bind_reader(console.PolicySaved, _describe_policy),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from bot.console.policy import editor
 from bot.console.services import ConsoleServices
 from bot.policy_file import PolicyFileChanged, read_policy_text, replace_policy_text
-from tests.unit.bot.console.console_kit import ANNA, VERA, ConsoleWorld, OpenPage, a_console
+from tests.unit.bot.console.console_kit import ANNA, VERA, ConsoleWorld, OpenPage, a_console, working
 from tests.unit.spine_kit import message, raise_sum, reply
 
 HOSTILE = "<img src=x onerror=alert(1)> **x** \u202e"
@@ -224,3 +224,22 @@ async def test_a_policy_that_is_saved_twice_at_once_is_saved_once(tmp_path: Path
 
         assert path.read_text(encoding="utf-8") == "ask_above: 7\n"
         assert not page.has("Пока вы правили")
+
+
+@pytest.mark.req("C-24")
+async def test_the_page_says_who_saved_the_file_and_when(tmp_path: Path) -> None:
+    """Everybody who reads the policy sees it; a text that was put there otherwise is not said to be that person's."""
+    async with a_console(tmp_path) as made, working(made.world):
+        path = give_file(made, tmp_path)
+        page, reader = await made.open("/policy"), await made.open("/policy", VERA)
+        assert not reader.has("Файл сохранил(а)")
+        await type_text(page, "ask_above: 7\n")
+
+        await page.press("Сохранить")
+        await made.world.idle()
+        await made.tell_change()
+        assert reader.has("Файл сохранил(а) Ольга, ")
+
+        path.write_text("ask_above: 8\n", encoding="utf-8")
+        await made.tell_change()
+        assert reader.has("Файл изменён не в консоли; последним в ней его сохранил(а) Ольга, ")

@@ -354,12 +354,34 @@ async def test_a_failure_that_somebody_else_retried_is_not_retried_unseen(tmp_pa
 async def test_an_emptied_field_says_that_its_usual_value_counts(tmp_path: Path) -> None:
     """Whoever empties a field does not start a run without the value: the form says what it is then, also of a list."""
     days = {"name": "days", "type": "number", "description": "Дней", "default": 30, "required": False}
-    tags = {"name": "tags", "type": "array", "description": "Метки", "default": ["а"], "required": False}
+    tags = {"name": "tags", "type": "array", "description": "Метки", "default": ["а", "б"], "required": False}
     async with a_console_of_runs(tmp_path, {"plan": {**TWO, "triggerParameters": [days, tags]}}) as made:
         page = await made.open("/runs", ANNA)
         await page.press("Новый запуск")
         await page.enter("Что запустить", "workflow/plan")
         hints = [one.props["hint"] for one in page.elements if "hint" in one.props]
 
-        assert hints == ["Если оставить пустым: 30", 'Если оставить пустым: ["а"]']
-        assert page.has('["а"]')
+        assert hints == ["Если оставить пустым: 30", "Если оставить пустым: а\nб"]
+        assert page.find("Метки (можно не заполнять)").value == "а\nб"  # type: ignore[attr-defined]
+
+
+@pytest.mark.req("C-33", "S002-A12")
+@pytest.mark.parametrize(("typed", "given"), [("первое\n\n  второе", ["первое", "второе"]), ("[1, 2]", [1, 2]), ("", None)])
+async def test_a_list_is_typed_line_by_line(tmp_path: Path, typed: str, given: object) -> None:
+    """Whoever starts a run needs no JSON for a list of texts; a long question stands above its field, uncut."""
+    question = "Что нельзя нарушать? Каждое ограничение с новой строки, от самого важного к остальным."
+    limits = {"name": "limits", "type": "array", "description": question, "required": False}
+    async with a_console_of_runs(tmp_path, {"plan": {**TWO, "triggerParameters": [limits]}}) as made, made.world.working():
+        made.world.model.will("Письмо", "Проверено")
+        page = await made.open("/runs", ANNA)
+        await page.press("Новый запуск")
+        await page.enter("Что запустить", "workflow/plan")
+        assert page.has(question)
+
+        await page.enter(f"{question} (можно не заполнять)", typed)
+        await page.press("Запустить")
+        await made.world.idle()
+
+        [row] = list_rows(made)
+        [started] = events(made.world, "RunStarted", key=f"run:{row.run_id}")
+        assert started.data["args"]["parameters"]["data"].get("limits") == given
