@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -23,13 +24,15 @@ import orjson
 import psycopg
 from pydantic import SecretStr
 
-from bench.turn import Portal, _ignore, _silent, instant, product
+from bench.postgres_clients import ManyDeals, build_clients
+from bench.turn import _ignore, _silent, product
 from bot.bootstrap import build_from_clients
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor
 from state.clock import SystemClock, generate_id
 from state.journal.async_store import AsyncStore
-from state.journal.store import Commit, InboxRow, Lane, Lease, StoredEvent
+from state.journal.daily_count import StartCount, build_known_values
+from state.journal.store import Commit, InboxRow, Lane, Lease
 from state.sql import SqlStore, open_store
 from state.sql.commit_batch import Changes
 
@@ -41,6 +44,8 @@ TURNS = 150
 WARM_UP = 10
 WHOLE = 12
 BAR = 1000
+SETTLE = 1.0
+"""Seconds after which a turn has stored everything, also on a busy machine."""
 
 
 async def postgres_benches() -> list[dict[str, Any]]:
@@ -111,36 +116,25 @@ def _row(name: str, value: float, bar: str, versus: str, *, holds: bool | None) 
     return {"name": name, "value": round(value), "unit": "1/s", "bar": bar, "holds": holds, "versus": versus}
 
 
-class Recording:
-    """A store that keeps the commits it hands on."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-        self.commits: list[Commit] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Hand it on."""
-        self.commits.append(commit)
-        return list(self._inner.commit(commit))
-
-
 async def _recorded() -> list[Commit]:
     """Everything that one request, its card, the approval and the call commit."""
-    async with product(instant) as runner:
+    async with product(build_clients) as runner:
         for number in range(3):
             await runner.turn("tg:7", number)
-        recording = Recording(runner._store._store)  # noqa: SLF001  beneath the threads, where each commit passes as it is stored
-        runner._store._store = recording  # noqa: SLF001  the same
+            await asyncio.sleep(SETTLE)  # what is stored a moment later belongs to that turn, and so does what it has to deliver
+            await runner._take()  # noqa: SLF001  see above
+        commits: list[Commit] = []
+        runner._store.watchers.append(commits.append)  # noqa: SLF001  hears of each commit as it is stored
         await runner.turn("tg:7", 3)
-        await asyncio.sleep(0.2)  # what is stored a moment later belongs to the turn
-    return recording.commits
+        await asyncio.sleep(SETTLE)
+    if not commits:
+        msg = "a turn was played and no commit of it was seen"
+        raise RuntimeError(msg)
+    return commits
 
 
 def _again(commit: Commit, session: str, lease: Lease, tag: str) -> Commit:
-    """The same commit for another session, with ids of its own."""
+    """The same commit for another session and another person, with ids of its own."""
     return replace(
         commit,
         stream=f"session:{session}",
@@ -148,12 +142,27 @@ def _again(commit: Commit, session: str, lease: Lease, tag: str) -> Commit:
         actor=session if commit.actor == "tg:7" else commit.actor,
         after=None,
         earlier=tuple(_again(step, session, lease, tag) for step in commit.earlier),
-        effects=[replace(change, effect_id=f"{change.effect_id}{tag}") for change in commit.effects],
+        effects=[replace(change, effect_id=f"{change.effect_id}{tag}", count=_count(change.count, session)) for change in commit.effects],
         outbox=[replace(row, id=f"{row.id}{tag}", key=f"{row.key}{tag}" if row.key else "", session=session) for row in commit.outbox],
         timers=[replace(timer, id=f"{timer.id}{tag}", session=session) for timer in commit.timers],
         inbox_done=[f"{row_id}{tag}" for row_id in commit.inbox_done],
         inbox_new=[replace(row, id=f"{row.id}{tag}", source=f"{row.source}{tag}", session=session) for row in commit.inbox_new],
+        snapshot=None if commit.snapshot is None else replace(commit.snapshot, stream=f"session:{session}"),
     )
+
+
+def _count(count: StartCount | None, session: str) -> StartCount | None:
+    """Who writes in that session has a count of their own, as each person has."""
+    return None if count is None else replace(count, person=f"{count.person} in {session}")
+
+
+def _begin_counts(store: SqlStore, commits: Sequence[Commit]) -> None:
+    """Count the persons of these commits from nothing: what begins on a database that knows none of them would be refused."""
+    with store._database.write() as transaction:  # noqa: SLF001  a commit would do it with its first start only
+        for commit in commits:
+            for change in (change for step in (*commit.earlier, commit) for change in step.effects if change.count is not None):
+                for key, value in build_known_values(replace(change.count, known=())):
+                    transaction.run(store._statements.add_value, {"key": key, "value": value})  # noqa: SLF001  the same
 
 
 def _payloads(url: str, recorded: Sequence[Commit]) -> list[str]:
@@ -172,8 +181,10 @@ def _payloads(url: str, recorded: Sequence[Commit]) -> list[str]:
         lease = store.acquire("tg:7", "bench", SystemClock().now(), SystemClock().now() + timedelta(hours=1))
         for turn in range(2 if lease else 0):
             sent.clear()
-            for commit in recorded:
-                store.commit(_again(commit, "tg:7", cast("Lease", lease), f"-{turn}"))
+            again = [_again(commit, "tg:7", cast("Lease", lease), f"-{turn}") for commit in recorded]
+            _begin_counts(store, again)
+            for commit in again:
+                store.commit(commit)
     finally:
         store.close()
     return sent
@@ -202,11 +213,10 @@ def _floor(server: Server, payloads: Sequence[str]) -> Speed:
 
 
 def _together(work: Sequence[Callable[[], None]]) -> None:
-    threads = [threading.Thread(target=each) for each in work]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    """Do all of it at once; what fails in one fails here, since half of the work would be no figure."""
+    with ThreadPoolExecutor(len(work)) as pool:
+        for done in [pool.submit(each) for each in work]:
+            done.result()
 
 
 def _replayed(server: Server, recorded: Sequence[Commit]) -> Speed:
@@ -220,6 +230,8 @@ def _replayed(server: Server, recorded: Sequence[Commit]) -> Speed:
             for number, lease in enumerate(leases)
             if lease is not None
         ]
+        for turns in prepared:
+            _begin_counts(store, turns[0])
         gc.freeze()  # what is prepared for the whole run is no garbage of a turn: a bot never holds so much
         _in_threads(store, [turns[:WARM_UP] for turns in prepared])
         return _measured(server, partial(_in_threads, store, [turns[WARM_UP:] for turns in prepared]))
@@ -244,9 +256,11 @@ def _in_threads(store: SqlStore, work: Sequence[Sequence[Sequence[Commit]]]) -> 
 
     door = threading.Thread(target=deliver)
     door.start()
-    _together([partial(one, turns) for turns in work])
-    over.set()
-    door.join()
+    try:
+        _together([partial(one, turns) for turns in work])
+    finally:
+        over.set()
+        door.join()
 
 
 def _flush_ms(url: str) -> float:
@@ -261,21 +275,6 @@ def _flush_ms(url: str) -> float:
         store.close()
 
 
-class Watching(AsyncStore):
-    """A store that tells when an input is done, and what was to be delivered with it."""
-
-    waiting: dict[str, asyncio.Future[list[Any]]]
-
-    async def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Hand it on, then tell."""
-        stored = await super().commit(commit)
-        rows = [row for step in (*commit.earlier, commit) for row in step.outbox]
-        for row_id in (row_id for step in (*commit.earlier, commit) for row_id in step.inbox_done):
-            if row_id in self.waiting:
-                self.waiting.pop(row_id).set_result(rows)
-        return stored
-
-
 async def _whole(server: Server) -> Speed:
     """Turns a second of the product as it is: inbox, lanes, gate, engine, audit log, approval."""
     url = server.fresh()
@@ -283,9 +282,17 @@ async def _whole(server: Server) -> Speed:
         path = Path(folder)
         settings = Settings(_env_file=None, state_dir=path / "state", log_dir=path / "logs", agent_mode="full", database_url=SecretStr(url))
         opened = open_store(url)
-        store = Watching(opened, threads=opened.threads)
-        store.waiting = {}
-        clients = instant(Portal())
+        store = AsyncStore(opened, threads=opened.threads)
+        waiting: dict[str, asyncio.Future[list[Any]]] = {}
+
+        def tell(commit: Commit) -> None:
+            """Whoever waits for an input to be done gets what is to be delivered with it."""
+            steps = (*commit.earlier, commit)
+            for row_id in (row_id for step in steps for row_id in step.inbox_done if row_id in waiting):
+                waiting.pop(row_id).set_result([row for step in steps for row in step.outbox])
+
+        store.watchers.append(tell)
+        clients = build_clients(ManyDeals())
         made = build_from_clients(settings, store, clients.bitrix, clients.model, trouble=_ignore, partial=_silent, clock=SystemClock())
         working = asyncio.ensure_future(made.run())
 
@@ -293,7 +300,7 @@ async def _whole(server: Server) -> Speed:
             row_id, actor = generate_id(), Actor(key=session, name="Борис", bitrix_user_id=7).model_dump(mode="json")
             now = SystemClock().now()
             row = InboxRow(id=row_id, source=row_id, session=session, lane=lane, kind=kind, actor=actor, body=body, received_at=now)
-            answer = store.waiting[row_id] = asyncio.get_running_loop().create_future()
+            answer = waiting[row_id] = asyncio.get_running_loop().create_future()
             await made.receive([row])
             found: list[Any] = await answer
             return found
