@@ -34,7 +34,7 @@ from state.journal.async_store import AsyncStore
 from state.journal.daily_count import StartCount, build_known_values
 from state.journal.store import Commit, InboxRow, Lane, Lease
 from state.sql import SqlStore, open_store
-from state.sql.commit_batch import Changes
+from state.sql.pipeline import Queued
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from tests.postgres_kit import Server, libpq, serving
@@ -158,11 +158,10 @@ def _count(count: StartCount | None, session: str) -> StartCount | None:
 
 def _begin_counts(store: SqlStore, commits: Sequence[Commit]) -> None:
     """Count the persons of these commits from nothing: what begins on a database that knows none of them would be refused."""
-    with store._database.write() as transaction:  # noqa: SLF001  a commit would do it with its first start only
-        for commit in commits:
-            for change in (change for step in (*commit.earlier, commit) for change in step.effects if change.count is not None):
-                for key, value in build_known_values(replace(change.count, known=())):
-                    transaction.run(store._statements.add_value, {"key": key, "value": value})  # noqa: SLF001  the same
+    counts = [change.count for commit in commits for step in (*commit.earlier, commit) for change in step.effects]
+    for count in (one for one in counts if one is not None):
+        for key, value in build_known_values(replace(count, known=())):
+            store.swap_value(key, None, value)
 
 
 def _payloads(url: str, recorded: Sequence[Commit]) -> list[str]:
@@ -172,9 +171,9 @@ def _payloads(url: str, recorded: Sequence[Commit]) -> list[str]:
 
     send = store._send  # noqa: SLF001  the last step before the wire
 
-    def keeping(changes: Changes) -> None:
-        sent.append(orjson.dumps(changes).decode())
-        send(changes)
+    def keeping(queued: Sequence[Queued]) -> list[Any]:
+        sent.append(orjson.dumps([one.params for one in queued]).decode())
+        return send(queued)
 
     try:
         store._send = keeping  # type: ignore[method-assign]  # noqa: SLF001  the same
