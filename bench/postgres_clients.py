@@ -15,7 +15,7 @@ _OVER = "THOUGHT:\nвсё\nACTION:\n[]\nASSISTANT:\n"
 
 
 class ManyDeals(Portal):
-    """A portal on which every deal exists; what the least portal has is its pattern."""
+    """A portal on which every deal exists; what the least portal has is its pattern. Deal 100007 belongs to the person 100, and so on."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,7 +26,8 @@ class ManyDeals(Portal):
         if method not in {"crm.deal.get", "crm.deal.update"}:
             return super().result(method, body)
         number = str(body["id"])
-        self.deal = self._deals.setdefault(number, {**self.deal, "ID": number, "OPPORTUNITY": "120000.00"})
+        owner = str(int(number) // 1000 or 7)
+        self.deal = self._deals.setdefault(number, {**self.deal, "ID": number, "OPPORTUNITY": "120000.00", "ASSIGNED_BY_ID": owner})
         return super().result(method, body)
 
 
