@@ -1,4 +1,7 @@
-"""`make bench`: measure, print a table, write bench/results.jsonl. `--only NAME` runs one. Nothing here is asserted by a test."""
+"""`make bench`: measure, print a table, write bench/results.jsonl. `--only NAME` runs one. Nothing here is asserted by a test.
+
+Absolute bars are scaled by how quick the machine is (`bench.calibration`); the table shows the bar that was judged by, and the factor.
+"""
 
 import argparse
 import asyncio
@@ -10,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.bulk import bulk_benches
+from bench.calibration import Calibration, format_bar, judge_row
 from bench.console import console_benches
 from bench.definitions import definition_benches
 from bench.expressions import expression_benches
@@ -63,15 +67,19 @@ def main() -> int:
     for name, bench in BENCHES.items():
         if chosen in {None, name}:
             print(f"{name} ...", file=sys.stderr, flush=True)
-            rows.extend({**row, "machine": machine} for row in asyncio.run(bench()))
-    measured = {row["name"] for row in rows}
-    others = [row for row in _earlier() if row["name"] not in measured] if chosen else []
+            calibration = Calibration()
+            calibration.take_samples()
+            measured = asyncio.run(bench())
+            calibration.take_samples()
+            rows.extend({**judge_row(row, calibration.factor), "machine": machine} for row in measured)
+    names = {row["name"] for row in rows}
+    others = [row for row in _earlier() if row["name"] not in names] if chosen else []
     with RESULTS.open("w", encoding="utf-8") as out:
         out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in [*others, *rows])
-    print(f"{'name':46} {'value':>8} {'unit':5} {'bar':>16} {'holds':5} beside it")
+    print(f"{'name':46} {'value':>8} {'unit':5} {'bar':>18} {'holds':5} beside it")
     for row in rows:
         holds = {True: "yes", False: "NO", None: "-"}[row["holds"]]
-        print(f"{row['name']:46} {row['value']:>8} {row['unit']:5} {row['bar']:>16} {holds:5} {row.get('versus', '')}")
+        print(f"{row['name']:46} {row['value']:>8} {row['unit']:5} {format_bar(row):>18} {holds:5} {row.get('versus', '')}")
     return 0
 
 

@@ -81,7 +81,7 @@ async def script_benches() -> list[dict[str, Any]]:
         f"sandbox alone {min(bare):.0f}, blocking {min(floor):.0f}, plain Python {min(plain):.0f}, median {statistics.median(ours):.0f}"
     )
     return [
-        _row("script call, warm", round(best), "us", f"<= {bar:.0f}", best <= bar, beside),
+        _row("script call, warm", round(best), "us", f"<= {bar:.0f}", best <= bar, beside) | {"factor": round(scale, 2)},
         _row("script check, warm", round(checked, 1), "ms", "", None, f"{len(found)} findings"),
     ]
 

@@ -6,7 +6,7 @@ because the old one may be in delivery and still report its `sent_ref`.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from state.clock import format_iso, generate_id
 from state.events import codec
@@ -18,23 +18,18 @@ from state.journal.journal import RecordHead, hash_record, record_text
 from state.journal.record_index import TYPES, IndexEntry, index_event
 from state.journal.store import (
     SWITCH,
-    CapReached,
     Commit,
     EffectChange,
-    EffectConflict,
     InboxRow,
     OutboxRow,
     StaleEpoch,
     StoredEvent,
     StoreError,
     Timer,
-    Uncounted,
-    WriteStopped,
 )
 from state.journal.streams import to_lease_key
 from state.sql import row_mapping
 from state.sql.checksummed_json import encode_checksummed
-from state.sql.commit_batch import CommitBatch
 from state.sql.database import Transaction
 from state.sql.definitions import write_definitions
 from state.sql.statements import Statements
@@ -81,7 +76,7 @@ def write_commit(transaction: Transaction, statements: Statements, steps: Sequen
     named: list[IndexEntry] = []
     # The last step's owner and epoch are used, and the end of the stream is read once: within the transaction nobody else moves it.
     whose: tuple[str, int] | None = None
-    fence = Fence(0, "", None)
+    start = fence = Fence(0, "", None)
     for commit, made in steps:
         ours = find_key_owner(commit), commit.epoch
         if whose != ours:
@@ -90,6 +85,8 @@ def write_commit(transaction: Transaction, statements: Statements, steps: Sequen
             after = None
             if numbered:  # they are written below in one call
                 fence = Fence(end.seq, end.hash, fence.key)
+            else:
+                start = fence
         if fence.key is None and any(draft.secret for draft in made):
             fence = fence._replace(key=_create_key(transaction, statements, ours[0], format_iso(commit.now)))
         if made:
@@ -100,8 +97,9 @@ def write_commit(transaction: Transaction, statements: Statements, steps: Sequen
             fence = Fence(last.seq, last.hash, fence.key)
     if numbered:
         transaction.run_many(statements.add_event, [row_mapping.to_event_params(event, data) for event, data in numbered])
-        moved = {"at_session": to_lease_key(steps[0][0].stream), "seq": fence.seq, "hash": fence.hash}
-        transaction.run(statements.move_head, moved)
+        held = {"at_session": to_lease_key(steps[0][0].stream), "at_epoch": steps[-1][0].epoch}
+        moved = {"at_seq": start.seq, "at_hash": start.hash, "seq": fence.seq, "hash": fence.hash}
+        transaction.require(statements.rules.head, {**held, **moved})
     if named:
         transaction.run_many(statements.add_mention, [one._asdict() for one in named])
     for commit, _ in steps:
@@ -170,12 +168,14 @@ def fetch_secrets(transaction: Transaction, statements: Statements, key_ids: Ite
 
 
 def _load_fence(transaction: Transaction, statements: Statements, commit: Commit, person: str, after: int | None) -> Fence:
-    row = transaction.fetch_row(statements.fence, {"at_session": to_lease_key(commit.stream), "at_person": person})
-    if row is None or row[0] == "" or row[1] != commit.epoch:
+    held = {"at_session": to_lease_key(commit.stream), "at_epoch": commit.epoch}
+    row = transaction.fetch_row(statements.rules.fence, {**held, "at_person": person})
+    if row is None:
         raise StaleEpoch(f"epoch {commit.epoch} of {commit.stream} is over: another process works on it")
-    if after is not None and row[2] != after:
-        raise StaleEpoch(f"{commit.stream} ends at {row[2]}, not at {after}: it has to be read anew")
-    return Fence(row[2], row[3], None if row[4] is None else PersonKey(row[4], row[5]))
+    seq, hash_, key_id, secret = row
+    if after is not None and seq != after:
+        raise StaleEpoch(f"{commit.stream} ends at {seq}, not at {after}: it has to be read anew")
+    return Fence(seq, hash_, None if key_id is None else PersonKey(key_id, secret))
 
 
 def _create_key(transaction: Transaction, statements: Statements, person: str, now: str) -> PersonKey:
@@ -231,31 +231,23 @@ def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]
 
 
 def _change_effect(transaction: Transaction, statements: Statements, commit: Commit, change: EffectChange) -> None:
-    common = {
+    place = row_mapping.build_call_place(change.effect_id)
+    call = encode_checksummed(place, change.call)
+    params: dict[str, Any] = {
+        "effect_id": change.effect_id,
         "status": change.status,
         "fingerprint": change.fingerprint,
+        "call": call,
         "updated_at": format_iso(change.since or commit.now),
         "outcome": encode_checksummed(row_mapping.build_outcome_place(change.effect_id), change.outcome),
     }
-    place = row_mapping.build_call_place(change.effect_id)
-    call = encode_checksummed(place, change.call)
-    told = f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}"
     expected = [status for status in change.expect if status != "absent"]
-    new = old = None
-    if "absent" in change.expect:
-        new = {**common, "effect_id": change.effect_id, "stream": commit.stream, "call": call or encode_checksummed(place, {})}
-    if expected:
-        old = {**common, "at_effect_id": change.effect_id, "call": call}
-    if isinstance(transaction, CommitBatch):
-        transaction.swap_effect(new, old, expected, told)
-        return
-    if new is not None and transaction.run(statements.add_effect, new) == 1:
-        return
-    if old is not None:
-        found = {f"at_{number}": status for number, status in enumerate(expected)}
-        if transaction.run(statements.build_effect_swap(len(expected)), {**old, **found}) == 1:
-            return
-    raise EffectConflict(told)
+    params |= {f"at_{number}": status for number, status in enumerate(expected)}
+    may_be_new = "absent" in change.expect
+    if may_be_new:
+        params |= {"stream": commit.stream, "new_call": call or encode_checksummed(place, {})}
+    rule = statements.rules.build_effect_rule(len(expected), may_be_new=may_be_new)
+    transaction.require(rule, params, f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}")
 
 
 def _set_switch(transaction: Transaction, statements: Statements, value: str) -> None:
@@ -263,24 +255,16 @@ def _set_switch(transaction: Transaction, statements: Statements, value: str) ->
 
     On PostgreSQL this waits for transactions that are starting a call and that checked the switch before it was set.
     """
-    if isinstance(transaction, CommitBatch):
-        transaction.set_switch(value)
-        return
     if statements.lock_switch is not None:
-        transaction.fetch_rows(statements.lock_switch, {})
+        transaction.run(statements.lock_switch, {})
     transaction.run(statements.set_value, {"key": SWITCH, "value": value})
 
 
 def _check_frozen(transaction: Transaction, statements: Statements) -> None:
     """Raise WriteStopped if writes to the portal are stopped; nobody can stop them between this check and the end of the transaction."""
-    if isinstance(transaction, CommitBatch):
-        transaction.start_a_write()
-        return
     if statements.share_switch is not None:
-        transaction.fetch_rows(statements.share_switch, {})
-    found = transaction.fetch_row(statements.value, {"at_key": SWITCH})
-    if found is not None and found[0] != "":
-        raise WriteStopped("writes are frozen")
+        transaction.run(statements.share_switch, {})
+    transaction.require(statements.rules.not_frozen, {})
 
 
 def _count(transaction: Transaction, statements: Statements, commit: Commit, effect_id: str, count: StartCount) -> None:
@@ -290,18 +274,12 @@ def _count(transaction: Transaction, statements: Statements, commit: Commit, eff
     transaction has ended.
     """
     kept = daily_count.build_keys(count, effect_id, commit.now)
-    known = daily_count.build_known_values(count) if count.known is not None else []
-    if isinstance(transaction, CommitBatch):
-        transaction.count(kept, known, count)
-        return
-    for key, value in known:
+    for key, value in daily_count.build_known_values(count) if count.known is not None else ():
         transaction.run(statements.add_value, {"key": key, "value": value})
-    if transaction.fetch_row(statements.hold_value, {"at_key": kept.held}) is None:
-        raise Uncounted("nobody has counted what was begun for this person")
+    transaction.require(statements.rules.counted, {"at_key": kept.held})
     if count.limit is not None:
-        made = transaction.fetch_row(statements.counted, {"at_first": kept.first, "at_last": kept.last})
-        if made is None or made[0] + count.many > count.limit:
-            raise CapReached("as many changes as this person may make within a day were begun")
+        within = {"at_first": kept.first, "at_last": kept.last, "at_many": count.many, "at_limit": count.limit}
+        transaction.require(statements.rules.below_cap, within)
     transaction.run(statements.add_value, {"key": kept.key, "value": str(count.many)})
     transaction.run(statements.drop_values, {"at_first": kept.held, "at_gone": kept.gone})
 
@@ -319,6 +297,9 @@ def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow)
     if not row.key:
         transaction.run(statements.add_outbox, params)
         return
+    if statements.put_with_key is not None:
+        transaction.run(statements.put_with_key, params)
+        return
     if transaction.run(statements.add_first_with_key, params):
         return
     found = transaction.fetch_row(statements.unsent_with_key, {"at_session": row.session, "at_key": row.key})
@@ -331,14 +312,10 @@ def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow)
 
 def record_delivery(transaction: Transaction, statements: Statements, row_id: str, sent_ref: str) -> None:
     """Delete a delivered outbox row and store `sent_ref`, the id of its message, under its key; do nothing if the row is gone already."""
-    found = transaction.fetch_row(statements.delivered, {"at_id": row_id})
-    if found is None:
-        return
-    session, key, status = found
-    transaction.run(statements.drop_outbox, {"at_id": row_id})
-    if not key:
-        return
+    by_id = {"at_id": row_id}
+    if statements.lock_outbox is not None:
+        transaction.run(statements.lock_outbox, by_id)
     if sent_ref:
-        transaction.run(statements.set_delivery, {"session": session, "key": key, "sent_ref": sent_ref})
-    if status != "replaced":
-        transaction.run(statements.drop_replaced, {"at_session": session, "at_key": key})
+        transaction.run(statements.keep_delivery, {**by_id, "sent_ref": sent_ref})
+    transaction.run(statements.drop_replaced, by_id)
+    transaction.run(statements.drop_outbox, by_id)

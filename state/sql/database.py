@@ -3,6 +3,7 @@
 Core's own execution costs about 100 µs per statement, five times the statement itself, so the driver's cursor executes them.
 """
 
+import hashlib
 import re
 import threading
 import time
@@ -10,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeVar
+from functools import cached_property
+from typing import Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import Dialect as SpokenDialect
 from sqlalchemy import PoolProxiedConnection
@@ -19,7 +21,6 @@ from sqlalchemy.sql.expression import ClauseElement
 
 from state.journal.store import StoreError, StoreUnwritable
 from state.sql.dialect import Dialect
-from state.sql.server_functions import Function, call_function
 
 Params = Mapping[str, Any]
 Row = tuple[Any, ...]
@@ -29,6 +30,8 @@ TRIES = 4
 SAME_TIME = timedelta(seconds=1)
 """Two clocks that differ by less than this count as equal."""
 SKEW_FOR = 5.0
+_PLACE: Final = re.compile(r"%\((\w+)\)s")
+"""A place for a parameter in the SQL text that PostgreSQL's driver takes."""
 _QUOTES: Final = re.compile(r" with text '| DETAIL: Failing row| CONTEXT: ")
 """Where a driver's error message begins to quote values, which may be an encryption key or people's text; messages are cut there."""
 
@@ -38,7 +41,15 @@ class Contended(StoreUnwritable):
 
 
 UNDONE: Mapping[str, type[StoreError]] = {"40001": Contended, "40P01": Contended}
-"""PostgreSQL's error codes for a conflict with another transaction."""
+"""PostgreSQL's error codes for a conflict with another transaction; they prove that nothing was stored."""
+
+
+class Native(NamedTuple):
+    """A statement in PostgreSQL's own form: the name under which a connection prepares it, its text, and the names of $1, $2 and so on."""
+
+    name: bytes
+    text: bytes
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +60,37 @@ class Statement:
     fixed: Params
     conflict: type[StoreError] = StoreError
 
+    @cached_property
+    def native(self) -> Native:
+        """The statement as PostgreSQL prepares it."""
+        return _build_native(self.sql)
+
+    @cached_property
+    def guarded(self) -> Native:
+        """The same, but it fails with a division by zero if the statement returns no row."""
+        return _build_native(f"WITH found AS ({self.sql}) SELECT 1 / count(*) FROM found")  # noqa: S608  a statement of ours
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A condition of a transaction: the statement must return a row, else `error` is raised, with `text`, and nothing is stored."""
+
+    statement: Statement
+    error: type[StoreError]
+    text: str
+
 
 def compile_statement(spoken: SpokenDialect, clause: ClauseElement, conflict: type[StoreError] = StoreError) -> Statement:
     """Compile `clause` for the kind of database `spoken`; `conflict` is the error to raise if the statement violates a unique key."""
     text = clause.compile(dialect=spoken)
     fixed = {name: value for name, value in text.params.items() if value is not None}
     return Statement(sql=str(text), fixed=fixed, conflict=conflict)
+
+
+def _build_native(sql: str) -> Native:
+    names: dict[str, int] = {}
+    text = _PLACE.sub(lambda found: f"${names.setdefault(found[1], len(names) + 1)}", sql).replace("%%", "%").encode()
+    return Native(f"sdelka_{hashlib.sha256(text).hexdigest()[:16]}".encode(), text, tuple(names))
 
 
 class Transaction:
@@ -64,10 +100,6 @@ class Transaction:
         self._cursor = cursor
         self.conflict: type[StoreError] = StoreError
         """The error to raise if the statement that runs at present violates a unique key."""
-
-    def translate_code(self, code: str) -> type[StoreError] | None:
-        """Return the error to raise for an error code of PostgreSQL that proves that nothing was stored; None for other codes."""
-        return UNDONE.get(code)
 
     def run(self, statement: Statement, params: Params) -> int:
         """Execute the statement; return the number of rows it changed."""
@@ -94,9 +126,10 @@ class Transaction:
         answer = self.fetch_rows(statement, params)
         return answer[0] if answer else None
 
-    def call(self, function: Function, *given: bytes) -> bytes:
-        """Call a function on the server with the arguments `given`; it commits its own changes. Return its answer, b"" for none."""
-        return call_function(self._cursor, function, *given)
+    def require(self, rule: Rule, params: Params, text: str = "") -> None:
+        """Execute the statement of a rule, and raise the rule's error if it returns no row, with `text` if that is given."""
+        if not self.fetch_rows(rule.statement, params):
+            raise rule.error(text or rule.text)
 
     def measure_skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
         """Return how far the database's clock is ahead of this machine's (negative if behind).
@@ -193,7 +226,7 @@ class Database:
                 self._undo(connection, cursor)
                 raise transaction.conflict(f"a unique key is taken: {_extract_reason(error)}") from _pick_cause(error)
             except self._driver.Error as error:
-                meant = transaction.translate_code(getattr(error, "sqlstate", None) or "")
+                meant = UNDONE.get(getattr(error, "sqlstate", None) or "")
                 if meant is None:
                     self._close_cursor(cursor)
                     self._forget(connection, error)

@@ -47,7 +47,7 @@ class Dialect:
     begin: str
     begin_one: str
     batches_commits: bool
-    """Whether a commit is sent as one call of a server function, because single statements would cost a round trip each."""
+    """Whether the statements of a commit are collected and sent together, because each by itself would cost a round trip."""
     threads: int
     """The number of database calls that one process can usefully make at the same time."""
     one_writer: bool

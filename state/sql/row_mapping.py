@@ -1,6 +1,6 @@
 """Converts between the store's records and database rows: times and JSON become text and are parsed again."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -210,19 +210,6 @@ def to_timer(row: Row) -> Timer:
 def to_snapshot_params(snapshot: Snapshot) -> Params:
     """Convert a snapshot to a row. Its JSON is not canonical: the keys of the state stay in the order in which they were added."""
     return {"stream": snapshot.stream, "seq": snapshot.seq, "state": orjson.dumps(snapshot.state).decode()}
-
-
-def mark_fresh(new: Sequence[InboxRow], fresh: Sequence[str]) -> list[bool]:
-    """Return for each row in `new` whether it was added, that is, whether its id is in `fresh`.
-
-    If several rows have the same id, only the first of them counts as added.
-    """
-    left = set(fresh)
-    answer: list[bool] = []
-    for row in new:
-        answer.append(row.id in left)
-        left.discard(row.id)
-    return answer
 
 
 def to_readable_rows(claimed: Iterable[Row]) -> list[InboxRow]:

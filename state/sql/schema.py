@@ -6,10 +6,18 @@ from sqlalchemy import Connection, inspect, text
 
 from state.journal.store import StoreError
 from state.migrations import HEAD
-from state.sql import closed_mark, server_functions
+from state.sql import closed_mark
 from state.sql.dialect import Dialect
 
 log = logging.getLogger(__name__)
+
+_OTHERS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+_OLD_FUNCTIONS = """
+SELECT oid::regprocedure::text FROM pg_proc
+WHERE proname ~ '^sdelka_(commit|sent|receive)_[0-9a-f]{12}$' AND pronamespace = current_schema()::regnamespace
+    AND pg_has_role(proowner, 'USAGE')
+"""
+"""The functions through which programs of earlier versions commit on PostgreSQL; each creates its own when it starts."""
 
 
 class NewerDatabase(StoreError):
@@ -31,7 +39,17 @@ def migrate_schema(dialect: Dialect, connection: Connection, present: str, to: s
     if present != to:
         _run_migrations(connection, present, to)
     if dialect.batches_commits and to == HEAD:
-        server_functions.create_server_functions(connection)
+        _drop_old_functions(connection)
+
+
+def _drop_old_functions(connection: Connection) -> None:
+    """Remove the server functions of earlier versions, unless somebody else is connected: that may be a program which still calls them."""
+    found = connection.exec_driver_sql(_OLD_FUNCTIONS).scalars().all()
+    if not found or connection.exec_driver_sql(_OTHERS).scalar():
+        return
+    for function in found:
+        connection.exec_driver_sql(f"DROP FUNCTION {function}")
+    log.info("%d server functions of earlier versions removed", len(found), extra={"action": "schema.functions_dropped"})
 
 
 def check_schema(dialect: Dialect) -> None:

@@ -4,12 +4,10 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     Integer,
     LargeBinary,
     Table,
-    Update,
     and_,
     bindparam,
     case,
@@ -28,7 +26,7 @@ from state.journal.store import StaleEpoch
 from state.sql.database import Statement, compile_statement
 from state.sql.definitions import DefinitionStatements
 from state.sql.dialect import Dialect
-from state.sql.server_functions import SWITCH_LOCK
+from state.sql.rules import EFFECT, Rules
 from state.sql.tables import (
     LIVE,
     blobs,
@@ -49,7 +47,6 @@ from state.sql.tables import (
 EVENT = ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash")
 INBOX = ("id", "source", "session", "lane", "kind", "actor", "body", "received_at", "status", "attempts")
 OUTBOX = ("id", "session", "channel", "kind", "body", "key", "created_at", "status", "attempts", "due_at")
-EFFECT = ("effect_id", "stream", "status", "fingerprint", "call", "updated_at", "outcome")
 MENTION = ("about", "what", "event_id", "effect_id")
 TIMER = ("id", "due_at", "session", "kind", "body")
 RUN = RunRow._fields
@@ -59,6 +56,8 @@ REPLACED: ColumnElement[str] = literal_column("'replaced'")
 """Status values written as literals, not as parameters: only then does a cached query plan use the partial index of new rows."""
 
 
+SWITCH_LOCK = 0x5DE1CF
+"""The number of an advisory lock. A transaction takes it shared to start a write to the portal, and exclusively to stop all writes."""
 _COMPILED: dict[tuple[Any, ...], "Statements"] = {}
 
 
@@ -78,7 +77,6 @@ class Statements:
         self._compile = partial(compile_statement, dialect.engine.dialect)  # not the engine: they outlive their store
         self._insert = dialect.insert
         self._locks = dialect.batches_commits
-        self._change_effect: dict[int, Statement] = {}
         self._scan: dict[tuple[int, bool], Statement] = {}
         self._secrets: dict[int, Statement] = {}
         self._runs: dict[tuple[tuple[str, ...], int], Statement] = {}
@@ -91,17 +89,8 @@ class Statements:
         self._add_record_index()
         self._add_leases()
         self._add_small_tables()
+        self.rules = Rules(self._compile, self._insert)
         self.definitions = DefinitionStatements(self._compile, self._insert)
-
-    def build_effect_swap(self, expected: int) -> Statement:
-        """Return the UPDATE of an effect (proposed call) that applies only if its status is among the parameters at_0, at_1 and so on.
-
-        `expected` is the number of these parameters.
-        """
-        if expected not in self._change_effect:
-            places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(expected)]
-            self._change_effect[expected] = self._compile(_build_effect_update(effects.c.status.in_(places)))
-        return self._change_effect[expected]
 
     def build_scan(self, types: int, *, back: bool = False) -> Statement:
         """Return the query for the events of all streams that have one of several types, in order of id, or with `back` the newest first.
@@ -158,15 +147,7 @@ class Statements:
             .order_by(events.c.seq)
             .limit(bindparam("at_most"))
         )
-        # The row lock keeps other processes from taking over the session before this commit is done. The key is joined to save a query.
         live = and_(person_keys.c.person == bindparam("at_person"), LIVE)
-        fence = (
-            select(leases.c.owner, leases.c.epoch, leases.c.seq, leases.c.hash, person_keys.c.key_id, person_keys.c.secret)
-            .select_from(leases.outerjoin(person_keys, live))
-            .where(leases.c.session == bindparam("at_session"))
-        )
-        self.fence = self._compile(fence.with_for_update(of=leases))
-        self.look_at_fence = self._compile(fence)
         self.add_key = self._compile(self._insert(person_keys).values({name: bindparam(name) for name in KEY}).on_conflict_do_nothing())
         self.live_key = self._compile(select(person_keys.c.key_id, person_keys.c.secret).where(live))
         self.head = self._compile(select(leases.c.seq, leases.c.hash).where(leases.c.session == bindparam("at_session")))
@@ -175,9 +156,6 @@ class Statements:
         stream: ColumnElement[str] = case((is_run, leases.c.session), else_=literal_column("'session:'").concat(leases.c.session))
         last = and_(events.c.stream == stream, events.c.seq == leases.c.seq)
         self.ends = self._compile(select(events.c.stream, events.c.seq, events.c.ts).select_from(leases.join(events, last)))
-        self.move_head = self._compile(
-            update(leases).where(leases.c.session == bindparam("at_session")).values(seq=bindparam("seq"), hash=bindparam("hash"))
-        )
 
     def _add_inbox(self) -> None:
         new = self._insert(inbox).values({name: bindparam(name) for name in (*INBOX, "note")})
@@ -224,11 +202,12 @@ class Statements:
         self.add_first_with_key = self._compile(outbox.insert().inline().from_select(names, new))
         """Adds an outbox row with a key; inserts nothing if an unsent row with the same key exists."""
         mine = and_(outbox.c.session == bindparam("at_session"), outbox.c.key == bindparam("at_key"))
+        self.put_with_key = self._compile(_build_replacement(names)) if self._locks else None
+        """Adds an outbox row with a key, or replaces the unsent row with the same key. SQLite cannot do it in one statement: None."""
         self.unsent_with_key = self._compile(select(outbox.c.pos, outbox.c.id).where(mine, outbox.c.status == NEW).with_for_update())
         self.replace_outbox = self._compile(
             update(outbox).where(outbox.c.pos == bindparam("at_pos")).values({name: bindparam(name) for name in OUTBOX})
         )
-        self.drop_replaced = self._compile(delete(outbox).where(mine, outbox.c.status == REPLACED))
         first = select(func.min(outbox.c.pos)).where(outbox.c.status == NEW).group_by(outbox.c.session)
         # A row that was never tried is due at once: if the clock was set back, it need not wait until its time comes again.
         made_in_a_future = and_(outbox.c.attempts == 0, outbox.c.created_at > bindparam("at_now"))
@@ -244,9 +223,24 @@ class Statements:
 
     def _add_deliveries(self) -> None:
         by_id = outbox.c.id == bindparam("at_id")
-        self.delivered = self._compile(select(outbox.c.session, outbox.c.key, outbox.c.status).where(by_id))
+        self.lock_outbox = self._compile(select(outbox.c.pos).where(by_id).with_for_update()) if self._locks else None
+        """Waits for a commit that is replacing the row; None on SQLite, where a writing transaction is alone."""
+        sent = select(outbox.c.session, outbox.c.key, bindparam("sent_ref", type_=outbox.c.id.type)).where(by_id, outbox.c.key != "")
+        kept = self._insert(deliveries).from_select(["session", "key", "sent_ref"], sent)
+        self.keep_delivery = self._compile(
+            kept.on_conflict_do_update(index_elements=["session", "key"], set_={"sent_ref": kept.excluded.sent_ref})
+        )
         self.drop_outbox = self._compile(delete(outbox).where(by_id))
-        self.set_delivery = self._compile(self._upsert(deliveries, ("session", "key", "sent_ref"), keys=2))
+        newest = outbox.alias("newest")
+        by_newest = exists().where(
+            newest.c.id == bindparam("at_id"),
+            newest.c.status != REPLACED,
+            newest.c.key != "",
+            newest.c.session == outbox.c.session,
+            newest.c.key == outbox.c.key,
+        )
+        self.drop_replaced = self._compile(delete(outbox).where(outbox.c.status == REPLACED, by_newest))
+        """Removes the rows that the row `at_id`, which was sent, has replaced."""
         self.where_sent = self._compile(
             select(deliveries.c.sent_ref).where(deliveries.c.session == bindparam("at_session"), deliveries.c.key == bindparam("at_key"))
         )
@@ -256,9 +250,6 @@ class Statements:
         self.outbox_failed = self._compile(update(outbox).where(unsent).values(**tried, status="failed"))
 
     def _add_effects(self) -> None:
-        self.add_effect = self._compile(
-            self._insert(effects).values({name: bindparam(name) for name in EFFECT}).on_conflict_do_nothing(index_elements=["effect_id"])
-        )
         self.effect = self._compile(select(*_list_columns(effects, EFFECT)).where(effects.c.effect_id == bindparam("at_effect_id")))
         self.effects = self._compile(
             select(*_list_columns(effects, EFFECT))
@@ -353,15 +344,10 @@ class Statements:
         )
 
     def _add_counts(self) -> None:
-        """Compile the statements that count the changes of the portal started by each person.
+        """Compile the statement that removes old counts of the changes started by a person; the rules have what else is needed to count.
 
         `state.journal.daily_count` builds the keys under which the counts are stored.
         """
-        held = select(values.c.key).where(values.c.key == bindparam("at_key"))
-        self.hold_value = self._compile(held.with_for_update())
-        number: ColumnElement[int] = cast(func.coalesce(func.sum(cast(values.c.value, BigInteger)), 0), BigInteger)
-        between = and_(values.c.key >= bindparam("at_first"), values.c.key <= bindparam("at_last"))
-        self.counted = self._compile(select(number).where(between))
         older = and_(values.c.key > bindparam("at_first"), values.c.key < bindparam("at_gone"))
         self.drop_values = self._compile(delete(values).where(older))
 
@@ -370,19 +356,20 @@ class Statements:
         return new.on_conflict_do_update(index_elements=names[:keys], set_={name: new.excluded[name] for name in names[keys:]})
 
 
-def _build_effect_update(expected: ColumnElement[bool]) -> Update:
-    fingerprint: ColumnElement[str] = bindparam("fingerprint")
-    return (
-        update(effects)
-        .where(effects.c.effect_id == bindparam("at_effect_id"), expected)
-        .values(
-            status=bindparam("status"),
-            fingerprint=case((fingerprint == "", effects.c.fingerprint), else_=fingerprint),
-            call=func.coalesce(bindparam("call"), effects.c.call),
-            updated_at=bindparam("updated_at"),
-            outcome=func.coalesce(bindparam("outcome"), effects.c.outcome),
-        )
-    )
+def _build_replacement(names: tuple[str, ...]) -> Any:
+    """Return the statement of PostgreSQL that puts an outbox row in the place of the unsent one with its key, or else adds it.
+
+    The replaced row gets a new place, with its old id.
+    """
+    mine = and_(outbox.c.session == bindparam("session"), outbox.c.key == bindparam("key"), outbox.c.status == NEW)
+    old = select(outbox.c.pos, outbox.c.id).where(mine).with_for_update().cte("old")
+    changed = update(outbox).where(outbox.c.pos == old.c.pos).values({name: bindparam(name) for name in OUTBOX})
+    moved = changed.returning(old.c.id.label("id")).cte("moved")
+    given = {name: bindparam(name, type_=outbox.c[name].type) for name in names}
+    gone = {"id": moved.c.id, "status": REPLACED, "body": literal_column("'{}'")}
+    replaced = select(*({**given, **gone}[name] for name in names)).select_from(moved)
+    added = select(*given.values()).where(~exists(select(moved.c.id)))
+    return outbox.insert().inline().from_select(names, replaced.union_all(added))
 
 
 def _build_insert(table: Table, names: tuple[str, ...]) -> Any:

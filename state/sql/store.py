@@ -36,12 +36,12 @@ from state.journal.store import (
 from state.journal.streams import to_lease_key, to_stream
 from state.sql import commit as outbox
 from state.sql import commit as writing
-from state.sql import commit_batch, row_mapping, schema, server_functions
-from state.sql.commit_batch import Changes, CommitBatch, CommitCall, KnownStream
+from state.sql import row_mapping, schema
+from state.sql.commit_batch import CommitBatch, KnownStream
 from state.sql.database import Contended, Database, Params, Row, Statement, translate_errors
 from state.sql.definitions import SqlDefinitions
 from state.sql.dialect import Dialect, open_database, open_read_only
-from state.sql.server_functions import Function
+from state.sql.pipeline import Answer, Pipeline, Queued
 from state.sql.statements import compile_statements
 
 if TYPE_CHECKING:
@@ -104,9 +104,11 @@ class SqlStore:
         until it has been handled.
         """
         if self._gathers:
-            given = orjson.dumps({"rows": [row_mapping.to_inbox_params(row) for row in rows_], "claim": claim})
-            answer = orjson.loads(self._call(server_functions.RECEIVE, given))
-            return StoredInputs(row_mapping.mark_fresh(rows_, answer["fresh"]), row_mapping.to_readable_rows(answer["claimed"]))
+            added = [Queued(self._statements.add_inbox, row_mapping.to_inbox_params(row)) for row in rows_]
+            claims = [Queued(self._statements.next_inbox, {"at_session": session, "at_lane": lane}) for session, lane in claim]
+            answers = self._database.retry(lambda: self._send([*added, *claims]))
+            claimed = [row for answer in answers[len(added) :] for row in answer.rows]
+            return StoredInputs([answer.changed == 1 for answer in answers[: len(added)]], row_mapping.to_readable_rows(claimed))
         with self._database.write() as transaction:
             fresh = writing.put_inbox(transaction, self._statements, rows_)
             lanes = [{"at_session": session, "at_lane": lane} for session, lane in claim]
@@ -214,15 +216,16 @@ class SqlStore:
         else:
             with self._database.begin(partial(CommitBatch, statements=self._statements, known=known)) as gathering:
                 stored = writing.write_commit(gathering, self._statements, steps, commit.after)
-        self._send(gathering.collect_changes())
+        self._send(gathering.collect_statements())
         if len(self._known) >= REMEMBERED:
             self._known.clear()
         self._known[session] = gathering.build_known()
         return stored
 
-    def _send(self, changes: Changes) -> None:
-        with self._database.begin(CommitCall) as transaction:
-            commit_batch.send_commit(transaction, changes)
+    def _send(self, queued: Sequence[Queued]) -> list[Answer]:
+        """Execute the statements in one transaction of PostgreSQL, in one round trip."""
+        with self._database.begin(Pipeline) as pipeline:
+            return pipeline.send(queued)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order.
@@ -358,7 +361,9 @@ class SqlStore:
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
         """Mark an outbox row as delivered. If a newer row has replaced it, `sent_ref` is kept, so that the newer row edits that message."""
         if self._gathers:
-            self._call(server_functions.SENT, row_id.encode(), sent_ref.encode())
+            batch = CommitBatch(None, self._statements)
+            outbox.record_delivery(batch, self._statements, row_id, sent_ref)
+            self._database.retry(lambda: self._send(batch.queued))
             return
         with self._database.write() as transaction:
             outbox.record_delivery(transaction, self._statements, row_id, sent_ref)
@@ -416,15 +421,6 @@ class SqlStore:
     def close(self) -> None:
         """Close every connection; every later call raises StoreUnwritable."""
         self._database.close()
-
-    def _call(self, function: Function, *given: bytes) -> bytes:
-        """Call the server function and return its answer; the call is repeated if the server undid it because of another transaction."""
-
-        def attempt() -> bytes:
-            with self._database.write_one() as transaction:
-                return transaction.call(function, *given)
-
-        return self._database.retry(attempt)
 
     def _write(self, statement: Statement, params: Params) -> None:
         with self._database.write_one() as transaction:

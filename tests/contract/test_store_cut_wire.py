@@ -8,7 +8,6 @@ import pytest
 from state.journal import journal
 from state.journal.store import StaleEpoch, StoreUnwritable
 from state.sql import SqlStore, open_store
-from state.sql.server_functions import COMMIT, RECEIVE
 from tests.contract.store_kit import SESSION, STREAM, due, incoming, intent, lease, outgoing, said, step
 from tests.contract.wire_kit import Cut, Wire, wired
 
@@ -40,7 +39,7 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
     monkeypatch.setattr(store, "_gathers", gathers)
     held = lease(store)
     store.commit(step(held, said("до")))
-    wire.order(cut, COMMIT.prepared_name if gathers else b"COMMIT")
+    wire.order(cut, store._statements.rules.head.statement.guarded.name if gathers else b"COMMIT")
     cut_off = step(held, said("тогда"), outbox=[outgoing("o1")], effects=[intent()], after=1)
     with pytest.raises(StoreUnwritable):
         store.commit(cut_off)
@@ -62,7 +61,7 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
 def test_an_input_whose_answer_is_lost_is_there_once(store: SqlStore, wire: Wire, cut: Cut) -> None:
     """The door hears no and delivers again; the row is stored once, and a claim that nobody heard of leaves it to be found."""
     store.put_inbox([incoming("warm", "tg:9")])
-    wire.order(cut, RECEIVE.prepared_name)
+    wire.order(cut, store._statements.add_inbox.native.name)
     with pytest.raises(StoreUnwritable):
         store.put_inbox([incoming("a")], [(SESSION, "turn")])
 

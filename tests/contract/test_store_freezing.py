@@ -14,7 +14,7 @@ from state.journal.freeze_switch import SwitchOperator
 from state.journal.journal import verify
 from state.journal.store import SWITCH, EffectChange, StoreError, WriteStopped
 from state.sql import SqlStore
-from state.sql.server_functions import SWITCH_LOCK
+from state.sql.statements import SWITCH_LOCK
 from tests.contract.store_kit import NOW, STREAM, World, every_store, lasting_store, lease, said, step
 from tests.postgres_kit import libpq
 

@@ -71,7 +71,7 @@ def test_another_commit_in_between_is_waited_for(world: World) -> None:
     """Somebody writes to the stream between reading its end and sending the step: both are kept, in one chain."""
     store = world.open()
     held = lease(store)
-    look = store._statements.look_at_fence
+    look = store._statements.rules.look_at_fence
     rows, met = CommitBatch.fetch_rows, []
 
     def meddled(self: CommitBatch, statement: object, params: dict[str, str]) -> list[tuple[object, ...]]:
