@@ -11,7 +11,7 @@ import socket
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +27,10 @@ from bench.servers import ended, sandboxes, settings_of, started, until
 from bot.console.keys import ConsoleKeys
 from bot.console.page_list import PAGES
 from orchestrator.domain.actor import Actor
+from orchestrator.runtime.steps import index_run
+from state.canonical import dumps, hash_text
 from state.clock import generate_id
+from state.events.codec import encode
 from state.events.runs import RunFinished, RunStarted
 from state.journal.store import Commit
 from state.sql import build_sqlite_url, open_store
@@ -115,17 +118,21 @@ def _write_runs(url: str) -> None:
     """Store finished and failed runs of one scenario."""
     store, begin = open_store(url), datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
     actor = Actor(key="tg:1001", name="Olga", role="admin", bitrix_user_id=1)
+    text = dumps({"title": "Welcome"})
+    digest = hash_text(text)
     for number in range(RUNS):
         run_id, now = generate_id(), begin + timedelta(seconds=number)
         lease = store.acquire(f"run:{run_id}", "bench", now, now + timedelta(days=1))
         if lease is None:
             raise RuntimeError("a lease of the bench is taken")
         first = RunStarted(
-            engine="scenario", definition="welcome", version=1, digest="0" * 64, replay=1, home=actor.key, mode="full",
+            engine="scenario", definition="welcome", version=1, digest=digest, replay=1, home=actor.key, mode="full",
             actor=actor.model_dump(mode="json"), title="Welcome",
         )  # fmt: skip
         last = RunFinished(status="failed" if number % 10 == 0 else "done", code="run-failed" if number % 10 == 0 else "")
-        store.commit(Commit(stream=f"run:{run_id}", epoch=lease.epoch, actor=actor.key, now=now, events=(first, last)))
+        events = (first, last)
+        step = Commit(stream=f"run:{run_id}", epoch=lease.epoch, actor=actor.key, now=now, events=events, blobs={digest: text})
+        store.commit(index_run(replace(step, encoded_events=[encode(event) for event in events]), None))
         store.release(lease)
     store.close()
 

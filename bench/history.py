@@ -29,6 +29,7 @@ from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.worker import Orchestrator
+from state.canonical import dumps, hash_text
 from state.clock import SystemClock, generate_id
 from state.events.base import Event
 from state.events.calls import CallStarted, CallSucceeded
@@ -49,6 +50,7 @@ TRIES = 5
 PAGE = 50
 BAR = 300
 RECORD = 481
+PORTAL = "bench"
 ADMIN = Actor(key="tg:7", name="Борис", role="admin", bitrix_user_id=7)
 
 
@@ -209,22 +211,24 @@ def write_conversations(url: str, turns: int) -> None:
 def _steps(number: int, deal: int) -> Iterator[tuple[list[Event], list[EffectChange]]]:
     """The events of a turn about that deal, each with what it does to the call."""
     params = {"id": deal, "fields": {"OPPORTUNITY": 100_000 + number}}
+    bound = {"params": params, "fingerprint": hash_text(dumps([PORTAL, "crm.deal.update", params]))}
     call: dict[str, Any] = {}
     for event in turn(number):
         match event:
             case ConfirmationRequested():
                 before = {f"deal:{deal}": event.before["deal:481"]}
-                call = _stored(event, params, before)
+                asked = event.model_copy(update={**bound, "before": before})
+                call = _stored(asked, params, before)
                 change = EffectChange(
-                    effect_id=event.effect_id, expect=("absent",), status="requested", fingerprint=event.fingerprint, call=call
+                    effect_id=asked.effect_id, expect=("absent",), status="requested", fingerprint=asked.fingerprint, call=call
                 )
-                yield [event.model_copy(update={"params": params, "before": before})], [change]
+                yield [asked], [change]
             case ConfirmationApproved():
                 yield [event], [EffectChange(effect_id=event.effect_id, expect=("requested",), status="approved")]
             case CallStarted():
                 started = {**call, "approved_by": ADMIN.key, "started_at": call["at"]}
                 change = EffectChange(effect_id=event.effect_id, expect=("approved",), status="started", call=started)
-                yield [event.model_copy(update={"params": params, "before": call["before"]})], [change]
+                yield [event.model_copy(update={**bound, "before": call["before"]})], [change]
             case CallSucceeded():
                 outcome = {"effect_id": event.effect_id, "method": event.method, "call_class": "W", "status": "succeeded"}
                 yield [event], [EffectChange(effect_id=event.effect_id, expect=("started",), status="succeeded", outcome=outcome)]
@@ -239,7 +243,7 @@ def _stored(card: ConfirmationRequested, params: dict[str, Any], before: dict[st
         "method": card.method,
         "params": params,
         "classes": ["W"],
-        "portal": "bench",
+        "portal": PORTAL,
         "key": "",
         "commands": [],
         "halt": False,

@@ -27,7 +27,10 @@ class PolicyText:
 
     name: str
     text: str
+    """With "\\n" at the ends of lines, as editors in browsers have it; their places would not fit another text."""
     why: Why | Literal[""] = ""
+    line_end: str = "\n"
+    """What stands at the ends of lines in the file."""
 
     @property
     def digest(self) -> str:
@@ -54,27 +57,29 @@ def read_policy_text(path: Path | None) -> PolicyText:
         return PolicyText(name=path.name, text="", why="missing")
     except (OSError, UnicodeDecodeError):
         return PolicyText(name=path.name, text="", why="unreadable")
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     real = path.resolve()
     why: Why | Literal[""] = ""
     if not os.access(real, os.W_OK):
         why = "file_closed"
     elif not os.access(real.parent, os.W_OK | os.X_OK):
         why = "folder_closed"
-    return PolicyText(name=path.name, text=text, why=why)
+    return PolicyText(name=path.name, text=text, why=why, line_end=line_end)
 
 
 def replace_policy_text(path: Path, text: str, *, shown: str) -> PolicyText:
     """Replace the file's text, and return what it says then. `shown` is the digest of the text that the editor was shown.
 
-    The new file has the permissions of the old one, and its owner if this user may give files away. Raises PolicyFileChanged, and OSError
-    if the file cannot be written; then it is as it was.
+    The ends of its lines stay as they are. The new file has the permissions of the old one, and its owner if this user may give files
+    away. Raises PolicyFileChanged, and OSError if the file cannot be written; then it is as it was.
     """
     real = path.resolve()
     with _lock_folder(real.parent):
         present = read_policy_text(path)
         if present.digest != shown:
             raise PolicyFileChanged(present)
-        _write_over(real, text)
+        _write_over(real, text.replace("\n", present.line_end))
     return read_policy_text(path)
 
 

@@ -16,6 +16,8 @@ OnClick = Callable[[str], Awaitable[None] | None]
 
 MOST_DRAWN: Final = 200
 """How many boxes a picture has at most; what has more is shown as a list."""
+MOST_ARROWS: Final = 400
+"""How many arrows it has at most; Mermaid draws none from 500 on."""
 _CONFIG: Final = {
     "securityLevel": "strict",
     "theme": "base",
@@ -23,6 +25,7 @@ _CONFIG: Final = {
     "flowchart": {"htmlLabels": False, "useMaxWidth": True, "curve": "basis"},
     "fontFamily": "inherit",
     "startOnLoad": False,
+    "maxTextSize": 200_000,
 }
 _LONGEST_PLACE: Final = 6
 _UNMARKED: Final = Mark("", "")
@@ -35,15 +38,21 @@ class ChartView:
         self, visit: Visit, chart: Chart, *, on_click: OnClick | None, name: str, marks: Mapping[int, Mark], has_list: bool
     ) -> None:
         """Draw it here; see `draw_chart`."""
-        self._on_click, self._chart, self._marks = on_click, chart, dict(marks)
+        self._visit, self._on_click, self._has_list = visit, on_click, has_list
         self.element = ui.element("figure").classes("chart").props("role=group")
         self.element.props["aria-label"] = name
-        is_large = len(chart.boxes) > MOST_DRAWN
+        self._draw(chart, dict(marks))
+
+    def _draw(self, chart: Chart, marks: Mapping[int, Mark]) -> None:
+        """Draw the chart in place of the one before; a large one as a list alone."""
+        visit, is_large = self._visit, _is_large(chart)
+        self._chart, self._marks = chart, marks
         self._picture: ui.mermaid | None = None
+        self.element.clear()
         with self.element:
             if not is_large:
                 with ui.element("div").classes("chart-picture").props("aria-hidden=true"):
-                    clicked = self._press if on_click is not None else None
+                    clicked = self._press if self._on_click is not None else None
                     self._picture = ui.mermaid(write_mermaid(chart, marks), config=dict(_CONFIG), on_node_click=clicked)
             else:
                 ui.label(visit.say("console-chart-large", count=len(chart.boxes))).classes("muted")
@@ -54,16 +63,18 @@ class ChartView:
                 self._list = ui.element("ol").classes("chart-list")
         if is_large:
             details.props("open")
-        details.set_visibility(has_list or is_large)
+        details.set_visibility(self._has_list or is_large)
         self._draw_list()
 
     def update(self, chart: Chart, marks: Mapping[int, Mark]) -> None:
         """Show this chart with these marks from now on."""
         if (chart, dict(marks)) == (self._chart, self._marks):
             return
+        if _is_large(chart) or self._picture is None:
+            self._draw(chart, dict(marks))
+            return
         self._chart, self._marks = chart, dict(marks)
-        if self._picture is not None:
-            self._picture.set_content(write_mermaid(chart, marks))
+        self._picture.set_content(write_mermaid(chart, marks))
         self._list.clear()
         self._draw_list()
 
@@ -87,6 +98,10 @@ class ChartView:
 
     def _choose(self, key: str) -> Awaitable[None] | None:
         return self._on_click(key) if self._on_click is not None and key else None
+
+
+def _is_large(chart: Chart) -> bool:
+    return len(chart.boxes) > MOST_DRAWN or len(chart.arrows) > MOST_ARROWS
 
 
 def draw_chart(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from nicegui import ui
 
 from bot.console.page_spec import PageSpec
-from bot.console.static_files import STATIC, build_static_url
+from bot.console.static_files import STATIC, build_script_link, build_style_link
 from bot.console.visit import Visit
 from bot.settings import CONSOLE_PATH as ROOT
 
@@ -18,8 +18,8 @@ def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
 
     for name in ("console", spec.section or spec.name):
         if (STATIC / f"{name}.css").exists():
-            ui.add_head_html(f'<link rel="stylesheet" href="{ROOT}/{build_static_url(f"{name}.css")}">')
-    ui.add_head_html(f'<script src="{ROOT}/{build_static_url("console.js")}" defer></script>')
+            ui.add_head_html(build_style_link(f"{name}.css"))
+    ui.add_head_html(build_script_link("console.js"))
     drawer = ui.left_drawer(value=False, fixed=True, bordered=False).classes("nav").props("width=232 breakpoint=900 show-if-above")
     with ui.header(elevated=False).classes("bar"):
         ui.button(icon="menu", on_click=drawer.toggle).props(f'flat round aria-label="{visit.say("console-menu")}"').classes("bar-menu")
@@ -56,6 +56,8 @@ def _show_account(visit: Visit) -> None:
     ui.label(visit.say("console-role", role=visit.opened_as.role)).classes("muted")
     ui.button(visit.say("console-theme"), icon="contrast").props("flat no-caps").on("click", js_handler="() => switchTheme()")
     form = ui.element("form").props(f'method=post action="{ROOT}/logout"')
+    form.props["data-person"], form.props["data-question"] = visit.opened_as.key, visit.say("console-kept-forget")
+    form.props["data-stay"], form.props["data-leave"] = visit.say("console-kept-stay"), visit.say("console-logout")
     with form:
         ui.button(visit.say("console-logout"), icon="logout").props("flat no-caps type=submit")
 

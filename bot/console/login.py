@@ -11,13 +11,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from bot.console.keys import SESSION_LIFE, ConsoleKeys
+from bot.console.static_files import build_static_url
 from bot.i18n.translate import Locale, Translator
 
 COOKIE: Final = "sdelka_console"
 _PAGE: Final = """<!doctype html>
 <html lang="{locale}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title><link rel="icon" href="data:,"><link rel="stylesheet" href="{root}/static/console.css"></head>
+<title>{title}</title><link rel="icon" href="data:,"><link rel="stylesheet" href="{style}"></head>
 <body class="plain"><main class="plain-box"><h1>{title}</h1><p>{text}</p>{form}</main></body></html>"""
+_STYLE: Final = escape(build_static_url("console.css"))
 _FORM: Final = """<form method="post" action="{root}/login"><input type="hidden" name="link" value="{link}">
 <button type="submit" autofocus>{button}</button></form>"""
 _LINK: Final = '<p><a href="{root}/">{back}</a></p>'
@@ -65,9 +67,7 @@ class LoginPages:
 
     def _show(self, locale: Locale, title: str, text: str, *, form: str = "", status: int = 200) -> Response:
         tr = Translator(locale)
-        page = _PAGE.format(
-            locale=locale, title=escape(tr.translate(title)), text=escape(tr.translate(text)), form=form, root=escape(self._root)
-        )
+        page = _PAGE.format(locale=locale, title=escape(tr.translate(title)), text=escape(tr.translate(text)), form=form, style=_STYLE)
         return HTMLResponse(page, status)
 
 

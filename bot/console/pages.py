@@ -18,6 +18,7 @@ from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
 from bot.console import nicegui_speed
+from bot.console.first_frame import add_first_frame
 from bot.console.frame import build_frame, show_problem
 from bot.console.keys import Pass
 from bot.console.page_list import PAGES
@@ -48,6 +49,9 @@ MOST_PAGES: Final = 100
 _LARGEST_MESSAGE: Final = 5_000_000
 """Bytes of one message of a browser. A text of 1 MB that is pasted must arrive, to be refused with a sentence; a larger message ends
 the connection."""
+
+_MOUNT_AFTER_PAINT: Final = "\nawait globalThis.sdelkaFirst?.whenShown();\nglobalThis.sdelkaFirst?.end();\n"
+"""The page replaces its first frame, which people have seen by then."""
 
 _KNOWN: Final = [compile_path(spec.path)[0] for spec in PAGES]
 
@@ -100,6 +104,7 @@ async def _show_page(console: "Console", login: Pass, spec: PageSpec, request: R
         except Exception:  # NiceGUI's own page would show its text, which may be of a record that the person may not see
             log.exception("a page of the console failed", extra={"action": "console_failed"})
             show_problem(visit, "console-failed")
+    add_first_frame(page)
 
 
 def _tell_error(visit: Visit, error: Exception) -> None:
@@ -176,7 +181,7 @@ class Pages:
                 visit.page.delete()
             elif visit.is_over:
                 self._told.add(visit.page.id)
-                visit.page.run_javascript("location.reload()")
+                visit.page.run_javascript("window.sdelkaCloses = true; location.reload()")
 
     async def aclose(self) -> None:
         """Stop NiceGUI."""
@@ -188,6 +193,7 @@ _HOST: Final = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect
 app.config.socket_io_js_transports = ["websocket"]
 core.sio.eio.max_http_buffer_size = _LARGEST_MESSAGE
 app.config.quasar_config["loadingBar"] = {"skipHijack": True}
+app.config.vue_config_script += _MOUNT_AFTER_PAINT
 ui.run_with(
     _HOST,
     title="Sdelka",

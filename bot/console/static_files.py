@@ -5,6 +5,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from bot.settings import CONSOLE_PATH as ROOT
+
 STATIC: Final = Path(__file__).parent / "static"
 """The styles of all pages, and of each section that has a file of its own name."""
 
@@ -20,5 +22,15 @@ def find_static_version() -> str:
 
 
 def build_static_url(name: str) -> str:
-    """Return the address of the file below the console, with its version, so that no page waits for a file that the browser has."""
-    return f"static/{name}?v={find_static_version()}"
+    """Return the address of the file, with its version: no page waits for a file that the browser has, or is given an older one."""
+    return f"{ROOT}/static/{name}?v={find_static_version()}"
+
+
+def build_style_link(name: str) -> str:
+    """Return the HTML that lets a page have this stylesheet."""
+    return f'<link rel="stylesheet" href="{build_static_url(name)}">'
+
+
+def build_script_link(name: str) -> str:
+    """Return the HTML that lets a page run this script when it is loaded."""
+    return f'<script src="{build_static_url(name)}" defer></script>'

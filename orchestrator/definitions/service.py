@@ -199,10 +199,20 @@ class DefinitionService:
         _, wrong = find_document_key(kind, key, checked.read)
         return replace(checked, findings=(*wrong, *checked.findings))
 
-    async def create(self, editor: Editor, kind_name: str, key: str | None, given: Submission, *, origin: Origin = "created") -> Saved:
+    async def create(
+        self,
+        editor: Editor,
+        kind_name: str,
+        key: str | None,
+        given: Submission,
+        *,
+        origin: Origin = "created",
+        after: int | None = None,
+    ) -> Saved:
         """Store a document as a new version of this key, a draft that nothing executes yet. `origin` says where its text comes from.
 
-        None as the key stands for the one that the document says.
+        None as the key stands for the one that the document says. With `after`, the last version that the person knows (0 for none), it is
+        refused with StaleRevision if there is a later one.
         """
         kind = self.find_kind(kind_name)
         check_editor(editor, kind, self._find_roles(kind))
@@ -221,6 +231,7 @@ class DefinitionService:
                 title=_clean(title, LONGEST_TITLE),
                 note=_clean(given.note, LONGEST_NOTE),
                 what=origin,
+                after=after,
                 number_field=kind.number_field,
             ),
             editor,
@@ -254,10 +265,13 @@ class DefinitionService:
         )
         return Saved(version=saved, findings=checked.findings)
 
-    async def publish(self, editor: Editor, kind_name: str, key: str, version: int, *, expected: int, note: str = "") -> Saved:
+    async def publish(
+        self, editor: Editor, kind_name: str, key: str, version: int, *, expected: int, over: int | None = None, note: str = ""
+    ) -> Saved:
         """Make a version of the revision `expected` the one that new runs begin with.
 
-        Its document and the rule of two are checked once more, under the store's lock, with the text that is stored.
+        With `over`, the version that the person knows as the one in force (0 for none), it is refused with StaleRevision if that is another
+        one. Its document and the rule of two are checked once more, under the store's lock, with the text that is stored.
         """
         kind = self.find_kind(kind_name)
         roles = self._find_roles(kind)
@@ -282,6 +296,7 @@ class DefinitionService:
                 key,
                 version,
                 expected=expected,
+                over=over,
                 check=check,
                 note=said,
                 inbox_new=[_build_news_row(author, last, note=said)] if kind.is_told else [],

@@ -76,7 +76,8 @@ class AsyncStore:
         self._commits = CommitQueue(store, self._writer) if threads == 1 else None
         self._hints = hints
         self.listeners: list[Callable[[], None]] = []
-        """Functions called in the loop when another process may have stored inputs or replies; such a call may also be missing."""
+        """Functions called in the loop when another process, or a `write` of this one, may have stored inputs or replies; a call of
+        another process may also be missing."""
         self.watchers: list[Callable[[Commit], None]] = []
         """Functions called in the loop with each commit that this process stored; their exceptions are logged and ignored."""
         if hints is not None:
@@ -95,6 +96,7 @@ class AsyncStore:
         done = await self._writer.call(function, self._store, *args, **kwargs)
         if self._hints is not None:
             self._hints.tell()
+        self._notify_listeners(None)  # what was stored may hold inputs, which would otherwise wait for the next poll
         return done
 
     async def aclose(self) -> None:

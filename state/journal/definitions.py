@@ -46,18 +46,21 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
     title: str,
     note: str,
     what: Origin = "created",
+    after: int | None = None,
     number_field: str = "",
     inbox_new: Sequence[InboxRow] = (),
 ) -> DefinitionVersion:
     """Store a new version as an inactive draft, and the definition itself if it is new; return the version.
 
     `number_field` is the field of the document that gets the number of the version, if the document has it. `inbox_new` are inputs to
-    store in the same commit. Raises DefinitionUnstorable, DefinitionsBusy or another StoreError; then nothing has
-    changed.
+    store in the same commit. With `after`, the last version that the author knows (0 for none), nothing is stored behind a later one.
+    Raises StaleRevision for that one, DefinitionUnstorable, DefinitionsBusy or another StoreError; then nothing has changed.
     """
     text = _encode(kind, key, document)
     with take_turn(store, author) as turn:
         old, at = store.definitions.find_key(kind, key), format_iso(author.at)
+        if after is not None and old is not None and old.last_version != after:
+            raise StaleRevision(_to_version(_find_stored(store, kind, key, old.last_version)[1]))
         version = (old.last_version if old else 0) + 1
         if (numbered := set_number(document, number_field, version)) is not document:
             text = _encode(kind, key, numbered)
@@ -133,6 +136,7 @@ def publish_version(  # noqa: PLR0913 - as `create_version`
     version: int,
     *,
     expected: int,
+    over: int | None = None,
     check: Callable[[DefinitionVersion], None],
     note: str = "",
     inbox_new: Sequence[InboxRow] = (),
@@ -141,8 +145,8 @@ def publish_version(  # noqa: PLR0913 - as `create_version`
 
     A version that was published earlier becomes active again; for the one that is active already nothing happens. `check` gets the version
     as it is stored, which nobody can change until this has ended, and raises what forbids to publish it; it must be done within seconds.
-    Raises StaleRevision if its revision is not `expected`, DefinitionDamaged, and what `save_version` raises but NotADraft; then nothing
-    has changed.
+    `over` is the version that the person knows as the active one (0 for none), None if they do not say. Raises StaleRevision if another one
+    is active, or the revision is not `expected`, DefinitionDamaged, and what `save_version` raises but NotADraft; then nothing has changed.
     """
     with take_turn(store, author) as turn:
         old, stored = _find_stored(store, kind, key, version)
@@ -151,6 +155,8 @@ def publish_version(  # noqa: PLR0913 - as `create_version`
             raise StaleRevision(present)
         if present.active:
             return present
+        if over is not None and old.active_version != over:
+            raise StaleRevision(_to_version(_find_stored(store, kind, key, old.active_version)[1]) if old.active_version else present)
         check(present)
         row = stored.row._replace(
             status="published",

@@ -1,6 +1,7 @@
 """A small world for the spine: real store, gate, client and orchestrator; the portal is scripted at the wire, the model is strict."""
 
 import asyncio
+import contextlib
 import json
 import sqlite3
 import tempfile
@@ -161,12 +162,12 @@ def effect(method: str, params: Mapping[str, Any] | None = None, *, slot: str = 
 @cache
 def _template() -> sqlite3.Connection:
     """A database of today's schema, made once a process."""
-    path = Path(tempfile.mkdtemp()) / "template.db"
-    open_store(build_sqlite_url(path)).close()
     memory = sqlite3.connect(":memory:", check_same_thread=False)
-    with sqlite3.connect(path) as source:
-        source.backup(memory)
-    source.close()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "template.db"
+        open_store(build_sqlite_url(path)).close()
+        with contextlib.closing(sqlite3.connect(path)) as source:
+            source.backup(memory)
     return memory
 
 

@@ -10,7 +10,7 @@ from nicegui.element import Element
 from bot.console.audit.export import COLUMNS, write_csv, write_json
 from bot.console.audit.health_line import show_health
 from bot.console.audit.query import ADDRESS, OUTCOMES, AuditSearch, parse_search
-from bot.console.audit.search import AuditRow, FoundRows, Wanted, load_rows, understand
+from bot.console.audit.search import AT_ONCE, PAGE, AuditRow, FoundRows, Wanted, load_rows, understand
 from bot.console.record_links import show_record
 from bot.console.visit import Visit, VisitOver
 from bot.console.widgets import cut_text, show_badge
@@ -46,13 +46,20 @@ class AuditPage:
     async def show(self) -> None:
         """Draw the form and what was found."""
         await show_health(self._visit)
-        found = await load_rows(self._visit, self._wanted)
+        found = await load_rows(self._visit, self._wanted, limit=AT_ONCE)
         self._draw_form()
         self._draw_meaning()
         self._place = ui.element("div").classes("found")
         self._more = ui.button(self._visit.say("console-audit-more"), on_click=self._show_more, color=None).props("outline no-caps")
         self._none = ui.label(self._visit.say("console-audit-none")).classes("empty-line")
         self._add(found)
+        if len(found.rows) == AT_ONCE and found.after:
+            self._more.set_visibility(False)
+            self._visit.begin_when_connected(self._show_rest)
+
+    async def _show_rest(self) -> None:
+        """Add the calls of the first page that did not come with it."""
+        self._add(await load_rows(self._visit, self._wanted, self._after, limit=PAGE - AT_ONCE))
 
     def _draw_form(self) -> None:
         say = self._visit.say

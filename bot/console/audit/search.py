@@ -17,6 +17,8 @@ from orchestrator.features.history.record_lookup import parse_record_reference, 
 from orchestrator.reports.why.story import CallStory
 
 PAGE: Final = 30
+AT_ONCE: Final = 8
+"""How many of the first calls come with the page, more than a screen holds; the others follow when the browser has it."""
 _QUOTES: Final = " \"'\u00ab\u00bb\u201c\u201d\u201e"
 _SHORTEST_TITLE: Final = 2
 _NEW: Final = "new "
@@ -105,15 +107,15 @@ def understand(visit: Visit, search: AuditSearch) -> Wanted:
     return Wanted(calls=calls, methods=tuple(dict.fromkeys(filter(None, methods.values()))), problem=problem)
 
 
-async def load_rows(visit: Visit, wanted: Wanted, after: str = "") -> FoundRows:
-    """Return the next page of calls, the newest first; `after` is that of the page before."""
+async def load_rows(visit: Visit, wanted: Wanted, after: str = "", *, limit: int = PAGE) -> FoundRows:
+    """Return the next calls, the newest first; `after` is that of those before."""
     if wanted.problem:
         return FoundRows(rows=(), after="")
     desk, caller = visit.services.desk, visit.caller
     audit = CallAudit(store=desk.store, index=desk.index)
     voice = build_voice(desk, caller)
     locale = visit.tr.locale
-    page = await audit.load_page(desk.build_viewer(caller), wanted.calls, voice, after=after, limit=PAGE, newest_first=True, locale=locale)
+    page = await audit.load_page(desk.build_viewer(caller), wanted.calls, voice, after=after, limit=limit, newest_first=True, locale=locale)
     runs = await load_run_names(page.calls, desk)
     titles = await find_run_titles(visit, ((run.engine, run.definition) for run in runs.values()))
     names = {key: (run.id, titles[run.engine, run.definition]) for key, run in runs.items()}

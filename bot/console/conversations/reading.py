@@ -16,8 +16,10 @@ from state.journal.streams import to_lease_key, to_stream
 
 TURNS: Final = 30
 """How many turns are shown at first, and how many more with each press of «Показать раньше»."""
-AT_ONCE: Final = 10
-"""How many of the turns that are shown at first come with the page; the others follow when the browser has it."""
+AT_ONCE: Final = 3
+"""How many of the turns that are shown at first come with the page, more than a screen holds; the others follow when the browser has it."""
+TOGETHER: Final = 9
+"""How many of those others come at a time."""
 MOST_SCANNED: Final = 5000
 """How many records of a stream are looked through for the beginning of these turns."""
 _BLOCK: Final = 500

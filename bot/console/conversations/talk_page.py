@@ -12,7 +12,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from bot.console.conversations.page import name_session
-from bot.console.conversations.reading import AT_ONCE, TURNS, TalkPart, find_start, read_part
+from bot.console.conversations.reading import AT_ONCE, TOGETHER, TURNS, TalkPart, find_start, read_part
 from bot.console.conversations.turn_items import ItemReader
 from bot.console.conversations.turn_widgets import draw_item
 from bot.console.conversations.turns import Item, Turn
@@ -102,8 +102,8 @@ class Talk:
 
     async def _show_rest(self) -> None:
         """Add the turns that did not come with the page, a few at a time, so that others are served between."""
-        for _ in range(TURNS // AT_ONCE - 1):
-            await self._show_earlier(AT_ONCE)
+        for _ in range(AT_ONCE, TURNS, TOGETHER):
+            await self._show_earlier(TOGETHER)
         with self._visit.page:
             ui.run_javascript(_FOLLOW_END)
 

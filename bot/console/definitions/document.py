@@ -12,6 +12,7 @@ from typing import Final
 from nicegui import background_tasks
 
 from bot.console.definitions.work import REFUSALS, write_text
+from bot.console.visit import VisitOver
 from orchestrator.definitions.service import Checked
 from orchestrator.documents.document import Document, DocumentFormat
 from orchestrator.documents.reading import read_document
@@ -21,6 +22,8 @@ from state.journal.store import StoreError
 
 CHECK_AFTER: Final = 0.4
 """Seconds without a change after which the text is checked."""
+CHECK_AGAIN: Final = 3.0
+"""Seconds after which a check is tried once more that was not possible."""
 FORMATS: Final[tuple[DocumentFormat, ...]] = ("yaml", "json")
 Check = Callable[["EditedDocument"], Awaitable[Checked]]
 Follow = Callable[[], None]
@@ -42,10 +45,19 @@ class EditedDocument:
         """What the last check found; of a text that was changed since, until the next one."""
         self.is_checked = False
         """Whether `checked` is about the present text."""
+        self.is_unknown = False
+        """Whether the last check was not possible, so that nobody knows what is wrong with the present text."""
         self._on_text: list[Follow] = []
         self._on_checked: list[Follow] = []
         self._task: asyncio.Task[None] | None = None
         self._due = 0.0
+        self.changing = asyncio.Lock()
+        """Held while the document is changed in a way that takes a moment, such as in the form."""
+
+    async def settle(self) -> None:
+        """Wait until the text has what was typed into the form before: whoever presses a button means that, too."""
+        async with self.changing:
+            pass
 
     @property
     def text(self) -> str:
@@ -91,9 +103,7 @@ class EditedDocument:
 
     def take_findings(self, findings: Sequence[Finding]) -> None:
         """Take what the service has found when it refused the text."""
-        self.checked = replace(self.checked, findings=tuple(findings))
-        for follow in tuple(self._on_checked):
-            follow()
+        self._take_checked(replace(self.checked, findings=tuple(findings)))
 
     def check_soon(self) -> None:
         """Check the text when it has not been changed for a moment; one check at a time, of the newest text."""
@@ -109,29 +119,44 @@ class EditedDocument:
             await asyncio.sleep(max(left, 0))
 
     async def check_now(self) -> bool:
-        """Check the present text now, and return whether it has stayed the present one.
+        """Check the present text now, and return whether that is all: it has stayed the present one, and could be checked.
 
-        What the service refuses, and a database that does not answer, leave the last check as it is.
+        What the service refuses, and a database that does not answer, leave the last check as it is, and are told to all that follow it.
         """
         text = self._text
         try:
             checked = await self._check(self)
-        except (*REFUSALS, StoreError):
+        except VisitOver:  # the page is about to be closed
             return True
+        except (*REFUSALS, StoreError):
+            self._due = time.monotonic() + CHECK_AGAIN
+            self._take_checked(self.checked, is_unknown=True)
+            return False
         if text != self._text:
             return False
-        self.checked, self.is_checked = checked, True
-        for follow in tuple(self._on_checked):
-            follow()
+        self._take_checked(checked)
         return True
 
+    def _take_checked(self, checked: Checked, *, is_unknown: bool = False) -> None:
+        self.checked, self.is_checked, self.is_unknown = checked, not is_unknown, is_unknown
+        for follow in tuple(self._on_checked):
+            follow()
+
     async def change_format(self, to: DocumentFormat) -> bool:
-        """Write the text in another format; return whether it could be, which is not so while it cannot be read."""
-        reading = await asyncio.to_thread(read_document, self._text, self.format)
-        if reading.document is None:
-            return False
+        """Write the text in another format; return whether it could be, which is not so while it cannot be read.
+
+        What is typed while this is under way is written, too.
+        """
+        async with self.changing:
+            while True:
+                before = self._text
+                reading = await asyncio.to_thread(read_document, before, self.format)
+                if reading.document is None:
+                    return False
+                text = await write_text(reading.document.data, to)
+                if before == self._text:
+                    break
         was_saved = self.is_saved
-        text = await write_text(reading.document.data, to)
         self.format = to
         if was_saved:
             self.saved_text = text

@@ -1,6 +1,5 @@
 """The editor of one definition: its text with live findings, beside it the graph, the trial and the form; saving makes a draft."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from nicegui import ui
@@ -13,7 +12,7 @@ from bot.console.definitions.graph import GraphView, has_graph
 from bot.console.definitions.publishing import open_publishing
 from bot.console.definitions.saving import Details, Saver, SomebodyWasFirst, says_title
 from bot.console.definitions.starting import build_start
-from bot.console.definitions.text_editor import KeptText, TextEditor
+from bot.console.definitions.text_editor import TextEditor
 from bot.console.definitions.trial_panel import TrialPanel
 from bot.console.definitions.work import (
     REFUSALS,
@@ -22,12 +21,13 @@ from bot.console.definitions.work import (
     build_path,
     explain,
     find_title,
-    load_script,
     reading,
     submit_text,
-    tell,
     write_text,
 )
+from bot.console.dialogs import tell
+from bot.console.kept_texts import KeptTexts
+from bot.console.static_files import build_style_link
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge
 from bot.http_api.server.errors import ApiError
@@ -72,8 +72,7 @@ def _build_check(visit: Visit) -> Check:
 
 
 def _draw_editor(visit: Visit, document: EditedDocument) -> None:
-    load_script()
-    ui.add_head_html('<link rel="stylesheet" href="/console/static/form.css">')
+    ui.add_head_html(build_style_link("form.css"))
     visit.page.on_delete(document.close)
     _EditorPage(visit, document)
     document.check_soon()
@@ -86,12 +85,12 @@ class _EditorPage:
         self._visit, self._document = visit, document
         self._saver = Saver(visit, document)
         self._is_saving = False
-        self._shown: tuple[Finding, ...] | None = None
-        self._kept = ui.element("div").props("aria-live=polite")
+        self._shown: tuple[tuple[Finding, ...], bool] | None = None
+        self._kept = KeptTexts(visit, name=f"{document.kind}/{document.key}")
         self._draw_head()
         with ui.element("div").classes("def-editor"):
             with ui.element("div").classes("def-left"):
-                self._editor = TextEditor(visit, document, save=self.save, offer=self._offer_kept)
+                self._editor = TextEditor(visit, document, save=self.save, kept=self._kept)
             with ui.element("div").classes("def-right"):
                 self._draw_panels()
         document.on_text(self._show_status)
@@ -151,8 +150,8 @@ class _EditorPage:
                 with ui.tab_panel(trial):
                     TrialPanel(visit, document)
             with ui.tab_panel(form):
-                shown = FormView(visit, document, self._go_to)
-        tabs.on_value_change(lambda event: shown.open() if event.value == "form" else None)
+                self._form = FormView(visit, document, self._go_to)
+        tabs.on_value_change(lambda event: self._form.open() if event.value == "form" else None)
 
     def _go_to(self, line: int) -> None:
         self._editor.go_to(line)
@@ -171,14 +170,16 @@ class _EditorPage:
 
     def _show_checked(self) -> None:
         """Show what the last check found."""
-        visit, findings = self._visit, self._document.findings
-        if findings == self._shown:
+        visit, findings, is_unknown = self._visit, self._document.findings, self._document.is_unknown
+        if (findings, is_unknown) == self._shown:
             return
-        self._shown = findings
+        self._shown = findings, is_unknown
         self._findings_tab.props["label"] = visit.say("console-editor-findings", count=len(findings))
         self._findings.clear()
         with self._findings:
-            if not findings:
+            if is_unknown:
+                show_badge(visit.say("console-editor-unchecked"), tone="warn")
+            elif not findings:
                 show_badge(visit.say("flow-cli-good"), tone="good")
             draw_findings(visit, findings, on_click=self._go_to_finding)
 
@@ -193,20 +194,6 @@ class _EditorPage:
             self._format.set_value(self._document.format)
             tell(self._visit, self._visit.say("console-editor-unreadable"), tone="warning")
 
-    def _offer_kept(self, kept: Sequence[KeptText]) -> None:
-        """Offer the texts that the browser has kept."""
-        visit = self._visit
-        self._kept.clear()
-        with self._kept:
-            for one in kept:
-                with ui.element("div").classes("panel def-kept"):
-                    ui.label(visit.say("console-editor-kept", moment=visit.tr.format_time(one.at)))
-                    ui.space()
-                    ui.button(visit.say("console-editor-restore"), on_click=lambda one=one: self._editor.restore(one)).props(
-                        "unelevated dense no-caps color=primary"
-                    )
-                    ui.button(visit.say("console-editor-drop"), on_click=lambda one=one: self._editor.drop(one)).props("flat dense no-caps")
-
     def _read_details(self) -> Details:
         key, title, note = (str(one.value or "").strip() for one in (self._key, self._title, self._note))
         return Details(key=key, title=title, note=note)
@@ -219,8 +206,9 @@ class _EditorPage:
         if self._is_saving:
             return
         self._is_saving = True
-        text, details = self._document.text, self._read_details()
         try:
+            await self._document.settle()
+            text, details = self._document.text, self._read_details()
             saved = await (self._saver.save(details) if over is None else self._saver.save_over(over, details))
         except SomebodyWasFirst as error:
             can_save = self._document.base is not None
@@ -246,8 +234,10 @@ class _EditorPage:
         document, version = self._document, saved.version
         is_new = document.base is None
         document.base, document.saved_text = version, text
-        self._editor.tell_saved(text)
+        self._kept.tell_saved(text)
         tell(self._visit, self._visit.say("console-editor-is-saved", number=version.version))
+        if left := self._form.count_refused():
+            tell(self._visit, self._visit.say("console-editor-left-out", count=left), tone="warning")
         if is_new:
             ui.navigate.to(build_path(version.kind, version.key, "edit"))
             return
@@ -260,14 +250,15 @@ class _EditorPage:
             ui.navigate.to(build_path(present.kind, present.key, "edit"))
             return
         text = await write_text(present.document, self._document.format)
-        self._editor.set_aside(self._document.text)
+        self._kept.set_aside(self._document.text)
         self._document.base, self._document.saved_text = present, text
         self._document.set_text(text)
-        self._editor.tell_saved(text)
+        self._kept.tell_saved(text)
         self._show_status()
 
     async def _publish(self) -> None:
         """Open the publication of the draft; what is not stored cannot be published."""
+        await self._document.settle()
         base = self._document.base
         if base is None or not self._document.is_saved:
             tell(self._visit, self._visit.say("console-editor-save-first"), tone="warning")

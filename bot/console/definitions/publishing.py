@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from nicegui import ui
 
 from bot.console.definitions.findings_list import draw_findings
-from bot.console.definitions.work import REFUSALS, build_editor, explain, name_account, submit_stored, tell, write_text
+from bot.console.definitions.work import REFUSALS, build_editor, explain, name_account, submit_stored, write_text
+from bot.console.dialogs import tell
 from bot.console.diffing import DiffLine, compare_texts, draw_diff
 from bot.console.visit import Visit
 from bot.console.widgets import show_badge, show_text
@@ -47,12 +48,14 @@ async def load_verdict(visit: Visit, kind: str, key: str, number: int) -> Verdic
 
 
 class PublishDialog:
-    """One open dialog. It publishes what it has shown: the revision that was compared, and no later one."""
+    """One open dialog. It publishes what it has shown: the revision that was compared, in place of the version that was in force then."""
 
     def __init__(self, visit: Visit, verdict: Verdict, done: Done) -> None:
         """Open it; `done` is called after the publication."""
         self._visit, self._verdict, self._done = visit, verdict, done
         self._trouble = ""
+        self._is_busy = False
+        """Whether a press is under way, or was the last one, so that one more means nothing."""
         self._dialog = ui.dialog()
         with self._dialog, ui.card().classes("def-dialog"):
             self._body = ui.element("div").classes("def-dialog-body")
@@ -81,33 +84,49 @@ class PublishDialog:
         self._button.set_enabled(verdict.is_right)
 
     async def publish(self) -> None:
-        """Publish the version as it was shown; if it has changed since, show how it is now and what differs."""
-        shown = self._verdict.version
-        service = self._visit.services.definitions
+        """Publish the version as it was shown; if it, or what is in force, has changed since, show how that is now."""
+        if self._is_busy:
+            return
+        self._is_busy = True
         try:
-            await service.publish(
-                build_editor(self._visit), shown.kind, shown.key, shown.version, expected=shown.revision, note=str(self.note.value or "")
-            )
+            self._is_busy = await self._publish()
+        except BaseException:
+            self._is_busy = False
+            raise
+
+    async def _publish(self) -> bool:
+        """Return whether it was published."""
+        shown, over = self._verdict.version, self._verdict.active
+        service, note = self._visit.services.definitions, str(self.note.value or "")
+        try:
+            editor = build_editor(self._visit)
+            await service.publish(editor, shown.kind, shown.key, shown.version, expected=shown.revision, over=over, note=note)
         except StaleRevision as error:
             await self._show_newer(error)
-            return
+            return False
         except DefinitionRefused as error:
             self._trouble = explain(self._visit, error)
             self._verdict = replace(self._verdict, checked=Checked(findings=error.findings))
             self._draw()
-            return
+            return False
         except REFUSALS as error:
             self._trouble = explain(self._visit, error)
             self._draw()
-            return
+            return False
         self._dialog.close()
         tell(self._visit, self._visit.say("console-definition-is-published", number=shown.version))
         await self._done()
+        return True
 
     async def _show_newer(self, error: StaleRevision) -> None:
-        """Show the version as somebody else has left it, and against what the person has seen."""
+        """Show the version as somebody else has left it, against what the person has seen; or against what is in force by now."""
         seen = self._verdict.version
         now = await load_verdict(self._visit, seen.kind, seen.key, seen.version)
+        if now.version.document == seen.document and now.active != self._verdict.active:
+            self._trouble = self._visit.say("console-definition-publish-other", number=now.active)
+            self._verdict = now
+            self._draw()
+            return
         who = name_account(self._visit, now.version.updated_by or error.present.updated_by)
         self._trouble = self._visit.say("console-definition-publish-stale", who=who)
         lines = await compare_texts(await write_text(seen.document), await write_text(now.version.document))

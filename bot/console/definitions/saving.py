@@ -47,36 +47,33 @@ class Saver:
         return self._visit.services.definitions
 
     async def save(self, details: Details) -> Saved:
-        """Store the text as a draft and return what was stored.
+        """Store the text as it is now as a draft, and return what was stored.
 
         Raises SomebodyWasFirst, with nothing stored, and what the service of definitions raises.
         """
         base = self._document.base
-        if base is None:
-            return await self._create_key(details)
-        if base.status == "draft":
-            return await self._replace(base, details)
-        present = await self._service.find_version(build_editor(self._visit), base.kind, base.key)
-        if present.version != base.version:
-            raise SomebodyWasFirst(present)
-        return await self._create(base.key, details)
+        return await (self._create_key(details) if base is None else self.save_over(base, details))
 
     async def save_over(self, present: DefinitionVersion, details: Details) -> Saved:
-        """Store the text although somebody else was first: in place of the text of their draft, or as a version after theirs."""
+        """Store the text after a version that the person has seen: in place of the text of a draft, otherwise as the next version.
+
+        Raises as `save` does, also if there is a later one.
+        """
+        given = self._submit(details)
         if present.status == "draft":
-            return await self._replace(present, details)
-        return await self._create(present.key, details)
+            return await self._replace(present, given)
+        return await self._create(present.key, given, after=present.version)
 
     async def _create_key(self, details: Details) -> Saved:
         """Store something new; a key that is there already is none of it."""
-        kind, editor = self._service.find_kind(self._document.kind), build_editor(self._visit)
-        checked = await self._service.check(editor, kind.name, details.key or None, self._submit(details))
+        kind, editor, given = self._service.find_kind(self._document.kind), build_editor(self._visit), self._submit(details)
+        checked = await self._service.check(editor, kind.name, details.key or None, given)
         data = checked.read.data if checked.read is not None else None
         said = data.get(kind.key_field) if kind.key_field and isinstance(data, dict) else ""
         key = details.key or (said if isinstance(said, str) else "")
         if key and (present := await self._find(editor, key)) is not None:
             raise SomebodyWasFirst(present)
-        return await self._create(details.key or ("" if not kind.key_field else None), details)
+        return await self._create(details.key or ("" if not kind.key_field else None), given, after=0)
 
     async def _find(self, editor: Editor, key: str) -> DefinitionVersion | None:
         try:
@@ -84,13 +81,17 @@ class Saver:
         except DefinitionMissing:
             return None
 
-    async def _create(self, key: str | None, details: Details) -> Saved:
-        return await self._service.create(build_editor(self._visit), self._document.kind, key, self._submit(details))
+    async def _create(self, key: str | None, given: Submission, *, after: int) -> Saved:
+        editor, kind = build_editor(self._visit), self._document.kind
+        try:
+            return await self._service.create(editor, kind, key, given, after=after)
+        except StaleRevision as error:
+            raise SomebodyWasFirst(await self._service.find_version(editor, kind, error.present.key)) from None
 
-    async def _replace(self, base: DefinitionVersion, details: Details) -> Saved:
+    async def _replace(self, base: DefinitionVersion, given: Submission) -> Saved:
         editor = build_editor(self._visit)
         try:
-            return await self._service.save(editor, base.kind, base.key, base.version, self._submit(details), expected=base.revision)
+            return await self._service.save(editor, base.kind, base.key, base.version, given, expected=base.revision)
         except (StaleRevision, NotADraft):
             raise SomebodyWasFirst(await self._service.find_version(editor, base.kind, base.key)) from None
 

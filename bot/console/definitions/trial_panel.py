@@ -1,7 +1,7 @@
 """The trial of the definition in the editor, as a conversation: what it says, asks and would do; the author answers for everybody else."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from nicegui import ui
@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.graph import load_rune_types, load_step_types
-from bot.console.definitions.work import build_editor, submit_text, tell
+from bot.console.definitions.work import build_editor, submit_text
+from bot.console.dialogs import tell
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_empty, show_text
 from bot.i18n.translate import split_method
@@ -45,6 +46,10 @@ class TrialPanel:
         self._playable: Playable | None = None
         self._inputs = TrialInputs()
         self._watch: Watch | None = None
+        self._is_busy = False
+        """Whether a trial is begun or played; nothing else begins then."""
+        self._is_stopped = False
+        self._played_text = ""
         show_text(visit.say("console-trial-told"), classes="small muted")
         with ui.element("div").classes("def-actions trial-actions"):
             self._start = ui.button(visit.say("console-trial-start"), icon="play_arrow", on_click=self.start)
@@ -55,17 +60,45 @@ class TrialPanel:
             with ui.element("summary"):
                 ui.label(visit.say("console-trial-case")).classes("def-summary small")
             self._case = ui.textarea(visit.say("console-trial-case-label")).props("outlined autogrow maxlength=100000").classes("full mono")
+        self._changed = ui.label(visit.say("console-trial-changed")).classes("def-trouble small").props("role=status")
+        self._changed.set_visibility(False)
         self._place = ui.element("div").classes("trial").props("aria-live=polite")
+        document.on_text(self._compare_text)
         visit.page.on_delete(self.stop)
 
     def stop(self) -> None:
-        """End the trial that is played."""
+        """End the trial that is played, or waits to be."""
+        self._is_stopped = True
         if self._watch is not None:
             self._watch.stop()
 
     async def start(self) -> None:
-        """Check the text, and play it from its beginning without any answers."""
+        """Check the text, and play it from its beginning without any answers; nothing happens while a trial is under way."""
+        await self._work(self._begin)
+
+    async def _work(self, act: Callable[[], Awaitable[None]]) -> None:
+        """Do something that plays the definition, unless that is being done: a press that came twice is one."""
+        if self._is_busy:
+            return
+        self._is_busy, self._is_stopped = True, False
+        self._start.disable()
+        self._stop.set_visibility(True)
+        try:
+            await act()
+        finally:
+            self._is_busy = False
+            if not self._visit.page.is_deleted:
+                self._start.enable()
+                self._stop.set_visibility(False)
+
+    def _compare_text(self) -> None:
+        """Say that the trial is of another text than the one that stands in the editor now."""
+        self._changed.set_visibility(self._playable is not None and self._document.text != self._played_text)
+
+    async def _begin(self) -> None:
         visit, document = self._visit, self._document
+        await document.settle()
+        text = document.text
         given = submit_text(document.text, document.format)
         checked = await visit.services.definitions.check(build_editor(visit), document.kind, document.key or None, given)
         case = self._read_case()
@@ -82,6 +115,8 @@ class TrialPanel:
             definitions=add_stored_definitions(services.engines, services.store).definitions,
             types=(load_step_types(), load_rune_types()),
         )
+        self._played_text = text
+        self._compare_text()
         if isinstance(case, tuple) or (wrong := self._check_case(case)):
             self._show_findings("console-trial-case-wrong", case if isinstance(case, tuple) else wrong)
             return
@@ -109,28 +144,30 @@ class TrialPanel:
     async def _play(self) -> None:
         """Play the definition with what was given, and show what came of it."""
         visit, playable = self._visit, self._playable
-        if playable is None or self._watch is not None:
+        if playable is None:
             return
-        self._watch = Watch()
-        self._stop.set_visibility(True)
         try:
             async with _AT_ONCE:
+                if self._is_stopped:
+                    return
+                self._watch = Watch()  # its time begins when it is its turn
                 tried = await try_definition(playable, self._inputs, visit.actor, self._watch)
         except ValidationError:
             self._show_findings("console-trial-case-wrong", ())
             return
         finally:
             self._watch = None
-            if not visit.page.is_deleted:
-                self._stop.set_visibility(False)
         if tried.wanted is not None and tried.wanted.is_unfit:
             self._inputs = self._inputs.drop_answer()
         if not visit.page.is_deleted:
             self._show(tried)
 
     async def _give(self, wanted: Wanted, given: Any) -> None:
-        self._inputs = self._inputs.add(wanted, given)
-        await self._play()
+        async def give() -> None:
+            self._inputs = self._inputs.add(wanted, given)
+            await self._play()
+
+        await self._work(give)
 
     def _show_findings(self, code: str, findings: tuple[Finding, ...]) -> None:
         self._place.clear()

@@ -15,12 +15,11 @@ from bot.console.definitions.work import (
     build_path,
     explain,
     find_title,
-    load_script,
     name_account,
     reading,
-    tell,
     write_text,
 )
+from bot.console.dialogs import ask_first, tell
 from bot.console.diffing import compare_texts, draw_diff
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_badge, show_heading, show_text
@@ -60,7 +59,6 @@ async def show_definition(visit: Visit) -> None:
     """Draw the page, and keep it current."""
     kind, key = visit.params["kind"], visit.params["key"]
     page = _KeyPage(visit, kind, key)
-    load_script()
     with reading():
         view = await load_key(visit, kind, key)
         ui.link(visit.say("console-definitions-back"), ROOT).classes("small")
@@ -115,22 +113,17 @@ class _KeyPage:
 
     def _confirm_switch(self, view: KeyView) -> None:
         """Ask before new runs are refused or allowed."""
-        visit, enabled = self._visit, not view.head.enabled
-        with visit.page, ui.dialog() as dialog, ui.card().classes("def-dialog def-small"):  # not in what is drawn anew
-            dialog.on("hide", dialog.delete)
-            ui.label(visit.say("console-definition-switch-on-asked" if enabled else "console-definition-switch-off-asked"))
-            note = ui.input(visit.say("console-definition-note")).props("outlined dense maxlength=500").classes("full")
-            with ui.element("div").classes("def-actions"):
-                ui.button(visit.say("console-close"), on_click=dialog.close).props("flat no-caps")
-                done = ui.button(visit.say("console-definition-switch-on" if enabled else "console-definition-switch-off"))
-                done.props("unelevated no-caps color=primary")
+        visit, enabled, notes = self._visit, not view.head.enabled, list[ui.input]()
 
-                async def switch() -> None:
-                    dialog.close()
-                    await self._switch(enabled=enabled, note=str(note.value or ""))
+        def draw() -> None:
+            notes.append(ui.input(visit.say("console-definition-note")).props("outlined dense maxlength=500").classes("full"))
 
-                done.on_click(switch)
-        dialog.open()
+        async def switch() -> None:
+            await self._switch(enabled=enabled, note=str(notes[0].value or ""))
+
+        question = visit.say("console-definition-switch-on-asked" if enabled else "console-definition-switch-off-asked")
+        label = visit.say("console-definition-switch-on" if enabled else "console-definition-switch-off")
+        ask_first(visit, visit.page.content, question, label, switch, draw=draw)
 
     async def _switch(self, *, enabled: bool, note: str) -> None:
         """Switch the definition, whatever others change at the same time: an emergency must not look for a revision."""

@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Final, Literal
-
-from nicegui import ui
+from typing import Final
 
 from bot.console.visit import Visit
 from bot.http_api.definitions.error_answers import to_api_error
@@ -48,11 +46,6 @@ def build_editor(visit: Visit) -> Editor:
     return Editor(actor=visit.actor, via=VIA)
 
 
-def load_script() -> None:
-    """Load the script of the pages that show texts: it keeps what is not saved, and paints texts for a light or a dark page."""
-    ui.add_head_html('<script src="/console/static/definitions.js" defer></script>')
-
-
 @contextmanager
 def reading() -> Iterator[None]:
     """Turn refusals within the block into the ApiError of the endpoints of definitions, which the frame of the page shows."""
@@ -81,12 +74,6 @@ def explain(visit: Visit, error: Exception) -> str:
             return visit.say("console-definition-damaged")
         case _:
             return visit.say("console-definition-busy")
-
-
-def tell(visit: Visit, told: str, *, tone: Literal["positive", "warning", "negative"] = "positive") -> None:
-    """Show a sentence for a moment, also if the button that led to it is there no longer."""
-    with visit.page:
-        ui.notify(told, type=tone)
 
 
 def name_account(visit: Visit, key: str, name: str = "") -> str:

@@ -11,6 +11,7 @@ from typing import Final
 from nicegui import ui
 
 from bot.access.invitations import MadeInvitation, build_invitation, build_removal, fetch_bot_name
+from bot.console.dialogs import ask_first, tell
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text
 from orchestrator.domain.actor import Actor, Role
@@ -25,35 +26,22 @@ _LONGEST_NAME: Final = 120
 
 async def ask_to_end(visit: Visit, place: ui.element, key: str, name: str) -> None:
     """Ask whether the access of the person, or the link, with this key is to end; without a name it is a link."""
-    with place, ui.dialog() as dialog, ui.element("div").classes("people-dialog"):
-        dialog.on("hide", dialog.delete)
-        number = key.partition(":")[2]
-        question = (
-            visit.say("people-revoke", name=cut_text(name, limit=_LONGEST_NAME), id=number)
-            if name
-            else visit.say("console-people-withdraw-sure")
-        )
-        ui.label(question).classes("text")
-
-        async def end() -> None:
-            dialog.close()
-            await _submit_end(visit, key)
-
-        with ui.element("div").classes("people-buttons"):
-            ui.button(visit.say("console-people-keep"), on_click=dialog.close, color=None).props("flat no-caps autofocus")
-            words = visit.say("button-people-remove" if name else "console-people-withdraw-yes")
-            ui.button(words, on_click=end, color=None).props("unelevated no-caps").classes("act-bad")
-    dialog.open()
+    number = key.partition(":")[2]
+    question = visit.say("console-people-withdraw-sure")
+    if name:
+        question = visit.say("people-revoke", name=cut_text(name, limit=_LONGEST_NAME), id=number)
+    label = visit.say("button-people-remove" if name else "console-people-withdraw-yes")
+    ask_first(visit, place, question, label, lambda: _submit_end(visit, key), is_grave=True)
 
 
 async def _submit_end(visit: Visit, key: str) -> None:
     actor = visit.actor
     if actor.role != "admin" or visit.services.access.is_fixed(key):
-        ui.notify(visit.say("console-people-not-yours"), type="negative")
+        tell(visit, visit.say("console-people-not-yours"), tone="negative")
         return
     row = build_removal(key, now=visit.services.clock.now(), actor=actor.model_dump(mode="json"), door=_DOOR)
     await visit.services.orchestrator.receive([row])
-    ui.notify(visit.say("console-people-ended"), type="positive")
+    tell(visit, visit.say("console-people-ended"))
 
 
 async def open_invitation(visit: Visit, place: ui.element) -> None:

@@ -1,15 +1,15 @@
 """The editor of the policy file: checked while typing, rehearsed over recorded plans, and saved if nobody else has changed the file.
 
-What is typed and not saved is kept in the browser by static/policy.js, which also offers it again after a reload.
+What is typed and not saved is kept in the browser, as the texts of definitions are.
 """
 
 import asyncio
-from json import dumps
 from typing import Final
 
 from nicegui import background_tasks, ui
 
 from bot.console.diffing import draw_diff, list_diff
+from bot.console.kept_texts import KeptTexts
 from bot.console.policy.rehearsal import RehearsalView
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_heading
@@ -37,10 +37,12 @@ class PolicyEditor:
         self._visit, self._file = visit, file
         self._typed = 0
         self._checked: CheckedPolicy | None = None
-        ui.add_head_html('<script src="/console/static/policy.js" defer></script>')
+        self._is_saving = False
+        self._kept = KeptTexts(visit, name=file.name)
         show_heading(visit.say("console-policy-file", name=file.name))
         with ui.element("div").classes("policy-editor"):
-            with ui.element("div").classes("policy-code") as self._box:
+            with ui.element("div").classes("policy-code") as box:
+                self._kept.follow(box, longest=4 * LONGEST, most=LONGEST)
                 self._code = ui.codemirror(
                     file.text, language="YAML", theme="githubLight", indent="  ", line_wrapping=True, on_change=self._follow
                 )
@@ -51,11 +53,6 @@ class PolicyEditor:
                     self._save_button = ui.button(visit.say("console-policy-save"), icon="save", on_click=self.save)
                     self._save_button.props("unelevated no-caps color=primary")
                     ui.button(visit.say("console-policy-undo"), icon="undo", on_click=self._take_file).props("flat no-caps")
-        self._box.props["data-keep"] = f"{visit.opened_as.key}:{file.name}"
-        self._box.props["data-saved"] = file.digest
-        self._box.props["data-offer"] = visit.say("console-policy-kept")
-        self._box.props["data-restore"] = visit.say("console-policy-restore")
-        self._box.props["data-drop"] = visit.say("console-policy-drop")
         self._difference = ui.element("div")
         self._rehearsal = RehearsalView(visit, self._take_checked)
 
@@ -110,19 +107,27 @@ class PolicyEditor:
                 ui.label(cut_text(mistake.text, limit=500)).classes("text").props("dir=auto")
 
     async def _take_file(self) -> None:
-        """Put what the file says now into the editor."""
+        """Put what the file says now into the editor. What was typed and differs stays in the browser, and is offered."""
+        before, typed = self._file, self.text
         self._file = await self._visit.services.policy.read()
-        self._set_file()
+        if typed not in {before.text, self._file.text}:
+            self._kept.set_aside(typed)
         self._difference.clear()
         self._code.set_value(self._file.text)
+        self._kept.tell_saved(self._file.text)
         await self.check()
 
-    def _set_file(self) -> None:
-        self._box.props["data-saved"] = self._file.digest
-        ui.run_javascript(f"sdelkaPolicy.saved({dumps(self._file.text)})")
-
     async def save(self) -> None:
-        """Save what stands in the editor, if it can be taken and the file is still the one that was shown."""
+        """Save what stands in the editor, if it can be taken and the file is still the one that was shown. Pressed twice it saves once."""
+        if self._is_saving:
+            return
+        self._is_saving = True
+        try:
+            await self._save()
+        finally:
+            self._is_saving = False
+
+    async def _save(self) -> None:
         visit, text = self._visit, self.text
         if visit.actor.role != "admin" or len(text) > LONGEST:
             return
@@ -138,8 +143,8 @@ class PolicyEditor:
         except OSError as error:
             ui.notify(visit.say("console-policy-not-written", why=error.strerror or type(error).__name__), type="negative", multi_line=True)
             return
-        self._set_file()
-        self._save_button.disable()
+        self._kept.tell_saved(self._file.text)
+        self._save_button.set_enabled(self.text != self._file.text)
         self._state.set_text(visit.say("console-policy-saved"))
         background_tasks.create(self._tell_in_force(checked.digest), name="policy in force")
 
@@ -164,7 +169,6 @@ class PolicyEditor:
 
             def go_on() -> None:
                 self._file = present
-                self._box.props["data-saved"] = present.digest
                 self._difference.clear()
                 self._save_button.set_enabled(self._checked is not None and self._checked.loaded is not None)
 

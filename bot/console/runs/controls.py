@@ -6,7 +6,7 @@ from typing import Final
 
 from nicegui import ui
 
-from bot.console.runs.dialogs import ask_first
+from bot.console.dialogs import ask_first
 from bot.console.runs.watch import RunView, RunWatch
 from bot.console.runs.words import say_refusal
 from bot.console.visit import Visit
@@ -64,6 +64,8 @@ class Controls:
     def __init__(self, visit: Visit, watch: RunWatch, root: ui.element) -> None:
         """Draw dialogs in `root`."""
         self._visit, self._watch, self._root = visit, watch, root
+        self._drafts: dict[str, str] = {}
+        """Answers that are being typed, by question: their fields are drawn anew when the run goes on elsewhere, or was paused."""
 
     def draw_orders(self, view: RunView) -> None:
         """Draw a button for each order that fits the run now."""
@@ -79,16 +81,21 @@ class Controls:
         words = self._visit.say(label)
 
         def ask() -> None:
-            question = self._visit.say(_QUESTIONS[order])
-            ask_first(self._visit, self._root, question, words, lambda: self._give(order), is_grave=order == "cancel")
+            question, failure = self._visit.say(_QUESTIONS[order]), self._watch.history.finished_seq
+            ask_first(self._visit, self._root, question, words, lambda: self._give(order, failure), is_grave=order == "cancel")
 
         ui.button(words, icon=icon, on_click=ask, color=None).props("outline no-caps dense").classes(
             "act-bad" if order == "cancel" else "act"
         )
 
-    async def _give(self, order: Order) -> None:
+    async def _give(self, order: Order, failure: int) -> None:
+        """Give an order; a retry only of the failure that the person has seen, which the event `failure` says."""
         visit = self._visit
         try:
+            await self._watch.load()
+            if order == "retry" and self._watch.history.finished_seq != failure:
+                self._tell(visit.say("console-runs-went-on"), is_good=False)
+                return
             _, worked = await visit.services.run_inputs.submit_order(visit.caller, await self._watch.find(), order)
         except ApiError as error:
             self._tell(say_refusal(visit, error), is_good=False)
@@ -114,28 +121,21 @@ class Controls:
         with self._root:
             ui.notify(words, type="positive" if is_good else "negative")
 
-    def draw_waits(self, open_waits: OpenWaits) -> None:
-        """Draw what the run waits for; its questions with what answers them, if the person may."""
-        if not open_waits.waits:
-            return
+    def draw_wait(self, wait: Wait, *, may_answer: bool) -> None:
+        """Draw one thing that the run waits for; a question with what answers it, if the person may."""
         visit = self._visit
-        show_heading(visit.say("console-runs-waits"))
-        if open_waits.is_paused:
-            ui.label(visit.say("console-runs-is-paused")).classes("muted")
-        for wait in open_waits.waits:
-            with build_panel().classes("job-wait"):
-                match wait.waits_for:
-                    case "input":
-                        self._draw_question(wait, may_answer=open_waits.may_answer(wait))
-                    case "effect":
-                        ui.label(visit.say("console-runs-waits-card"))
-                        if wait.confirmation_id:
-                            ui.link(visit.say("console-runs-open-card"), f"/approvals/{wait.confirmation_id}")
-                    case "timer":
-                        ui.label(visit.say("console-runs-waits-timer", at=wait.until))
-                    case "run":
-                        ui.label(visit.say("console-runs-waits-other"))
-                        ui.link(visit.say("console-runs-open-other"), f"/runs/{wait.run}")
+        match wait.waits_for:
+            case "input":
+                self._draw_question(wait, may_answer=may_answer)
+            case "effect":
+                ui.label(visit.say("console-runs-waits-card"))
+                if wait.confirmation_id:
+                    ui.link(visit.say("console-runs-open-card"), f"/approvals/{wait.confirmation_id}")
+            case "timer":
+                ui.label(visit.say("console-runs-waits-timer", at=wait.until))
+            case "run":
+                ui.label(visit.say("console-runs-waits-other"))
+                ui.link(visit.say("console-runs-open-other"), f"/runs/{wait.run}")
 
     def _draw_question(self, wait: Wait, *, may_answer: bool) -> None:
         visit = self._visit
@@ -164,7 +164,11 @@ class Controls:
     def _draw_answer(self, question: str) -> None:
         visit = self._visit
         with ui.element("div").classes("job-answer"):
-            field = ui.textarea(label=visit.say("console-runs-answer")).props(f"outlined dense autogrow maxlength={LONGEST_ANSWER}")
+            field = ui.textarea(
+                label=visit.say("console-runs-answer"),
+                value=self._drafts.get(question, ""),
+                on_change=lambda event: self._drafts.update({question: str(event.value or "")}),
+            ).props(f"outlined dense autogrow maxlength={LONGEST_ANSWER}")
 
             async def send() -> None:
                 if await self.answer(question, text=str(field.value or "")):
@@ -173,3 +177,35 @@ class Controls:
             ui.button(visit.say("console-runs-send"), icon="send", on_click=send, color=None).props("unelevated no-caps").classes(
                 "act-main"
             )
+
+
+class WaitsView:
+    """What a run waits for, on its page. What is still waited for stays as it is: somebody may be typing an answer there."""
+
+    def __init__(self, visit: Visit, controls: Controls) -> None:
+        """Draw it here, empty."""
+        self._visit, self._controls = visit, controls
+        self._place = ui.element("div").classes("live")
+        with self._place:
+            self._head = ui.element("div")
+            self._list = ui.element("div")
+        self._drawn: list[tuple[Wait, bool, ui.element]] = []
+
+    def show(self, open_waits: OpenWaits) -> None:
+        """Show these from now on."""
+        visit = self._visit
+        self._head.clear()
+        if open_waits.waits:
+            with self._head:
+                show_heading(visit.say("console-runs-waits"))
+                if open_waits.is_paused:
+                    ui.label(visit.say("console-runs-is-paused")).classes("muted")
+        wanted = [(wait, open_waits.may_answer(wait)) for wait in open_waits.waits]
+        for gone in [one for one in self._drawn if one[:2] not in wanted]:
+            self._drawn.remove(gone)
+            gone[2].delete()
+        for wait, may_answer in wanted:
+            if all((wait, may_answer) != one[:2] for one in self._drawn):
+                with self._list, build_panel().classes("job-wait") as panel:
+                    self._controls.draw_wait(wait, may_answer=may_answer)
+                self._drawn.append((wait, may_answer, panel))

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from bot.console.amounts import format_count, format_duration, format_money
 from bot.console.charts import ChartView, draw_chart
-from bot.console.runs.controls import Controls, OpenOption, OpenWaits
+from bot.console.runs.controls import Controls, OpenOption, OpenWaits, WaitsView
 from bot.console.runs.node_panel import NodeLoader, StepNodes, draw_nodes
 from bot.console.runs.raw_text import draw_raw_text
 from bot.console.runs.shown import NOTHING, ShownUpdate, UpdateReader
@@ -67,7 +67,7 @@ class _RunPage:
         visit = self._visit
         self._follow_pictures()
         await visit.keep_current(self._load_head, lambda head: self._draw_head(*head))
-        await visit.keep_current(self._load_waits, self._controls.draw_waits)
+        await self._draw_waits()
         with ui.element("div").classes("job-columns"):
             with ui.element("div").classes("job-left"):
                 await self._draw_graph(view)
@@ -183,6 +183,23 @@ class _RunPage:
             await self._refresh_nodes()
 
         draw_nodes(self._visit, shown, toggle=toggle, load=load)
+
+    async def _draw_waits(self) -> None:
+        """Draw what the run waits for, and follow it; unlike other parts of the page, only what has changed is drawn anew."""
+        visit, view = self._visit, WaitsView(self._visit, self._controls)
+        shown = await self._load_waits()
+        view.show(shown)
+
+        async def refresh() -> None:
+            nonlocal shown
+            if visit.page.is_deleted or visit.is_over:
+                return
+            now = await self._load_waits()
+            if now != shown:
+                shown = now
+                view.show(now)
+
+        visit.follow(refresh)
 
     async def _load_waits(self) -> OpenWaits:
         run = (await self._watch.load()).run

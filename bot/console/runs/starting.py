@@ -20,7 +20,7 @@ from orchestrator.engines.workflows.definition import Workflow
 from orchestrator.engines.workflows.kind import WORKFLOW
 from orchestrator.runs.registry import may_choose
 from orchestrator.runs.titles import find_title
-from state.canonical import loads
+from state.canonical import dumps, loads
 from state.clock import generate_id
 
 _LONGEST_SUMMARY: Final = 300
@@ -101,7 +101,7 @@ class StartDialog:
             select.props("outlined dense options-dense").classes("full")
             self._place = ui.element("div").classes("job-form")
             with ui.element("div").classes("acts"):
-                ui.button(visit.say("console-runs-no"), on_click=self.dialog.close, color=None).props("flat no-caps")
+                ui.button(visit.say("console-no"), on_click=self.dialog.close, color=None).props("flat no-caps")
                 ui.button(visit.say("console-runs-start"), icon="play_arrow", on_click=self._start, color=None).props(
                     "unelevated no-caps"
                 ).classes("act-main")
@@ -155,8 +155,10 @@ class StartDialog:
             drawn = ui.textarea(label=label, value=str(one.default or "")).props("outlined dense autogrow maxlength=20000")
             form.reads[one.name] = lambda: str(drawn.value) if drawn.value else None
         else:
-            drawn = ui.textarea(label=f"{label} · JSON").props("outlined dense autogrow").classes("mono")
+            drawn = ui.textarea(label=f"{label} · JSON", value=_write_default(one)).props("outlined dense autogrow").classes("mono")
             form.reads[one.name] = lambda: _read_json(drawn.value)
+        if one.default is not None and one.type != "boolean":
+            drawn.props["hint"] = visit.say("console-runs-default", value=cut_text(_write_default(one), limit=_LONGEST_TITLE))
         form.fields[one.name] = drawn.classes("full")
 
     async def _start(self) -> None:
@@ -206,6 +208,13 @@ class StartDialog:
 
     def _tell(self, words: str) -> None:
         ui.notify(words, type="negative")
+
+
+def _write_default(one: LaunchParameter) -> str:
+    """Return the value of a parameter that counts if nothing is given, as text; "" for none."""
+    if one.default is None or isinstance(one.default, str):
+        return one.default or ""
+    return dumps(one.default)
 
 
 def _read_number(value: object) -> JsonValue:

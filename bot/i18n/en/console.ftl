@@ -41,3 +41,10 @@ console-duration = { $unit ->
    *[hours] { $value } h
   }
 console-less-than = less than { $least }
+console-no = No
+console-kept = This browser has a text that was not saved, { $moment }.
+console-kept-not = The browser keeps no copy of the text: save the draft more often.
+console-kept-restore = Restore
+console-kept-drop = Delete
+console-kept-stay = Stay
+console-kept-forget = This browser has texts of definitions or of the policy that were not saved. They are deleted when you log out.

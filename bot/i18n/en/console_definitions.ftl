@@ -78,6 +78,7 @@ console-definition-publish-asked = Publish…
 console-definition-publish-title = Publication of version { $number }
 console-definition-is-published = Version { $number } is published: new runs execute it.
 console-definition-publish-stale = While you were looking, { $who } changed this version. Nothing was published. Below is what has changed; check it and decide again.
+console-definition-publish-other = While you were looking, version { $number } was put in force. Nothing was published. Below is what your publication would change now; check it and decide again.
 console-definition-verdict-good = No mistakes
 console-definition-verdict-two = A second person is needed
 console-definition-verdict-wrong = It cannot be published: it has mistakes

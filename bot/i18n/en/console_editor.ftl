@@ -10,6 +10,11 @@ console-editor-text = Text of the definition. To leave it with the keyboard: Esc
 console-editor-save = Save draft
 console-editor-save-first = Save the draft first: what is stored is published.
 console-editor-is-saved = The draft is saved: version { $number }. It comes into force when it is published.
+console-editor-left-out = { $count ->
+    [one] One field of the form was saved as it was before: its new value does not fit, and the form says why.
+   *[other] { $count } fields of the form were saved as they were before: their new values do not fit, and the form says why.
+  }
+console-editor-unchecked = The text cannot be checked now: the database does not answer. It is tried again by itself.
 console-editor-unsaved = Not saved
 console-editor-saved = Saved: version { $number }, a draft
 console-editor-published = Published: version { $number }
@@ -21,10 +26,6 @@ console-editor-marked = findings: { $count }
 console-editor-way = → { $target } ({ $why })
 console-editor-form = Form
 console-editor-unreadable = Mend the text first: it cannot be read at the moment, so it cannot be written in another form.
-console-editor-kept = This browser has a text that was not saved, { $moment }.
-console-editor-not-kept = The browser keeps no copy of the text: save the draft more often.
-console-editor-restore = Restore
-console-editor-drop = Delete
 console-conflict-title = Somebody else was first
 console-conflict-told = { $who } saved version { $number }, { $moment }. Your text is not saved, and it is not lost. Below is how it differs.
 console-conflict-key-taken = There is a definition of this key already: version { $number }, { $who }, { $moment }. Your text is not lost: choose another key, or open what is there.

@@ -1,4 +1,5 @@
 # The form of a definition in the console.
+console-form-comma = It is not clear what the comma means: write { $whole } or { $part }
 console-form-number = A number is needed, such as 0.4
 console-form-integer = A whole number is needed
 console-form-least = At least { $least }
@@ -8,10 +9,13 @@ console-form-at = Line { $line }, sign { $column }: { $said }
 console-form-none = There is no form for this kind: edit the text.
 console-form-unreadable = The form waits: the text cannot be read now, the first mistake is in line { $line }. Mend it, and the form comes back.
 console-form-no-object = The form waits: the text is no description with fields, but something else.
+console-form-followed = The name was changed where it is referred to as well: { $count }
+console-form-removed = Removed: { $title }
+console-form-removed-used = Removed: { $title }. Still referred to by: { $users }
+console-form-return = Bring it back
 console-form-gone = This place of the definition has changed meanwhile, so the change was not taken. Look at it and try again.
 console-form-comments = The text has comments
 console-form-comments-lost = The form writes the whole text anew, and comments in it are lost. To keep them, edit the text.
-console-form-stay = Change nothing
 console-form-go-on = Go on without comments
 console-form-required = { $label } *
 console-form-usual = If not given: { $value }

@@ -61,7 +61,6 @@ console-people-until = { $over ->
 console-people-withdraw = Withdraw
 console-people-withdraw-sure = Withdraw the invitation? Nobody will get in by its link.
 console-people-withdraw-yes = Yes, withdraw it
-console-people-keep = Keep it
 console-people-not-yours = That did not work: this access is changed in the access file alone, or you have lost the right.
 console-people-ended = Noted, it takes effect within a second.
 console-people-customers = customers write here

@@ -13,9 +13,6 @@ console-policy-version = Version { $digest }: the shipped rules and your file to
 console-policy-file = File { $name }
 console-policy-save = Save
 console-policy-undo = Back to the file
-console-policy-kept = This browser has kept a text that was not saved
-console-policy-restore = Put it in
-console-policy-drop = Forget it
 console-policy-right = No mistakes. Rules: { $rules }, version { $digest }.
 console-policy-wrong = { $count ->
     [one] { $count } mistake: with it the text is not saved

@@ -99,6 +99,7 @@ console-runs-start-record = { $kind ->
     [task] Number of the task
    *[other] Number of the record
   }
+console-runs-default = If it is left empty: { $value }
 console-runs-optional = optional
 console-runs-field = { $problem ->
     [missing] Fill in this field
@@ -126,11 +127,11 @@ console-runs-pause-ask = Pause the run? What was sent already is completed.
 console-runs-resume-ask = Resume the run where it stopped?
 console-runs-retry-ask = Retry from the node that failed? Nothing that is done is done again.
 console-runs-cancel-ask = Cancel the run? Its cards and questions are closed, and it cannot go on.
-console-runs-no = No
 console-runs-done = Done.
 console-runs-stored = Stored, and done soon.
 console-runs-answered = The answer is taken.
 console-runs-not-yours = Only its owner, leads and administrators may do this.
+console-runs-went-on = The run was retried since and has stopped again: look why, and decide once more.
 console-runs-late = Too late: the run is in another status by now.
 console-runs-question-closed = The question was answered already, or is not needed any more.
 console-runs-not-your-question = The question is for somebody else.

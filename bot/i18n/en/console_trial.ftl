@@ -2,6 +2,7 @@
 console-trial = Trial
 console-trial-told = A trial sends nothing and stores nothing. You answer for the customer, the model and the portal.
 console-trial-start = Try it
+console-trial-changed = The text was changed since; the trial plays the one before. Begin again to play the new one.
 console-trial-again = From the beginning
 console-trial-stop = Stop
 console-trial-case = Answers given before, as in a file .test.yaml

@@ -41,3 +41,10 @@ console-duration = { $unit ->
    *[hours] { $value } ч
   }
 console-less-than = меньше { $least }
+console-no = Не надо
+console-kept = В этом браузере есть несохранённый текст, { $moment }.
+console-kept-not = Браузер не сохраняет копию текста: сохраняйте черновик чаще.
+console-kept-restore = Восстановить
+console-kept-drop = Удалить
+console-kept-stay = Остаться
+console-kept-forget = В этом браузере есть несохранённые тексты определений или политики. При выходе они будут удалены.

@@ -78,6 +78,7 @@ console-definition-publish-asked = Опубликовать…
 console-definition-publish-title = Публикация версии { $number }
 console-definition-is-published = Версия { $number } опубликована: новые запуски идут по ней.
 console-definition-publish-stale = Пока вы смотрели, { $who } изменил(а) эту версию. Ничего не опубликовано. Ниже — что изменилось; проверьте и решите ещё раз.
+console-definition-publish-other = Пока вы смотрели, в работу вошла версия { $number }. Ничего не опубликовано. Ниже — что изменит ваша публикация теперь; проверьте и решите ещё раз.
 console-definition-verdict-good = Ошибок нет
 console-definition-verdict-two = Нужен второй сотрудник
 console-definition-verdict-wrong = Публиковать нельзя: есть ошибки

@@ -10,6 +10,11 @@ console-editor-text = Текст определения. Чтобы выйти �
 console-editor-save = Сохранить черновик
 console-editor-save-first = Сначала сохраните черновик: публикуется то, что сохранено.
 console-editor-is-saved = Черновик сохранён: версия { $number }. В работу он пойдёт после публикации.
+console-editor-left-out = { $count ->
+    [one] Одно поле формы сохранено прежним: новое значение не подошло, в форме написано почему.
+   *[other] Полей формы, сохранённых прежними: { $count }. Новые значения не подошли, в форме написано почему.
+  }
+console-editor-unchecked = Текст сейчас проверить нельзя: база данных не отвечает. Проверка повторится сама.
 console-editor-unsaved = Не сохранено
 console-editor-saved = Сохранено: версия { $number }, черновик
 console-editor-published = Опубликована: версия { $number }
@@ -21,10 +26,6 @@ console-editor-marked = замечаний: { $count }
 console-editor-way = → { $target } ({ $why })
 console-editor-form = Форма
 console-editor-unreadable = Сначала исправьте текст: сейчас его нельзя прочитать, поэтому и переписать в другом виде нельзя.
-console-editor-kept = В этом браузере есть несохранённый текст, { $moment }.
-console-editor-not-kept = Браузер не сохраняет копию текста: сохраняйте черновик чаще.
-console-editor-restore = Восстановить
-console-editor-drop = Удалить
 console-conflict-title = Кто-то успел раньше
 console-conflict-told = { $who } сохранил(а) версию { $number }, { $moment }. Ваш текст не сохранён и никуда не делся. Ниже — чем он отличается.
 console-conflict-key-taken = Определение с таким ключом уже есть: версия { $number }, { $who }, { $moment }. Ваш текст никуда не делся: выберите другой ключ или откройте то, что есть.

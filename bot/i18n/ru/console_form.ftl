@@ -1,4 +1,5 @@
 # Форма определения в консоли.
+console-form-comma = Непонятно, что значит запятая: напишите { $whole } или { $part }
 console-form-number = Нужно число, например 0,4
 console-form-integer = Нужно целое число
 console-form-least = Не меньше { $least }
@@ -8,10 +9,13 @@ console-form-at = Строка { $line }, знак { $column }: { $said }
 console-form-none = Для этого вида формы нет: правьте текст.
 console-form-unreadable = Форма ждёт: текст сейчас не читается, первая ошибка в строке { $line }. Исправьте её, и форма вернётся.
 console-form-no-object = Форма ждёт: текст — не описание с полями, а что-то другое.
+console-form-followed = Имя поменялось и там, где на него ссылались: { $count }
+console-form-removed = Удалено: { $title }
+console-form-removed-used = Удалено: { $title }. На это ещё ссылаются: { $users }
+console-form-return = Вернуть
 console-form-gone = Это место определения уже изменилось, поэтому правка не записана. Проверьте и повторите.
 console-form-comments = В тексте есть комментарии
 console-form-comments-lost = Форма переписывает текст целиком, и комментарии из него пропадут. Чтобы их сохранить, правьте текст.
-console-form-stay = Не менять
 console-form-go-on = Продолжить без комментариев
 console-form-required = { $label } *
 console-form-usual = Если не задать: { $value }

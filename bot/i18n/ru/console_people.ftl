@@ -61,7 +61,6 @@ console-people-until = { $over ->
 console-people-withdraw = Отозвать
 console-people-withdraw-sure = Отозвать приглашение? По ссылке больше никто не войдёт.
 console-people-withdraw-yes = Да, отозвать
-console-people-keep = Оставить
 console-people-not-yours = Не получилось: этот доступ меняется только в файле доступа или у вас больше нет права.
 console-people-ended = Записано, подействует через секунду.
 console-people-customers = пишут клиенты

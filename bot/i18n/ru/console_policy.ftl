@@ -13,9 +13,6 @@ console-policy-version = Версия { $digest }: поставляемые пр
 console-policy-file = Файл { $name }
 console-policy-save = Сохранить
 console-policy-undo = Вернуть текст файла
-console-policy-kept = В этом браузере остался несохранённый текст
-console-policy-restore = Вставить его
-console-policy-drop = Забыть
 console-policy-right = Ошибок нет. Правил: { $rules }, версия { $digest }.
 console-policy-wrong = { $count ->
     [one] { $count } ошибка: с ней текст не сохранится

@@ -99,6 +99,7 @@ console-runs-start-record = { $kind ->
     [task] Номер задачи
    *[other] Номер записи
   }
+console-runs-default = Если оставить пустым: { $value }
 console-runs-optional = можно не заполнять
 console-runs-field = { $problem ->
     [missing] Заполните это поле
@@ -126,11 +127,11 @@ console-runs-pause-ask = Поставить на паузу? То, что уже
 console-runs-resume-ask = Продолжить с того места, где запуск остановлен?
 console-runs-retry-ask = Повторить с того шага, который не получился? Сделанное второй раз не делается.
 console-runs-cancel-ask = Отменить запуск? Его карточки и вопросы закроются, продолжить его будет нельзя.
-console-runs-no = Не надо
 console-runs-done = Сделано.
 console-runs-stored = Принято, скоро будет сделано.
 console-runs-answered = Ответ принят.
 console-runs-not-yours = Это может только тот, кто запустил, руководитель или администратор.
+console-runs-went-on = С тех пор запуск уже повторяли, и он остановился снова: посмотрите, почему, и решите ещё раз.
 console-runs-late = Поздно: запуск уже в другом состоянии.
 console-runs-question-closed = На этот вопрос уже ответили, или он больше не нужен.
 console-runs-not-your-question = Этот вопрос задан другому человеку.

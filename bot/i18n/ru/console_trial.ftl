@@ -2,6 +2,7 @@
 console-trial = Проба
 console-trial-told = Проба ничего не отправляет и не сохраняет. За клиента, модель и портал отвечаете вы.
 console-trial-start = Попробовать
+console-trial-changed = Текст с тех пор изменён, а проба идёт по прежнему. «Сначала» — по новому.
 console-trial-again = Сначала
 console-trial-stop = Остановить
 console-trial-case = Готовые ответы, как в файле .test.yaml

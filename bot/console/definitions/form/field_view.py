@@ -1,6 +1,6 @@
 """One field of the form on the page: what is typed into it goes on when typing has stopped for a moment, and what is wrong stands below."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -10,7 +10,7 @@ from nicegui.elements.mixins.validation_element import ValidationElement
 from bot.console.definitions.form.fields import NO, YES, Choice, Field, FieldRefused
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text
-from orchestrator.domain.finding import Finding
+from orchestrator.domain.finding import Finding, Path
 
 _PAUSE: Final = 300
 """Milliseconds without typing after which a text goes on."""
@@ -19,18 +19,22 @@ _MANY: Final = 8
 _LONGEST_MESSAGE: Final = 600
 _LONGEST_LABEL: Final = 200
 Enter = Callable[["FieldView", str], Awaitable[None]]
+Refused = MutableMapping[Path, tuple[str, FieldRefused]]
+"""What was typed and not taken, and why, by the places of the fields: it outlasts that a field is folded or drawn anew."""
 
 
 class FieldView:
     """A field on the page."""
 
-    def __init__(self, visit: Visit, field: Field, enter: Enter) -> None:
-        """Draw it here; `enter` is called with each text that the person gives it."""
-        self._visit, self._enter = visit, enter
+    def __init__(self, visit: Visit, field: Field, enter: Enter, refused: Refused) -> None:
+        """Draw it here; `enter` is called with each text that the person gives it, and `refused` has those that were not taken."""
+        self._visit, self._enter, self._refused = visit, enter, refused
         self.field = field
-        self._typed = field.value
+        typed, refusal = refused.get(field.path, (field.value, None))
+        self._typed = typed
         """The text that the page shows, as far as the server knows."""
-        self._refusal = ""
+        self._refusal = self._explain(refusal) if refusal is not None else ""
+        self._note = ""
         self._findings: Sequence[Finding] = ()
         self._is_wide = field.kind in {"text", "words", "json", "any"} or bool(field.hint)
         with ui.element("div").classes("form-field form-wide" if self._is_wide else "form-field"):
@@ -58,18 +62,27 @@ class FieldView:
         """Show the value of the document again, in place of what was typed."""
         self._show_value(self.field.value, is_forced=True)
 
-    def take(self, value: str) -> None:
-        """Note that the document has taken what was typed, as this text."""
+    def take(self, value: str, note: str = "") -> None:
+        """Note that the document has taken what was typed, as this text; `note` says what else this has changed."""
         self.field = replace(self.field, value=value)
-        self._refusal = ""
+        self._note = note or self._note
+        self._forget_refusal()
         self._show_messages()
+
+    def _forget_refusal(self) -> None:
+        self._refusal = ""
+        self._refused.pop(self.field.path, None)
 
     def refuse(self, refusal: FieldRefused) -> None:
         """Show why a text cannot be taken. It stays in the field until the person has mended it."""
+        self._refused[self.field.path] = (self._typed, refusal)
+        self._refusal = self._explain(refusal)
+        self._show_messages()
+
+    def _explain(self, refusal: FieldRefused) -> str:
         said = self._visit.say_notice(refusal.notice)
         is_far = refusal.line > 1 or refusal.column > 1
-        self._refusal = self._visit.say("console-form-at", line=refusal.line, column=refusal.column, said=said) if is_far else said
-        self._show_messages()
+        return self._visit.say("console-form-at", line=refusal.line, column=refusal.column, said=said) if is_far else said
 
     def show_findings(self, findings: Sequence[Finding]) -> None:
         """Show what the check has found at this field."""
@@ -78,7 +91,7 @@ class FieldView:
             self._show_messages()
 
     def _show_value(self, value: str, *, is_forced: bool = False) -> None:
-        self._refusal = ""
+        self._forget_refusal()
         if value != self._typed or is_forced:
             self._typed = value
             if isinstance(self._input, ui.checkbox):
@@ -92,10 +105,10 @@ class FieldView:
         others: list[str] = []
         for one in self._findings:
             (errors if one.severity == "error" else others).append(self._visit.tr.translate_notice(one.notice))
-        said = errors or others
+        said = errors or others or ([self._note] if self._note else [])
         self._message.set_text(cut_text("\n".join(said), limit=_LONGEST_MESSAGE))
         self._message.set_visibility(bool(said))
-        self._message.classes(remove="form-bad form-warn", add="form-bad" if errors else "form-warn")
+        self._message.classes(remove="form-bad form-warn", add="form-bad" if errors else "form-warn" if others else "")
         self._input.props["error"] = bool(errors) or None
 
     def _build_hint(self) -> str:
@@ -131,14 +144,14 @@ class FieldView:
         return made
 
     def _draw_select(self, label: str) -> ui.select:
-        options, value = self._input_options(self.field), self.field.value
+        options, value = self._input_options(self.field), self._typed
         made = ui.select(options, label=label, value=value if value in options else None, with_input=len(options) > _MANY)
         made.on_value_change(lambda event: self._hear(str(event.value or "")))
         return made.props("options-dense")
 
     def _draw_text(self, label: str) -> ui.input:
         field = self.field
-        made = ui.input(label, value=field.value, on_change=lambda event: self._hear(str(event.value or "")))
+        made = ui.input(label, value=self._typed, on_change=lambda event: self._hear(str(event.value or "")))
         made.props(f"debounce={_PAUSE}")
         if field.kind in {"text", "words", "json", "any"}:
             made.props("type=textarea autogrow").classes("form-code" if field.kind == "json" else "form-long")

@@ -23,6 +23,8 @@ YES: Final = "true"
 NO: Final = "false"
 PLACEHOLDER: Final = re.compile(r"\{[^{}]+\}")
 """What a text with a variable looks like that stands in place of a number or another value."""
+_UNCLEAR: Final = re.compile(r"[1-9]\d{0,2}(,\d{3})+")
+"""A number such as 1,500, which is one and a half to some and fifteen hundred to others."""
 _JSON_SIGNS: Final = ("{", "[", '"', "'", "/")
 
 
@@ -107,6 +109,16 @@ def walk_fields(nodes: Sequence[Node]) -> list[Field]:
     return found
 
 
+def walk_groups(node: Node) -> list[Group]:
+    """Return a group and all groups inside of it; those of a list, too."""
+    match node:
+        case Group():
+            return [node, *(one for inner in node.nodes for one in walk_groups(inner))]
+        case Listing():
+            return [one for item in node.items for one in walk_groups(item)]
+    return []
+
+
 def write_json(value: object) -> str:
     """Return JSON data as a person reads it in a field."""
     return json.dumps(value, ensure_ascii=False, indent=2)
@@ -163,6 +175,9 @@ def parse_text(kind: Kind, typed: str, *, least: float | None = None, most: floa
 
 
 def _parse_number(kind: Kind, plain: str) -> int | float:
+    if _UNCLEAR.fullmatch(plain):
+        args = {"whole": plain.replace(",", ""), "part": plain.replace(",", ".")}
+        raise FieldRefused(Notice(code="console-form-comma", args=args))
     text = re.sub(r"(?<=\d)[\s\u00a0\u202f](?=\d{3}(\D|$))", "", plain).replace(",", ".").replace("−", "-")
     if not JSON_NUMBER.fullmatch(text) or len(text) > len(str(MAX_SAFE)) + 20:
         raise FieldRefused(Notice(code="console-form-number" if kind == "number" else "console-form-integer"))

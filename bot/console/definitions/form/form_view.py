@@ -13,19 +13,32 @@ from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.form.changing import PlaceGone, find_value, insert_item, move_item, remove_item
 from bot.console.definitions.form.comments import has_comments
 from bot.console.definitions.form.field_view import FieldView
-from bot.console.definitions.form.fields import FieldRefused, Group, walk_fields
-from bot.console.definitions.form.group_view import Deed, Hands, NodesView, follow_moved
+from bot.console.definitions.form.fields import FieldRefused, Group, walk_fields, walk_groups
+from bot.console.definitions.form.group_view import Deed, Hands, NodesView, follow_moved, move_path
 from bot.console.definitions.form.places import assign_findings
+from bot.console.definitions.form.renaming import Renames, list_names, name_users
 from bot.console.definitions.form.sources import FormSource, open_source
-from bot.console.definitions.work import tell, write_text
+from bot.console.definitions.work import write_text
+from bot.console.dialogs import ask_first, tell
 from bot.console.visit import Visit
-from bot.console.widgets import show_empty, show_text
+from bot.console.widgets import cut_text, show_empty, show_text
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding, Path
 from state.canonical import NotCanonical
 
+_LONGEST_NAME: Final = 200
 _MOST_SHOWN: Final = 5
 """Mistakes of a text that keep the form away, of which the person reads these first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Removed:
+    """An element that was removed from a list of the form."""
+
+    path: Path
+    index: int
+    element: object
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +49,22 @@ class _Change:
     """Returns the changed document."""
     view: FieldView | None = None
     """The field into which it was typed."""
-    opens: Callable[[set[Path]], set[Path]] = set
-    """Returns which groups are open afterwards."""
-    moves: Path | None = None
-    """The list whose elements are others afterwards."""
+    deed: Deed | None = None
+    """What is done with the elements of the list at `listed`, at `index`."""
+    listed: Path = ()
+    index: int = 0
+    removed: _Removed | None = None
+    """What is removed, and may be brought back."""
+
+    def follow(self, hands: Hands) -> None:
+        """Let what is open, and what was typed and not taken, be where its elements are afterwards."""
+        if self.deed is None:
+            return
+        opened = follow_moved(hands.opened, self.deed, self.listed, self.index)
+        moved = {move_path(one, self.deed, self.listed, self.index): kept for one, kept in hands.refused.items()}
+        hands.refused.clear()
+        hands.refused.update({path: kept for path, kept in moved.items() if path is not None})
+        hands.follow(opened, self.listed)
 
 
 class FormView:
@@ -50,6 +75,7 @@ class FormView:
         self._visit, self._document, self._go_to = visit, document, go_to
         self._place = ui.element("div").classes("form")
         with self._place:
+            self._gone = ui.element("div").classes("form-removed").props("aria-live=polite")
             self._away = ui.element("div").props("aria-live=polite")
             self._shown = ui.element("div")
         self._source: FormSource | None = None
@@ -57,7 +83,8 @@ class FormView:
         self._form = Group(path=(), label="", nodes=())
         self._text, self._data = "", object()
         self._may_lose_comments = False
-        self._lock = asyncio.Lock()
+        self._lock = document.changing
+        self._renames = Renames(document.kind)
         self._hands = Hands(self._enter, self._rearrange, self._show_findings)
 
     async def open(self) -> None:
@@ -100,7 +127,13 @@ class FormView:
         if self._source is not None:
             self._draw(await asyncio.to_thread(self._source.describe, data))
         self._text, self._data = text, data
+        self._renames.forget()
+        self._gone.clear()
         return True
+
+    def count_refused(self) -> int:
+        """Return how many fields have a text that the document has not taken."""
+        return len(self._hands.refused)
 
     def _keep_away(self, findings: list[Finding]) -> None:
         self._text = ""
@@ -131,9 +164,38 @@ class FormView:
         await self._change(_Change(lambda source, data: source.enter(data, view.field, typed), view=view))
 
     async def _rearrange(self, deed: Deed, path: Path, index: int) -> None:
-        """Add, remove or move an element of a list."""
+        """Add, remove or move an element of a list; what was removed can be brought back."""
+        removed = self._describe_removed(path, index) if deed == "remove" else None
         make = partial(_rearrange_items, deed, path, index)
-        await self._change(_Change(make, opens=lambda opened: follow_moved(opened, deed, path, index), moves=path))
+        await self._change(_Change(make, deed=deed, listed=path, index=index, removed=removed))
+
+    def _describe_removed(self, path: Path, index: int) -> _Removed:
+        found = next((one for one in walk_groups(self._form) if one.path == (*path, index)), None)
+        title = (found.title or found.label) if found is not None else ""
+        return _Removed(path, index, find_value(self._data, (*path, index)), title)
+
+    def _name_users(self, removed: _Removed) -> list[str]:
+        """Return the steps that still lead to what was removed, or name it."""
+        name = find_value(removed.element, ("id",))
+        if not isinstance(name, str) or not name or name in list_names(self._data, removed.path):
+            return []
+        return name_users(self._document.kind, self._data, removed.path, name)
+
+    def _offer_return(self, removed: _Removed) -> None:
+        """Say what was removed and who still names it, with a button that brings it back."""
+        visit = self._visit
+        title = cut_text(removed.title or visit.say("console-form-nameless"), limit=_LONGEST_NAME)
+        users = cut_text(", ".join(one or "…" for one in self._name_users(removed)), limit=_LONGEST_NAME)
+        self._gone.clear()
+
+        async def bring_back() -> None:
+            self._gone.clear()
+            await self._change(_Change(partial(_return_item, removed)))
+
+        with self._gone, ui.element("div").classes("form-gone"):
+            told = "console-form-removed-used" if users else "console-form-removed"
+            show_text(visit.say(told, title=title, users=users), classes="small")
+            ui.button(visit.say("console-form-return"), icon="undo", on_click=bring_back).props("flat dense no-caps")
 
     async def _change(self, change: "_Change") -> None:
         """Change the document; before comments of a text are lost for the first time, ask."""
@@ -154,8 +216,13 @@ class FormView:
         view, source = change.view, self._source
         if source is None:
             return True
+        followed = 0
         try:
             data = change.make(source, self._data)
+            if view is not None:
+                data, followed = self._renames.follow(self._data, data, view.field.path)
+            else:
+                self._renames.forget()
             text = await write_text(data, self._document.format)
             form = await asyncio.to_thread(source.describe, data)
         except FieldRefused as refusal:
@@ -172,34 +239,39 @@ class FormView:
         self._text, self._data = text, data
         if view is not None:
             path = view.field.path
-            view.take(next((one.value for one in walk_fields(form.nodes) if one.path == path), ""))
-        self._hands.follow(change.opens(self._hands.opened), change.moves)
+            note = self._visit.say("console-form-followed", count=followed) if followed else ""
+            view.take(next((one.value for one in walk_fields(form.nodes) if one.path == path), ""), note)
+        change.follow(self._hands)
         self._draw(form)
         self._hands.follow(self._hands.opened, None)
         self._document.set_text(text)
+        if change.removed is not None:
+            self._offer_return(change.removed)
         return True
 
     def _ask(self, change: "_Change") -> None:
         """Ask whether comments may be lost; the change waits for the answer."""
         visit = self._visit
-        with self._place, ui.dialog().props("persistent") as dialog, ui.card().classes("def-dialog def-small"):
-            ui.label(visit.say("console-form-comments")).classes("strong")
-            show_text(visit.say("console-form-comments-lost"))
 
-            async def go_on() -> None:
-                dialog.close()
-                self._may_lose_comments = True
-                await self._change(change)
+        async def go_on() -> None:
+            self._may_lose_comments = True
+            await self._change(change)
 
-            def stay() -> None:
-                dialog.close()
-                if change.view is not None:
-                    change.view.reset()
+        ask_first(
+            visit,
+            self._place,
+            visit.say("console-form-comments"),
+            visit.say("console-form-go-on"),
+            go_on,
+            draw=lambda: show_text(visit.say("console-form-comments-lost")),
+            otherwise=change.view.reset if change.view is not None else None,
+        )
 
-            with ui.element("div").classes("def-actions"):
-                ui.button(visit.say("console-form-stay"), on_click=stay).props("flat no-caps")
-                ui.button(visit.say("console-form-go-on"), on_click=go_on).props("unelevated no-caps color=primary")
-        dialog.open()
+
+def _return_item(removed: _Removed, _source: FormSource, data: object) -> object:
+    """Return the document with a removed element where it was, or at the end of a list that is shorter by now."""
+    items = find_value(data, removed.path)
+    return insert_item(data, removed.path, min(removed.index, len(items) if isinstance(items, list) else 0), removed.element)
 
 
 def _rearrange_items(deed: Deed, path: Path, index: int, source: FormSource, data: object) -> object:

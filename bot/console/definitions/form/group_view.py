@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from nicegui import ui
 
-from bot.console.definitions.form.field_view import Enter, FieldView
+from bot.console.definitions.form.field_view import Enter, FieldView, Refused
 from bot.console.definitions.form.fields import Field, Group, Listing, Node
 from bot.console.definitions.form.places import list_within
 from bot.console.visit import Visit
@@ -29,6 +29,7 @@ class Hands:
     """Shows the findings again, after something was drawn."""
     opened: set[Path] = field(default_factory=set)
     """The groups that are open; they stay so when they are drawn anew."""
+    refused: Refused = field(default_factory=dict)
     moved: Path | None = None
     """The list whose elements are others now: it is drawn anew, whatever is typed into them."""
 
@@ -55,7 +56,7 @@ class NodesView:
     def _draw_one(self, node: Node) -> "FieldView | GroupView | ListView":
         match node:
             case Field():
-                return FieldView(self._visit, node, self._hands.enter)
+                return FieldView(self._visit, node, self._hands.enter, self._hands.refused)
             case Group():
                 return GroupView(self._visit, node, self._hands)
         return ListView(self._visit, node, self._hands)
@@ -250,15 +251,17 @@ class ListView:
 
 def follow_moved(opened: set[Path], deed: Deed, path: Path, index: int) -> set[Path]:
     """Return which groups are open after an element of a list was added, removed or moved: the same ones, where they are now."""
+    found = {moved for one in opened if (moved := move_path(one, deed, path, index)) is not None}
+    return found | {(*path, index)} if deed == "add" else found
+
+
+def move_path(one: Path, deed: Deed, path: Path, index: int) -> Path | None:
+    """Return where a place is after an element of the list at `path` was added at its end, removed or moved; None if it is gone."""
     size = len(path)
+    at = one[size] if len(one) > size and one[:size] == path else None
+    if not isinstance(at, int):
+        return one
+    if deed == "remove":
+        return (*path, at - (at > index), *one[size + 1 :]) if at != index else None
     other = index + {"up": -1, "down": 1}.get(deed, 0)
-    found = {(*path, index)} if deed == "add" else set()
-    for one in opened:
-        at = one[size] if len(one) > size and one[:size] == path else None
-        if not isinstance(at, int):
-            found.add(one)
-        elif deed != "remove":
-            found.add((*path, {index: other, other: index}.get(at, at), *one[size + 1 :]))
-        elif at != index:
-            found.add((*path, at - (at > index), *one[size + 1 :]))
-    return found
+    return (*path, {index: other, other: index}.get(at, at), *one[size + 1 :])

@@ -232,8 +232,11 @@ def _choose_kind(one: Property, shape: Shape, value: object) -> Kind:
     schema = shape.schema
     if one.name in _TARGETS:
         return "choice"
-    if schema.one_of or (schema.enum and all(isinstance(word, str) for word in schema.enum)):
+    words = schema.enum or tuple(other.const for other in schema.one_of)
+    if words and all(isinstance(word, str) for word in words):
         return "choice"
+    if schema.one_of and not isinstance(value, str):
+        return "json"
     match schema.type:
         case "string":
             return "text" if _is_long(one, schema, value) else "line"

@@ -1,6 +1,12 @@
 """Graphs of definitions in the console."""
 
-from orchestrator.charts.chart import Box, Chart, Mark, write_mermaid
+from pathlib import Path
+
+import pytest
+
+from bot.console.charts import MOST_ARROWS, MOST_DRAWN, draw_chart
+from orchestrator.charts.chart import Arrow, Box, Chart, Mark, write_mermaid
+from tests.unit.bot.console.console_kit import OLGA, a_console
 
 
 def test_a_mark_stands_at_its_box() -> None:
@@ -12,3 +18,21 @@ def test_a_mark_stands_at_its_box() -> None:
     assert 's1["b<br/>готово"]' in text
     assert "class s1 done" in text
     assert "class s0" not in text
+
+
+@pytest.mark.req("C-29")
+async def test_a_graph_that_grows_too_large_becomes_a_list_and_a_picture_again(tmp_path: Path) -> None:
+    """Mermaid draws an error in place of a graph with too many boxes or arrows: it gets none, as long as the graph is that large."""
+    boxes = [Box(title=f"b{number}", text="", shape="step", key=f"b{number}") for number in range(MOST_DRAWN + 1)]
+    small, large = (Chart(title="", boxes=boxes[:count], arrows=[]) for count in (2, MOST_DRAWN + 1))
+    dense = Chart(title="", boxes=boxes[:2], arrows=[Arrow(source=0, target=1, label=str(number)) for number in range(MOST_ARROWS + 1)])
+    async with a_console(tmp_path) as made:
+        page = await made.open("/definitions", OLGA)
+        with page.visit.page.content:
+            drawn = draw_chart(page.visit, small, on_click=lambda _: None, name="x")
+            pictures = []
+            for chart in (small, large, small, dense):
+                drawn.update(chart, {})
+                pictures.append(sum(type(one).__name__ == "Mermaid" for one in page.elements))
+
+        assert pictures == [1, 0, 1, 0]

@@ -196,7 +196,7 @@ async def test_a_list_that_is_open_shows_a_new_conversation(tmp_path: Path) -> N
 
 @pytest.mark.req("C-14")
 async def test_the_last_turns_come_first_and_earlier_ones_when_asked(tmp_path: Path) -> None:
-    """Ten turns with the page, thirty when it has connected; a press adds those before, above them, until all are there."""
+    """The last turns with the page, thirty when it has connected; a press adds those before, above them, until all are there."""
     async with a_console(tmp_path) as made:
         for number in range(TURNS + 5):
             put_turn(made.world, CHAT, f"вопрос {number:02d}")

@@ -2,11 +2,13 @@
 
 from json import dumps
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.console.definitions import document
 from orchestrator.documents.reading import MAX_BYTES
+from state.journal.store import StoreError
 from tests.unit.bot.console.console_kit import OLGA, ConsoleWorld, OpenPage, a_console
 from tests.unit.bot.console.definitions_kit import BROKEN, HELLO, be, change, find_code, get_service, hand_in, store, type_text
 
@@ -300,3 +302,48 @@ async def test_only_what_is_saved_can_be_published(tmp_path: Path) -> None:
         assert head.active_version == 1
         assert "Моё" in await read_draft(made, 1)
         assert page.has("Опубликована: версия 1")
+
+
+@pytest.mark.req("C-40")
+async def test_two_who_save_at_once_do_not_pass_each_other_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two who edit the published version, the one whose text is stored a moment later sees the other's draft first."""
+    async with a_console(tmp_path) as made:
+        await store(made, publish=True)
+        page, service = await open_editor(made), get_service(made)
+        create = service.create
+
+        async def create_after_vera(*args: Any, **more: Any) -> Any:
+            monkeypatch.undo()
+            await store(made, THEIRS)
+            return await create(*args, **more)
+
+        await type_text(page, MINE)
+        monkeypatch.setattr(service, "create", create_after_vera)
+        await page.press("Сохранить черновик")
+
+        assert page.has("Вера сохранил(а) версию 2")
+        assert (await service.find_key(be(), "scenario", "hello")).last_version == 2
+
+
+@pytest.mark.req("C-28", "C-40")
+async def test_a_text_that_could_not_be_checked_is_not_said_to_be_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the database does not answer the page says so, and checks again by itself."""
+    monkeypatch.setattr(document, "CHECK_AGAIN", 0.0)
+    async with a_console(tmp_path) as made:
+        await store(made)
+        page, service = await open_editor(made), get_service(made)
+        check, seen = service.check, list[bool]()
+
+        async def check_once_without_database(*args: Any, **more: Any) -> Any:
+            if not seen:
+                seen.append(page.has("Текст сейчас проверить нельзя"))
+                raise StoreError("gone")
+            seen.append(page.has("Текст сейчас проверить нельзя") and not page.has("Ошибок нет."))
+            return await check(*args, **more)
+
+        monkeypatch.setattr(service, "check", check_once_without_database)
+        await type_text(page, BROKEN)
+
+        assert seen == [False, True]
+        assert page.has("Шага «nowhere» нет.")
+        assert not page.has("Текст сейчас проверить нельзя")

@@ -105,3 +105,54 @@ async def test_a_kind_that_goes_nowhere_has_no_trial(tmp_path: Path) -> None:
         page = await made.open("/definitions/agent/new", OLGA)
 
         assert not page.has("Попробовать")
+
+
+TWO = """name: Вопросы
+steps:
+- {id: one, type: input, params: {prompt: Первый?, input_variable: one, choices: [да, нет]}}
+- {id: two, type: input, params: {prompt: Второй?, input_variable: two, choices: [да, нет]}}
+- {id: bye, type: message, params: {text: "Ответы: {one} и {two}"}}
+"""
+
+
+@pytest.mark.req("C-32")
+async def test_an_answer_that_is_pressed_twice_is_given_once(tmp_path: Path) -> None:
+    """The second press of the same button does not answer the question that follows."""
+    async with a_console(tmp_path) as made:
+        await store(made, TWO)
+        page = await made.open(EDIT, OLGA)
+        await page.press("Попробовать")
+        await page.enter("Ответ", "да")
+        button = page.find("Дальше")
+
+        with page.visit.page:
+            for one in [one for one in button._event_listeners.values() if one.type == "click"] * 2:
+                button._handle_event({"listener_id": one.id, "args": {}})
+        await page.settle()
+        await answer(page, "Ответ", "нет")
+
+        assert page.has("Ответы: да и нет")
+
+
+@pytest.mark.req("C-32")
+async def test_a_trial_goes_on_with_the_text_that_it_began_with_and_says_so(tmp_path: Path) -> None:
+    """The text is changed and started anew while an answer is played: the answer belongs to the text whose question was shown."""
+    async with a_console(tmp_path) as made:
+        await store(made, TWO)
+        page = await made.open(EDIT, OLGA)
+        await page.press("Попробовать")
+        changed = "Текст с тех пор изменён"
+        assert not [one for one in page.elements if changed in getattr(one, "text", "") and one.visible]
+
+        await type_text(page, TWO.replace("Ответы:", "Иначе:"))
+        assert [one for one in page.elements if changed in getattr(one, "text", "") and one.visible]
+        await page.enter("Ответ", "да")
+        buttons = [page.find("Дальше"), page.find("Сначала")]
+        with page.visit.page:
+            for button in buttons:
+                for one in [one for one in button._event_listeners.values() if one.type == "click"]:
+                    button._handle_event({"listener_id": one.id, "args": {}})
+        await page.settle()
+        await answer(page, "Ответ", "нет")
+
+        assert page.has("Ответы: да и нет")

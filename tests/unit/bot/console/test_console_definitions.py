@@ -228,3 +228,41 @@ async def test_a_question_outlasts_what_is_drawn_anew(tmp_path: Path) -> None:
         [yes] = [one for one in named if any(type(parent).__name__ == "Dialog" for parent in one.ancestors())]
         await page.act(yes, "click")
         assert not (await get_service(made).find_key(be(), "scenario", "hello")).enabled
+
+
+@pytest.mark.req("C-31", "C-40")
+async def test_a_publication_replaces_only_the_version_that_it_was_compared_with(tmp_path: Path) -> None:
+    """What somebody else put in force meanwhile stays there until the person has seen what the own publication would change in it."""
+    async with a_console(tmp_path) as made:
+        await store(made, publish=True)
+        await store(made, HELLO.replace("Здравствуйте", "Добрый день"))
+        page = await made.open("/definitions/scenario/hello", OLGA)
+        await page.press("Публикация версии 2")
+        await store(made, HELLO.replace("Здравствуйте", "Срочная правка"), publish=True)
+
+        await page.press("Опубликовать")
+        assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 3
+        assert page.has("Пока вы смотрели, в работу вошла версия 3")
+        assert page.has("Срочная правка")
+
+        await page.press("Опубликовать")
+        assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 2
+
+
+@pytest.mark.req("C-31")
+async def test_a_publication_that_is_pressed_twice_happens_once(tmp_path: Path) -> None:
+    """The second press finds a dialog that has done its work, and says nothing of a conflict with oneself."""
+    async with a_console(tmp_path) as made:
+        await store(made)
+        page = await made.open("/definitions/scenario/hello", OLGA)
+        await page.press("Публикация версии 1")
+        button = page.find("Опубликовать")
+
+        with page.visit.page:
+            for listener in [one for one in button._event_listeners.values() if one.type == "click"] * 2:
+                button._handle_event({"listener_id": listener.id, "args": {}})
+        await page.settle()
+
+        entries = await get_service(made).list_history(be(), "scenario", "hello", limit=9)
+        assert [one.what for one in entries] == ["published", "created"]
+        assert not page.has("Пока вы смотрели")

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
+from nicegui import background_tasks, ui
 
 from bot.console.definitions import document
 from orchestrator.definitions.rules import Editor
 from tests.unit.bot.console.console_kit import OLGA, ConsoleWorld, a_console
-from tests.unit.bot.console.form_kit import OpenForm, open_form, publish
+from tests.unit.bot.console.form_kit import OpenForm, open_form, publish, wait_for
 
 WRITER = """title: Автор писем
 systemPrompt: Ты пишешь письма клиентам.
@@ -197,7 +198,7 @@ async def test_comments_are_lost_only_after_a_question(tmp_path: Path) -> None:
 
         await form.enter("Попыток", "2")
         assert form.text == commented
-        await form.press("Не менять")
+        await form.press("Не надо")
         assert (form.text, form.list_fields("Попыток")[0].value) == (commented, "")
 
         await form.enter("Попыток", "2")
@@ -279,3 +280,144 @@ async def test_a_large_flow_has_a_small_form(tmp_path: Path) -> None:
         assert len(form.page.elements) < 400 * 20
         await form.press("400. s399")
         assert len(form.list_fields("Задание")) == 1
+
+
+ROUTES = """flowId: letters
+startStepId: draft
+memory: {sharedChannels: [{id: notes}]}
+steps:
+- {id: draft, agentVersionId: writer, memoryWrites: [{channel: notes}], transitions: {onSuccess: {next: review}}}
+- {id: review, agentVersionId: writer, memoryReads: [{channel: notes}], transitions: {onFailure: {next: draft}}}
+outputs:
+  resultPayload: {letter: $steps.draft.output.content, told: steps.draft.output is no path}
+  summaryFields: [steps.draft.output.content]
+"""
+
+
+async def open_routes(made: ConsoleWorld) -> OpenForm:
+    """Open the form of a flow whose first step is named everywhere, that step open."""
+    await publish(made, "agent", "writer", WRITER)
+    await publish(made, "flow", "letters", ROUTES)
+    form = await open_form(made, "flow", "letters")
+    await form.press("1. draft")
+    return form
+
+
+@pytest.mark.req("C-26")
+async def test_what_names_a_step_follows_its_new_name(tmp_path: Path) -> None:
+    """Ways, the first step and the parts of the result name the step as it is called now, and the form says how many did."""
+    async with a_console(tmp_path) as made:
+        form = await open_routes(made)
+
+        await form.enter("Ключ шага *", "letter")
+
+        data = form.data
+        assert (data["startStepId"], data["steps"][1]["transitions"]["onFailure"]["next"]) == ("letter", "letter")
+        assert data["outputs"]["resultPayload"] == {"letter": "$steps.letter.output.content", "told": "steps.draft.output is no path"}
+        assert data["outputs"]["summaryFields"] == ["steps.letter.output.content"]
+        assert any(one.endswith("ссылались: 4") for one in form.list_messages())
+
+
+@pytest.mark.req("C-26")
+async def test_a_name_that_is_typed_through_another_one_takes_only_its_own_ways(tmp_path: Path) -> None:
+    """On its way from draft to reviews the step is called review for a moment, as the other one is: that one keeps what names it."""
+    async with a_console(tmp_path) as made:
+        form = await open_routes(made)
+
+        for typed in ("review", "", "reviews"):
+            await form.enter("Ключ шага *", typed)
+
+        data = form.data
+        assert data["startStepId"] == "reviews"
+        assert data["steps"][0]["transitions"]["onSuccess"]["next"] == "review"
+        assert data["steps"][1]["transitions"]["onFailure"]["next"] == "reviews"
+
+
+@pytest.mark.req("C-26")
+async def test_memory_follows_the_new_name_of_its_channel(tmp_path: Path) -> None:
+    """Steps read and write the channel under the name that it has now."""
+    async with a_console(tmp_path) as made:
+        form = await open_routes(made)
+        await form.press("Память", 0)
+        await form.press("1. notes")
+
+        await form.enter("Ключ канала *", "drafts")
+
+        steps = form.data["steps"]
+        assert (steps[0]["memoryWrites"], steps[1]["memoryReads"]) == ([{"channel": "drafts"}], [{"channel": "drafts"}])
+
+
+@pytest.mark.req("C-27")
+async def test_branches_and_answers_of_a_scenario_follow_a_new_name(tmp_path: Path) -> None:
+    """All that leads to the step leads to it still."""
+    text = """name: Выбор
+steps:
+- {id: ask, type: input, params: {prompt: 'Да?', input_variable: a, only_buttons: true, choices: [да, нет], next_step_map: {да: bye}}}
+- {id: which, type: branch, condition: a == 1, branches: {if: bye, else: ask}}
+- {id: bye, type: message, params: {text: Пока}}
+"""
+    async with a_console(tmp_path) as made:
+        await publish(made, "scenario", "choice", text)
+        form = await open_form(made, "scenario", "choice")
+        await form.press("3. bye")
+
+        await form.enter("Ключ шага", "end")
+
+        steps = form.data["steps"]
+        assert steps[0]["params"]["next_step_map"] == {"да": "end"}
+        assert steps[1]["branches"] == {"if": "end", "else": "ask"}
+
+
+@pytest.mark.req("C-26", "C-40")
+async def test_a_step_that_was_removed_is_brought_back(tmp_path: Path) -> None:
+    """The form says who still leads to it; the button puts it where it was, with all that stood in it."""
+    async with a_console(tmp_path) as made:
+        form = await open_routes(made)
+        before = form.data
+
+        await form.press("Удалить: 1")
+        assert form.page.has("Удалено: draft. На это ещё ссылаются: …, review")
+        await form.press("Вернуть")
+
+        assert form.data == before
+        assert not form.page.has("Удалено: draft")
+
+
+@pytest.mark.req("C-26", "C-40")
+async def test_what_a_field_has_not_taken_outlasts_folding_and_moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JSON with a mistake stands in its field, with the mistake, after its step was moved and folded; saving says that it was left out."""
+    async with a_console(tmp_path) as made:
+        told: list[str] = []
+        monkeypatch.setattr(ui, "notify", lambda said, **_: told.append(said))
+        form = await open_flow(made)
+        await form.press("Дополнительно")
+        await form.enter("Переходы целиком (JSON)", "{oops")
+        before = form.list_messages()
+        assert before
+
+        await form.press("Опустить: 1")
+        [field] = form.list_fields("Переходы целиком (JSON)")
+        assert field.value == "{oops"
+        assert before[0] in form.list_messages()
+
+        await form.press("Сохранить черновик")
+        assert "oops" not in form.text
+        assert any("поле формы сохранено прежним" in one for one in told), told
+
+
+@pytest.mark.req("C-26", "C-31")
+async def test_what_was_typed_into_the_form_is_saved_by_the_press_that_follows(tmp_path: Path) -> None:
+    """The text of a field takes a moment to enter the document; whoever presses "save" right after it saves it."""
+    async with a_console(tmp_path) as made:
+        form = await open_flow(made)
+        button = form.page.find("Сохранить черновик")
+
+        before = set(background_tasks.running_tasks)
+        form.list_fields("Задание")[0].set_value("Пиши коротко")
+        with form.page.visit.page:
+            for one in [one for one in button._event_listeners.values() if one.type == "click"]:
+                button._handle_event({"listener_id": one.id, "args": {}})
+        await wait_for(before)
+
+        stored = await made.console.services.definitions.find_version(Editor(actor=OLGA.to_actor(), via="http"), "flow", "letters")
+        assert stored.document["steps"][0]["prompt"] == "Пиши коротко"

@@ -1,5 +1,6 @@
 """The page of the policy: what it says, checking while typing, rehearsing, and saving a file that nobody else has changed."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,58 @@ def test_a_file_is_replaced_as_a_whole_with_its_permissions(tmp_path: Path) -> N
     with pytest.raises(PolicyFileChanged):
         replace_policy_text(link, "c: 3\n", shown=shown.digest)
     assert real.read_text(encoding="utf-8") == "b: 2\n"
+
+
+@pytest.mark.req("C-24", "C-40")
+async def test_a_file_with_the_line_ends_of_windows_is_edited_whole(tmp_path: Path) -> None:
+    """What a browser types at the end of such a file stands there on the server, too; saved, nothing is cut and its line ends stay."""
+    async with a_console(tmp_path) as made:
+        path = give_file(made, tmp_path)
+        text = "ask_above: 100000\nrefuse_methods: [crm.deal.delete]\n"
+        path.write_bytes(text.replace("\n", "\r\n").encode())
+        page = await made.open("/policy")
+        [code] = [one for one in page.elements if type(one).__name__ == "CodeMirror"]
+
+        more = "ask_methods: [crm.deal.update]"
+        typed = {"sections": [len(text), -1, 0, len(more)], "inserted": [[], [more]]}  # as CodeMirror counts, which has no "\r"
+        await page.act(code, "update:value", typed)
+        await page.press("Сохранить")
+
+        assert path.read_bytes() == (text + more).replace("\n", "\r\n").encode()
+
+
+@pytest.mark.req("C-24", "C-40")
+@pytest.mark.parametrize("button", ["Вернуть текст файла", "Взять текст файла"])
+async def test_what_was_typed_is_kept_when_the_text_of_the_file_is_taken(tmp_path: Path, button: str) -> None:
+    """Whoever goes back to the file, or takes what somebody else has saved, finds their own text in the browser."""
+    async with a_console(tmp_path) as made:
+        path = give_file(made, tmp_path)
+        page = await made.open("/policy")
+        told: list[str] = []
+        page.visit.page.run_javascript = lambda code, **_: told.append(code)  # type: ignore[method-assign,assignment]
+        await type_text(page, "ask_above: 7\n")
+        path.write_text("ask_above: 9\n", encoding="utf-8")
+        await page.press("Сохранить")
+
+        await page.press(button)
+
+        assert page.has("ask_above: 9\n")
+        assert "sdelkaTexts.setAside(" + json.dumps("ask_above: 7\n") + ")" in told
+
+
+@pytest.mark.req("C-24", "C-40")
+async def test_a_policy_that_is_saved_twice_at_once_is_saved_once(tmp_path: Path) -> None:
+    """The second press says nothing of a change by somebody else, for there was none."""
+    async with a_console(tmp_path) as made:
+        path = give_file(made, tmp_path)
+        page = await made.open("/policy")
+        await type_text(page, "ask_above: 7\n")
+        button = page.find("Сохранить")
+
+        with page.visit.page:
+            for listener in [one for one in button._event_listeners.values() if one.type == "click"] * 2:
+                button._handle_event({"listener_id": listener.id, "args": {}})
+        await page.settle()
+
+        assert path.read_text(encoding="utf-8") == "ask_above: 7\n"
+        assert not page.has("Пока вы правили")

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
+from bot.console.runs.controls import Controls, OpenWaits, WaitsView
 from bot.console.runs.list_page import PAGE
+from bot.console.runs.watch import RunWatch
+from bot.http_api.runs.run_models import Person, Wait
 from orchestrator.domain.errors import ModelClientError
 from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, OpenPage
 from tests.unit.bot.console.runs_kit import HOSTILE, a_console_of_runs, asking, list_rows, start_run, workflow
@@ -281,3 +285,81 @@ async def test_hostile_text_of_a_run_is_text(tmp_path: Path) -> None:
         assert any("<img src=x onerror=alert(1)>" in text for text in page.read_texts())
         assert max(len(text) for text in page.read_texts()) < 110_000
         assert not [one for one in page.elements if type(one).__name__ in {"Html", "Markdown"}]
+
+
+@pytest.mark.req("C-35", "C-40")
+async def test_an_answer_that_is_being_typed_outlasts_a_pause(tmp_path: Path) -> None:
+    """Somebody pauses the run and resumes it: what stood in the field stands there again."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        run = await start_run(made)
+        page, other = await made.open(f"/runs/{run}", ANNA), await made.open(f"/runs/{run}", OLGA)
+        await page.enter("Ваш ответ", "Ромашка, Ива")
+
+        for order in ("Пауза", "Продолжить"):
+            await other.press(order)
+            await other.press(order)
+            await made.world.idle()
+            await made.tell_change()
+
+        assert page.find("Ваш ответ").value == "Ромашка, Ива"  # type: ignore[attr-defined]
+
+
+@pytest.mark.req("C-35", "C-40")
+async def test_the_field_of_an_answer_stays_while_others_come_and_go(tmp_path: Path) -> None:
+    """A second question appears beside the first: the field in which somebody types is not drawn anew."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        run = await start_run(made)
+        page = await made.open(f"/runs/{run}", ANNA)
+        shown = OpenWaits(waits=(), is_paused=False, me="tg:1007")
+        controls = Controls(page.visit, RunWatch(page.visit, run), page.visit.page.content)
+        first, second = (Wait(node=name, waits_for="input", question=name, text=name, takes=["text"]) for name in ("one", "two"))
+        first, second = (one.model_copy(update={"answers": [Person(id="tg:1007", name="Анна")]}) for one in (first, second))
+
+        with page.visit.page.content:
+            view = WaitsView(page.visit, controls)
+            view.show(replace(shown, waits=(first,)))
+            before = page.find("Ваш ответ")
+            view.show(replace(shown, waits=(first, second)))
+            assert not before.is_deleted
+            view.show(replace(shown, waits=(second,)))
+
+        assert before.is_deleted
+
+
+@pytest.mark.req("C-35", "C-40")
+async def test_a_failure_that_somebody_else_retried_is_not_retried_unseen(tmp_path: Path) -> None:
+    """The question stood open while another tab retried the run, which failed again: a press now says so, and asks no model."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made, made.world.working():
+        made.world.model.will(ModelClientError("down"))
+        run = await start_run(made)
+        page, other = await made.open(f"/runs/{run}", ANNA), await made.open(f"/runs/{run}", ANNA)
+        await answer(page, "Ромашка")
+        await made.world.idle()
+        await made.tell_change()
+        await page.press("Повторить отсюда")
+        await other.press("Повторить отсюда")
+        made.world.model.will(ModelClientError("down"))
+        await other.press("Повторить отсюда")
+        await made.world.idle()
+
+        with heard(page) as said:
+            await page.press("Повторить отсюда")
+        await made.world.idle()
+
+        assert len(made.world.model.prompts) == 2
+        assert said == ["С тех пор запуск уже повторяли, и он остановился снова: посмотрите, почему, и решите ещё раз."]
+
+
+@pytest.mark.req("C-33")
+async def test_an_emptied_field_says_that_its_usual_value_counts(tmp_path: Path) -> None:
+    """Whoever empties a field does not start a run without the value: the form says what it is then, also of a list."""
+    days = {"name": "days", "type": "number", "description": "Дней", "default": 30, "required": False}
+    tags = {"name": "tags", "type": "array", "description": "Метки", "default": ["а"], "required": False}
+    async with a_console_of_runs(tmp_path, {"plan": {**TWO, "triggerParameters": [days, tags]}}) as made:
+        page = await made.open("/runs", ANNA)
+        await page.press("Новый запуск")
+        await page.enter("Что запустить", "workflow/plan")
+        hints = [one.props["hint"] for one in page.elements if "hint" in one.props]
+
+        assert hints == ["Если оставить пустым: 30", 'Если оставить пустым: ["а"]']
+        assert page.has('["а"]')

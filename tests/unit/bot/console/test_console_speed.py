@@ -13,7 +13,7 @@ from nicegui.helpers import functions
 
 from bot.console import app as console_app
 from bot.console import nicegui_speed
-from tests.unit.bot.console.console_kit import a_console
+from tests.unit.bot.console.console_kit import OLGA, a_console
 from tests.unit.bot.console.talk_kit import put_turn
 from tests.unit.spine_kit import until
 
@@ -103,6 +103,16 @@ async def test_browsers_keep_the_styles_of_this_version_alone(tmp_path: Path) ->
 
         assert [answer.status_code for answer in answers] == [200] * 3
         assert ["immutable" in answer.headers["Cache-Control"] for answer in answers] == [True, False, False]
+
+
+@pytest.mark.parametrize("path", ["/", "/policy", "/definitions/scenario/new", "/login"])
+async def test_every_file_of_a_page_is_asked_for_with_its_version(tmp_path: Path, path: str) -> None:
+    """After an update no browser goes on with a script or a style of before."""
+    async with a_console(tmp_path) as made:
+        found = re.findall(r"[\"'](/console/static/[^\"']+)", (await made.get(path, None if path == "/login" else OLGA)).text)
+
+        assert found
+        assert [address for address in found if not re.fullmatch(r"/console/static/\w+\.(css|js)\?v=[0-9a-f]{16}", address)] == []
 
 
 async def test_browsers_keep_the_components_of_nicegui(tmp_path: Path) -> None:

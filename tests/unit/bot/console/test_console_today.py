@@ -1,5 +1,6 @@
 """The first page: what waits, what is unknown, what failed, how much is used, what is wrong, and where each line leads."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,17 +11,18 @@ import pytest
 
 from bitrix.limits.limiter import Limiter
 from bitrix.limits.operating_time import OperatingTime
+from bot.console import live
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
 from orchestrator.reports import unknown_calls
 from state.clock import format_iso
-from state.journal.freeze_switch import find_freeze
+from state.journal.freeze_switch import SwitchOperator, find_freeze
 from state.sql.backlog import Backlog, Waiting
 from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, OpenPage, a_console
 from tests.unit.bot.console.test_console_approvals import HOSTILE, a_desk, ask
 from tests.unit.runs.runs_kit import RUN, build_engines, start, steps
-from tests.unit.spine_kit import press, raise_sum
+from tests.unit.spine_kit import press, raise_sum, until
 from tests.unit.spine_portal import lost
 
 DOCUMENTS = {("steps", "plan"): steps({"ask": "Какой тариф?", "options": ["А", "Б"]}), ("steps", "broken"): steps({"child": "nowhere"})}
@@ -188,6 +190,23 @@ async def test_an_administrator_stops_all_writing_and_allows_it_again(tmp_path: 
         assert find_freeze(made.world.sql) is None
         events = made.world.sql.read_events("session:freeze")
         assert [(event.type, event.data["via"]) for event in events] == [("WritesFrozen", "console"), ("WritesReleased", "console")]
+
+
+@pytest.mark.req("C-13", "C-17")
+async def test_a_freeze_of_this_process_is_on_open_pages_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits for no poll of the database: nothing else works here that could tell of it."""
+    monkeypatch.setattr(live, "AT_LEAST", 3_600)
+    async with a_console(tmp_path) as made:
+        page = await made.open("/", BORIS)
+        following = asyncio.create_task(made.console.feed.run())
+        await asyncio.sleep(0)
+        hand = SwitchOperator(key="tg:1001", name="Ольга", via="http", at=made.world.clock.now())
+        await made.console.services.desk.switch.freeze(hand, "переезд портала")
+
+        await until(lambda: page.has("переезд портала"))
+
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
 
 
 @pytest.mark.req("C-10", "C-13")

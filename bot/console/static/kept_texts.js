@@ -1,15 +1,15 @@
-// Keeps in this browser what is typed into a definition and not saved, offers it again, and asks before it is left behind.
-// The text goes to the server as typing does; here it is kept under the person, the definition and this tab.
+// Keeps in this browser what is typed into an editor and not saved, offers it again, and asks before it is left behind.
+// The text goes to the server as typing does; here it is kept under the person, what is edited, and this page: two tabs keep two texts.
 (() => {
   const PREFIX = "sdelka-text:", EVERY = 400, MOST = 5;
-  const tab = sessionStorage.getItem("sdelka-tab") || Math.random().toString(36).slice(2);
-  sessionStorage.setItem("sdelka-tab", tab);
+  const tab = Math.random().toString(36).slice(2);
   let box = null, view = null, seen = null, saved = "", lost = 0, failed = false;
 
   const slot = () => `${PREFIX}${box.dataset.keep}:${tab}`;
   const text = () => view.state.doc.toString();
   const bytes = (one) => new Blob([one]).size;
   const put = (name, one) => {
+    if (isForgetting()) return;
     try {
       localStorage.setItem(name, JSON.stringify({ text: one, at: Date.now() }));
     } catch {
@@ -38,7 +38,7 @@
     const detail = kept.slice(0, MOST).map(({ slot, at }) => ({ slot, at }));
     box.dispatchEvent(new CustomEvent("kept", { detail }));
   };
-  const aside = (one, at) => localStorage.setItem(`${slot()}-${at}`, JSON.stringify({ text: one, at }));
+  const aside = (one) => put(`${slot()}-${Date.now()}`, one);
   const replace = (one) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: one } });
 
   function begin() {
@@ -47,11 +47,6 @@
     const made = code && typeof mounted_app !== "undefined" && mounted_app && getElement(Number(code.id.slice(1)))?.editor;
     if (!made) return;
     [box, view, saved, seen] = [found, made, made.state.doc.toString(), made.state.doc];
-    const before = read(slot());
-    if (before) {
-      localStorage.removeItem(slot());
-      if (before.text !== saved) aside(before.text, before.at);
-    }
     for (const kind of ["paste", "drop"]) {
       box.addEventListener(kind, (event) => {
         const given = (event.clipboardData || event.dataTransfer)?.getData("text/plain") || "";
@@ -80,8 +75,9 @@
       if (view && text() === saved) localStorage.removeItem(slot());
     },
     restore(name) {
-      const kept = read(name);
+      const kept = read(name), now = text();
       if (!kept || !name.startsWith(PREFIX)) return;
+      if (now !== saved && now !== kept.text) aside(now);  // it is not saved either
       replace(kept.text);
       put(slot(), kept.text);
       localStorage.removeItem(name);
@@ -93,7 +89,7 @@
       offer();
     },
     setAside(one) {
-      aside(one, Date.now());
+      aside(one);
       setTimeout(offer, 600);
     },
     showLast() {
@@ -110,7 +106,7 @@
   setInterval(look, EVERY);
   window.addEventListener("pagehide", () => view && look());
   window.addEventListener("beforeunload", (event) => {
-    if (!view || !view.dom.isConnected || Date.now() - lost < 5000) return;
+    if (!view || !view.dom.isConnected || Date.now() - lost < 5000 || window.sdelkaCloses || isForgetting()) return;
     look();
     if (text() !== saved) event.preventDefault();
   });
