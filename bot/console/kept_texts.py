@@ -55,6 +55,15 @@ class KeptTexts:
         """Tell the browser that this text is stored, so that it need not keep it any longer."""
         self._visit.page.run_javascript(f"sdelkaTexts.saved({dumps(text)})")
 
+    def tell_stored(self, text: str, *, name: str, path: str) -> None:
+        """Tell the browser that this text is stored, now as that of `name`, and open the page at `path`."""
+        keep = f"{self._visit.opened_as.key}:{name}"
+        self._visit.page.run_javascript(f"sdelkaTexts.storedAs({dumps(text)}, {dumps(keep)}, {dumps(CONSOLE_PATH + path)})")
+
+    def leave_for(self, path: str) -> None:
+        """Open another page without a question: what was typed stays in the browser."""
+        self._visit.page.run_javascript(f"sdelkaTexts.leave({dumps(CONSOLE_PATH + path)})")
+
     def _take_kept(self, event: GenericEventArguments) -> None:
         """Offer what the browser has kept. It is the browser that says so: nothing of it is believed but its form."""
         given = event.args.get("detail") if isinstance(event.args, Mapping) else None

@@ -114,7 +114,6 @@ class _KeyPage:
     def _confirm_switch(self, view: KeyView) -> None:
         """Ask before new runs are refused or allowed."""
         visit, enabled, notes = self._visit, not view.head.enabled, list[ui.input]()
-        way = "on" if enabled else "off"
 
         def draw() -> None:
             notes.append(ui.input(visit.say("console-definition-note")).props("outlined dense maxlength=500").classes("full"))
@@ -122,7 +121,8 @@ class _KeyPage:
         async def switch() -> None:
             await self._switch(enabled=enabled, note=str(notes[0].value or ""))
 
-        question, label = visit.say(f"console-definition-switch-{way}-asked"), visit.say(f"console-definition-switch-{way}")
+        question = visit.say("console-definition-switch-on-asked" if enabled else "console-definition-switch-off-asked")
+        label = visit.say("console-definition-switch-on" if enabled else "console-definition-switch-off")
         ask_first(visit, visit.page.content, question, label, switch, draw=draw)
 
     async def _switch(self, *, enabled: bool, note: str) -> None:
