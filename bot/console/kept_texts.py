@@ -15,6 +15,7 @@ from nicegui.events import GenericEventArguments
 
 from bot.console.static_files import build_script_link
 from bot.console.visit import Visit
+from bot.settings import CONSOLE_PATH
 
 _MOST_KEPT: Final = 5
 _LONGEST_SLOT: Final = 300
@@ -53,6 +54,15 @@ class KeptTexts:
     def tell_saved(self, text: str) -> None:
         """Tell the browser that this text is stored, so that it need not keep it any longer."""
         self._visit.page.run_javascript(f"sdelkaTexts.saved({dumps(text)})")
+
+    def tell_stored(self, text: str, *, name: str, path: str) -> None:
+        """Tell the browser that this text is stored, now as that of `name`, and open the page at `path`."""
+        keep = f"{self._visit.opened_as.key}:{name}"
+        self._visit.page.run_javascript(f"sdelkaTexts.storedAs({dumps(text)}, {dumps(keep)}, {dumps(CONSOLE_PATH + path)})")
+
+    def leave_for(self, path: str) -> None:
+        """Open another page without a question: what was typed stays in the browser."""
+        self._visit.page.run_javascript(f"sdelkaTexts.leave({dumps(CONSOLE_PATH + path)})")
 
     def _take_kept(self, event: GenericEventArguments) -> None:
         """Offer what the browser has kept. It is the browser that says so: nothing of it is believed but its form."""

@@ -51,11 +51,20 @@ class Translator:
 
     def translate(self, code: str, /, **args: object) -> str:
         """Return the sentence for `code` with `args` inserted; for an unknown code, return the code itself."""
+        return self._format(code, args)[0]
+
+    def translate_complete(self, code: str, /, **args: object) -> str:
+        """Return the sentence for `code` if it needs no more than `args`, otherwise ""."""
+        text, is_complete = self._format(code, args)
+        return text if is_complete else ""
+
+    def _format(self, code: str, args: Mapping[str, object]) -> tuple[str, bool]:
+        """Return the sentence for `code`, and whether there is one that got all that it needs."""
         if not self._bundle.has_message(code):
-            return code
+            return code, False
         pattern = self._bundle.get_message(code).value
         if pattern is None:
-            return code
+            return code, False
         values = {key: self._format_value(key, value) for key, value in args.items()}
         if isinstance(at := args.get("at"), str):
             values["on"] = self._format_event_time(at) if at else ""
@@ -67,8 +76,9 @@ class Translator:
             values["titled"] = title if _NUMBER.fullmatch(title) else _QUOTED[self.locale].format(title)
         long = {key: value for key, value in values.items() if isinstance(value, str) and len(value) > _LONG}
         marks = {key: f"\ue000{key}\ue001" for key in long}
-        text, _ = self._bundle.format_pattern(pattern, values | marks)
-        return _MARK.sub(lambda found: long.get(found[1], found[0]), str(text)) if long else str(text)
+        text, errors = self._bundle.format_pattern(pattern, values | marks)
+        said = _MARK.sub(lambda found: long.get(found[1], found[0]), str(text)) if long else str(text)
+        return said, not errors
 
     def translate_notice(self, notice: Notice) -> str:
         """Return the sentence for a notice (a code with arguments)."""

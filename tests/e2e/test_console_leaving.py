@@ -42,6 +42,20 @@ async def restore_beside_another_text(made: ConsoleBrowser, page: Page) -> None:
     await expect(page.locator(".cm-content")).to_contain_text(TWO)
 
 
+async def save_something_new(made: ConsoleBrowser, page: Page) -> None:
+    """The first save leads to the editor of what was stored; the browser asks nothing, and keeps what was typed after the press."""
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), asyncio.create_task(dialog.dismiss())))
+    await made.show(page, "/definitions/scenario/new")
+    await type_at_the_end(page, ONE)
+    await page.get_by_label("Ключ, латиницей").fill("fresh")
+    await page.get_by_role("button", name="Сохранить черновик").click()
+    await page.wait_for_url("**/definitions/scenario/fresh/edit")
+    await expect(page.locator(".def-status")).to_have_text("Сохранено: версия 1, черновик")
+    assert asked == []
+    assert await list_kept(page) == []
+
+
 async def log_out_with_unsaved_texts(made: ConsoleBrowser, page: Page) -> None:
     """The person is asked first; then neither this tab nor another one leaves anything in the browser. Another person's text stays.
 
@@ -77,6 +91,8 @@ async def test_unsaved_texts_are_kept_side_by_side_until_their_person_logs_out(t
     """Two texts of one definition are both there; after the logout none of the person's is in the browser, in no tab."""
     async with opened_console(tmp_path) as made:
         page = await made.enter(1006)
+        await save_something_new(made, page)
+        page = await made.open_tab(page, EDITOR)
         await restore_beside_another_text(made, page)
         await log_out_with_unsaved_texts(made, page)
         assert made.problems == []

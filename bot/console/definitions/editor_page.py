@@ -234,20 +234,21 @@ class _EditorPage:
         document, version = self._document, saved.version
         is_new = document.base is None
         document.base, document.saved_text = version, text
-        self._kept.tell_saved(text)
         tell(self._visit, self._visit.say("console-editor-is-saved", number=version.version))
         if left := self._form.count_refused():
             tell(self._visit, self._visit.say("console-editor-left-out", count=left), tone="warning")
         if is_new:
-            ui.navigate.to(build_path(version.kind, version.key, "edit"))
+            path = build_path(version.kind, version.key, "edit")
+            self._kept.tell_stored(text, name=f"{version.kind}/{version.key}", path=path)
             return
+        self._kept.tell_saved(text)
         self._note.set_value("")
         self._show_status()
 
     async def _take_theirs(self, present: DefinitionVersion) -> None:
         """Go on with what is stored; the person's own text stays in the browser, and is offered."""
         if self._document.base is None:
-            ui.navigate.to(build_path(present.kind, present.key, "edit"))
+            self._kept.leave_for(build_path(present.kind, present.key, "edit"))
             return
         text = await write_text(present.document, self._document.format)
         self._kept.set_aside(self._document.text)

@@ -14,7 +14,7 @@ from bot.console.runs.node_panel import NodeLoader, StepNodes, draw_nodes
 from bot.console.runs.raw_text import draw_raw_text
 from bot.console.runs.shown import NOTHING, ShownUpdate, UpdateReader
 from bot.console.runs.watch import RunView, RunWatch, StepLine
-from bot.console.runs.words import TONES, say_engine, say_state, say_status, say_use
+from bot.console.runs.words import TONES, say_engine, say_failure, say_state, say_status, say_use
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_badge, show_heading, show_text
 from bot.http_api.audit.run_events import format_value
@@ -223,7 +223,9 @@ class _RunPage:
         if run.last_error is not None:
             show_heading(visit.say("console-runs-failure"))
             with build_panel().classes("job-failure"):
-                ui.label(run.last_error.code).classes("mono")
+                failed = [one.step for one in self._watch.history.list_nodes() if one.state == "failed"]
+                show_text(say_failure(visit, run.last_error, failed[-1] if failed else ""), classes="strong")
+                ui.label(run.last_error.code).classes("mono muted small")
                 if run.last_error.detail:
                     show_text(run.last_error.detail)
                 if run.status == "failed" and run.may_control:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from bot.console.amounts import format_duration
-from bot.console.runs.history import NodeLine, StepState
+from bot.console.runs.history import NodeLine, StepState, name_step
 from bot.console.visit import Visit
-from bot.http_api.runs.run_models import Status
+from bot.http_api.runs.run_models import RunError, Status
 from bot.http_api.server.errors import ApiError
 
 TONES: Final[Mapping[str, str]] = {
@@ -56,6 +56,18 @@ def say_refusal(visit: Visit, error: ApiError) -> str:
     """Return why something was refused, in the person's words; the program's own sentence where there are none."""
     code = _REFUSALS.get(error.code)
     return visit.say(code) if code is not None else visit.say("console-runs-refused", why=error.message)
+
+
+def say_failure(visit: Visit, error: RunError, failed: str = "") -> str:
+    """Return why a run or a node failed, as the chat says it; of a sentence that needs more than the step not all is known any more.
+
+    `failed` is the step that failed last, for an error that does not say its node.
+    """
+    step = name_step(error.node) or failed
+    args = {"step": step, "tuum": step} if step else {}
+    if said := visit.tr.translate_complete(error.code, **args):
+        return said
+    return visit.say("console-runs-failed-step" if step else "console-runs-failed", step=step)
 
 
 def say_origins(visit: Visit, origins: Sequence[str]) -> str:

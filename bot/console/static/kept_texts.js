@@ -74,6 +74,17 @@
       saved = one;
       if (view && text() === saved) localStorage.removeItem(slot());
     },
+    // What was new is stored under this name: its page is opened, where what was typed since is offered.
+    storedAs(one, keep, address) {
+      localStorage.removeItem(slot());
+      [saved, seen, box.dataset.keep] = [one, null, keep];
+      look();
+      this.leave(address);
+    },
+    leave(address) {
+      window.sdelkaCloses = true;
+      location.assign(address);
+    },
     restore(name) {
       const kept = read(name), now = text();
       if (!kept || !name.startsWith(PREFIX)) return;

@@ -12,7 +12,8 @@ import pytest
 from bot.console.runs.controls import Controls, OpenWaits, WaitsView
 from bot.console.runs.list_page import PAGE
 from bot.console.runs.watch import RunWatch
-from bot.http_api.runs.run_models import Person, Wait
+from bot.console.runs.words import say_failure
+from bot.http_api.runs.run_models import Person, RunError, Wait
 from orchestrator.domain.errors import ModelClientError
 from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, OpenPage
 from tests.unit.bot.console.runs_kit import HOSTILE, a_console_of_runs, asking, list_rows, start_run, workflow
@@ -114,6 +115,7 @@ async def test_a_failed_run_goes_on_from_the_step_that_failed(tmp_path: Path) ->
         await made.world.idle()
         await made.tell_change()
         assert list_marks(page) == ["class s0 done", "class s1 failed"]
+        assert page.has("Шаг «check» не выполнен.")
 
         made.world.model.will("Проверено")
         await page.press("Повторить отсюда")
@@ -385,3 +387,21 @@ async def test_a_list_is_typed_line_by_line(tmp_path: Path, typed: str, given: o
         [row] = list_rows(made)
         [started] = events(made.world, "RunStarted", key=f"run:{row.run_id}")
         assert started.data["args"]["parameters"]["data"].get("limits") == given
+
+
+@pytest.mark.req("C-33")
+@pytest.mark.parametrize(
+    ("code", "node", "said"),
+    [
+        ("scenario-step-refused", "go", "Шаг «go» отклонён или не разрешён, поэтому дальше ничего не выполняется."),
+        ("run-limit-time", "go", "Шаг «go» не выполнен."),
+        ("scenario-step-refused", "", "Запуск остановился из-за ошибки."),
+        ("of-a-plugin", "", "Запуск остановился из-за ошибки."),
+    ],
+)
+async def test_a_failure_is_said_in_words(tmp_path: Path, code: str, node: str, said: str) -> None:
+    """The page says what the chat says; where it does not know all words of that sentence, it says which step failed."""
+    async with a_console_of_runs(tmp_path, {"plan": TWO}) as made:
+        page = await made.open("/runs", ANNA)
+
+        assert say_failure(page.visit, RunError(code=code, node=node, at="2026-11-21T12:00:00Z")) == said
