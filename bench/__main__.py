@@ -29,12 +29,14 @@ from bench.rag import rag_benches
 from bench.runs import run_benches
 from bench.scenarios import scenario_benches
 from bench.scripts import script_benches
+from bench.stairs import stairs_benches
 from bench.tokens import token_benches
 from bench.turn import turn_benches
 from bench.workflows import workflow_benches
 
 BENCHES = {
     "turn": turn_benches,
+    "stairs": stairs_benches,
     "prompt": prompt_benches,
     "journal": journal_benches,
     "history": history_benches,

@@ -88,7 +88,7 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: P
         here: datetime = now.astimezone(ZoneInfo(actor.time_zone))
         lines = format_calendar(now, actor.time_zone, locale=actor.locale)
         bounds = format_bounds(here.date())
-        return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines, "periods": bounds}
+        return {"now": here.isoformat(timespec="minutes"), "zone": actor.time_zone, "calendar": lines, "periods": dict(bounds)}
 
     async def current(*, state: SessionState, actor: Actor) -> dict[str, object]:
         del actor

@@ -46,6 +46,7 @@ from orchestrator.runtime.paid_models import ATTACHED_MODELS
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, SystemClock
 from state.journal.async_store import AsyncStore
+from state.journal.process_lease import keep_process_lease
 from state.journal.store import StoreError
 
 if TYPE_CHECKING:
@@ -117,7 +118,13 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
                         doors,
                         orchestrator,
                         (access, store),
-                        [http, partial(watch_loop_lag, monitor.meters.observe_lag), console.run if console is not None else None],
+                        [
+                            http,
+                            partial(watch_loop_lag, monitor.meters.observe_lag),
+                            console.run if console is not None else None,
+                            # the embedded database belongs to one process: nobody would take over its sessions
+                            partial(keep_process_lease, store, clock, orchestrator.owner) if settings.database_url is not None else None,
+                        ],
                         ready,
                     ),
                     partial(_stop_gracefully, doors.telegram, orchestrator),

@@ -27,6 +27,7 @@ from tests.unit.bot.telegram.door_kit import ANNA, Wire, opened_door, raw_messag
 from tests.unit.spine_kit import MODEL_KEY, World, a_world, raise_sum, reply, until
 
 SENTENCE = "подними сумму сделки Ромашка до 150 000"
+ENGINE = "orchestrator/engines/crm_agent/engine.py"
 SHIPPED = ("bot", "orchestrator", "bitrix", "state")
 QUIET = 0.2
 """Seconds without a request after which the delivery has marked what it sent."""
@@ -40,6 +41,8 @@ class Tracer:
     active: bool = False
     files: Counter[str] = field(default_factory=Counter)
     moves: Counter[str] = field(default_factory=Counter)
+    before_engine: dict[str, int] = field(default_factory=dict)
+    """How many files and moves there were when the sentence entered the folder of the engine; empty until then."""
     _known: dict[CodeType, str] = field(default_factory=dict)
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -47,6 +50,8 @@ class Tracer:
         del argument
         if not self.active or event != "call" or not (path := self._path_of(frame)) or _is_resumed(frame):
             return
+        if path.startswith(ENGINE) and not self.before_engine:
+            self.before_engine = {"files": len(self.files), "moves": self.moves.total()}
         self.files[path] += 1
         caller = frame.f_back
         while caller is not None and not self._path_of(caller):
@@ -123,7 +128,7 @@ async def trace_sentence(tracer: Tracer) -> None:
 
 
 def main(root: Path) -> int:
-    """Print {"files": {path: calls}, "moves": {"from -> to": calls}}; the code is not 0 where no card came."""
+    """Print {"files": {path: calls}, "moves": {"from -> to": calls}, "before_engine": {"files": n, "moves": n}}; the code is not 0 where no card came."""
     tracer = Tracer(root.resolve())
     threading.setprofile(tracer)
     sys.setprofile(tracer)
@@ -132,7 +137,9 @@ def main(root: Path) -> int:
     finally:
         sys.setprofile(None)
     moves = {label: count for label, count in tracer.moves.items() if count}
-    sys.stdout.write(json.dumps({"files": dict(tracer.files), "moves": moves}, ensure_ascii=False) + "\n")
+    sys.stdout.write(
+        json.dumps({"files": dict(tracer.files), "moves": moves, "before_engine": tracer.before_engine}, ensure_ascii=False) + "\n"
+    )
     return 0
 
 

@@ -156,7 +156,7 @@ class TelegramDoor:
         if self._webhook is not None:
             await keep_webhook(self.bot, self._webhook)
         await drop_webhook(self.bot)  # must come first: Telegram refuses polling while a webhook is set, as if another program polled
-        await Poller(self.bot, self._intake).run()
+        await Poller(self.bot, self._intake, may_poll=self.is_delivering).run()
 
     async def _accept_raw(self, raw: object) -> None:
         """Store one raw update that came by webhook. Raises StoreError if it is not stored; Telegram then sends it again."""

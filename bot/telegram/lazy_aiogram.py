@@ -1,7 +1,8 @@
 """Imports aiogram without building a pydantic validator for each of its types.
 
-On import aiogram builds the validators of all its 440 types, each with copies of the types it contains. That takes 110 MB and most of
-the start-up time, although a bot needs few of them. Here each one is built at its first use, as pydantic does for deferred types.
+On import aiogram builds the validators of all its 440 types, each with copies of the types it contains, although a bot needs few of them.
+Here each one is built at its first use, as pydantic does for deferred types: the program is imported in 3.0 to 3.7 s with 117 MB instead of
+6.6 to 9.7 s with 224 MB. aiogram has no setting for it, and pydantic's own `defer_build` is undone by aiogram's rebuild on import.
 """
 
 import sys

@@ -11,15 +11,23 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 from uuid import uuid4
 
-from orchestrator.runtime.session import LEASE
 from state.clock import Clock, read_boottime
 from state.journal.async_store import AsyncStore
+from state.journal.process_lease import PROCESS_LEASE, RENEWED_PART
 from state.journal.store import Lease, StoreError
 from state.journal.thread_worker import run_to_end
 
 log = logging.getLogger(__name__)
 
-LOOK = 1.0
+LEASE = PROCESS_LEASE
+"""How long a lease lasts that is not renewed: for as long nobody polls after the leader was killed."""
+WORKING_PART = 3 / 4
+"""The part of a lease during which its holder works; the rest is for ending what is in progress, and for clocks that differ by a second.
+
+A database that answers nothing for 5 seconds interrupts nothing, since the lease is renewed every 1.7 seconds and worked under for 7.5.
+After that its holder pauses, and goes on when the database answers again, unless another process got the lease meanwhile.
+"""
+LOOK = 0.5
 """Seconds between two attempts of a process to get the lease."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -65,7 +73,7 @@ class LeaderElection:
                 log.info("%s is led by this process", self._name, extra={"action": "lead_taken"})
                 await self._run_while_leader(work)
             except LeadershipLost:
-                log.warning("%s is led elsewhere from now on", self._name, extra={"action": "lead_lost"})
+                log.warning("%s is no longer led by this process", self._name, extra={"action": "lead_lost"})
                 self._lease = None
             finally:
                 await self._release_lease()
@@ -91,23 +99,26 @@ class LeaderElection:
         if lease is None or (self._lease is not None and lease.epoch != self._lease.epoch):
             return False
         self._lease = lease
-        self._until = before + LEASE.total_seconds() * 5 / 6  # the remaining sixth is for ending work in progress
+        self._until = before + LEASE.total_seconds() * WORKING_PART
         return True
 
     async def _run_while_leader(self, work: Work) -> None:
         """Run `work` until it ends or the lease is lost; cancel it in the second case and wait for its end.
 
-        Raises LeadershipLost if the lease is lost, otherwise the error of `work` if it failed.
+        Raises LeadershipLost if the lease is lost, otherwise the error of `work` if it failed. Whether a lease has ended is seen here and
+        not by the task that renews it, since that may be waiting for a database that does not answer.
         """
         working = asyncio.ensure_future(work())
         keeping = asyncio.ensure_future(self._keep_renewing())
+        tasks = {working, keeping}
         try:
-            await asyncio.wait({working, keeping}, return_when=asyncio.FIRST_COMPLETED)
-            ours = not keeping.done() and await self._is_still_ours()
+            while self.is_leader and not (working.done() or keeping.done()):
+                await asyncio.wait(tasks, timeout=self._measure_rest(), return_when=asyncio.FIRST_COMPLETED)
+            ours = self.is_leader and not keeping.done() and await self._is_still_ours()
         finally:
-            for task in (working, keeping):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(working, keeping, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
         if not ours:
             raise LeadershipLost  # an error of the work is dropped: the new leader caused it by taking over
         working.result()
@@ -119,18 +130,21 @@ class LeaderElection:
             return self.is_leader
 
     async def _keep_renewing(self) -> None:
-        """Renew the lease at regular intervals; return when it is lost or could not be renewed in time."""
-        while self.is_leader:
-            await asyncio.sleep(min(LEASE.total_seconds() / 4, max(0.0, self._until - read_boottime())))
+        """Renew the lease at regular intervals; return when another process holds it."""
+        pause = LEASE.total_seconds() * RENEWED_PART
+        while True:
+            await asyncio.sleep(pause)
             try:
-                async with asyncio.timeout(max(0.0, self._until - read_boottime())):
-                    if not await self._acquire_lease():
-                        return
-            except TimeoutError:
-                return
+                if not await self._acquire_lease():
+                    return
+                pause = LEASE.total_seconds() * RENEWED_PART
             except StoreError as error:
                 log.warning("%s cannot be renewed: %s", self._name, error, extra={"action": "lead_in_doubt"})
-                await asyncio.sleep(min(LOOK, max(0.0, self._until - read_boottime())))
+                pause = LOOK
+
+    def _measure_rest(self) -> float:
+        """Return the seconds for which this process may still work as the leader."""
+        return max(0.0, self._until - read_boottime())
 
     async def _release_lease(self) -> None:
         lease, self._lease, self._until = self._lease, None, 0.0

@@ -1,7 +1,10 @@
 """Computes weeks, months, quarters, half-years and years as stretches of days. A week begins on Monday."""
 
 from calendar import monthrange
+from collections.abc import Mapping
 from datetime import date, timedelta
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Final, Literal
 
 Unit = Literal["days", "weeks", "months", "quarters", "halves", "years"]
@@ -53,11 +56,12 @@ def find_last_day(year: int, month: int) -> date:
     return date(year, month, monthrange(year, month)[1])
 
 
-def format_bounds(today: date) -> dict[str, str]:
+@lru_cache(maxsize=8)  # the same for every turn of a day
+def format_bounds(today: date) -> Mapping[str, str]:
     """Return the first and the last day of this and the last week, month, quarter and year, for the prompt: "2026-11-23..2026-11-29"."""
     found = {}
     for name, shift in (("this", 0), ("last", -1)):
         for unit in _STATED:
             first, stop = find_unit(unit, today, shift)
             found[f"{name} {unit.removesuffix('s')}"] = f"{first}..{stop - timedelta(days=1)}"
-    return found
+    return MappingProxyType(found)

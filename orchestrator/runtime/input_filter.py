@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import uuid5
 
-from orchestrator.domain.inputs import SYSTEM, DenialReason, FieldValue, Input, TextMessage, parse_input
+from orchestrator.domain.inputs import SYSTEM, DenialReason, FieldValue, Input, TextMessage
 from orchestrator.language.request_words import is_clear_request
 from orchestrator.runtime.session import Session
 from state.clock import UUID_NAMESPACE, generate_id, parse_iso
@@ -18,15 +18,14 @@ from state.stored import JsonObject
 """The stored actor of inputs that no person sent, such as those of timers."""
 
 
-async def recognize_answer(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
-    """Return an input that holds the message `row` as the answer to a question of the bot; None if the message is no such answer.
+async def recognize_answer(row: InboxRow, said: Input | None, session: Session, store: AsyncStore) -> InboxRow | None:
+    """Return an input that holds a message as the answer to a question of the bot; None if the message is no such answer.
 
-    The message was typed, or it is the transcription of a voice message. It is a new value for a field of a card if it replies to the very
-    message that asked for the value, while the card waits, and is not clearly a request. A bare number stays a value when the card no
-    longer waits, so that the person reads why it came too late. The message is the reason for a denial if it is the next message of the
-    lead (head of sales) in the chat in which they were asked. Raises StoreError.
+    `said` is the parsed body of `row`. The message was typed, or it is the transcription of a voice message. It is a new value for a field
+    of a card if it replies to the very message that asked for the value, while the card waits, and is not clearly a request. A bare number
+    stays a value when the card no longer waits, so that the person reads why it came too late. The message is the reason for a denial if it
+    is the next message of the lead (head of sales) in the chat in which they were asked. Raises StoreError.
     """
-    said = parse_input(row)
     if not isinstance(said, TextMessage) or said.origin not in {"typed", "voice"} or not said.text or said.pieces is not None:
         return None
     person, reply_to = row.actor_key, said.reply_to

@@ -10,7 +10,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
 
-from orchestrator.domain.inputs import DEFAULT_ENGINE, TextMessage, parse_neighbour
+from orchestrator.domain.address import Address
+from orchestrator.domain.inputs import DEFAULT_ENGINE, Input, TextMessage, parse_input, parse_neighbour
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer
@@ -52,11 +53,12 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
     The merged input keeps the id of the first message. If the turn of the input has already begun, or if the input was merged before a
     crash, it is returned unchanged.
     """
-    asked = await recognize_answer(row, session, store)
+    said = parse_input(row)
+    asked = await recognize_answer(row, said, session, store)
     if asked is not None:
         await session.commit(actor=row.actor_key, inbox_done=[row.id], inbox_new=[asked])
         return None
-    first = _read_piece(row)
+    first = _to_piece(row, said)
     begun = first is None or session.state.turn_id == row.id or first.said.pieces is not None
     pieces = [] if first is None else [first] if begun else await _collect_fragments(first, session, store)
     rows = [piece.row for piece in pieces] or [row]
@@ -76,12 +78,11 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
     return joined.row
 
 
-def _read_piece(row: InboxRow) -> _Piece | None:
-    """Return the row with its message, if the person typed or forwarded it; None for a button, a choice or a voice message.
+def _to_piece(row: InboxRow, said: Input | None) -> _Piece | None:
+    """Return the row with its message `said`, if the person typed or forwarded it; None for a button, a choice or a voice message.
 
     None is returned too for the words after a command that begins a turn of another engine.
     """
-    said = parse_neighbour(row)
     is_message = isinstance(said, TextMessage) and said.origin == "typed" and said.engine == DEFAULT_ENGINE
     return _Piece(row, said) if isinstance(said, TextMessage) and is_message else None
 
@@ -102,16 +103,20 @@ async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore)
     """
     if _find_pause([first]) or session.now - first.row.received_at >= FRESH:
         return await _wait_for_fragments(first, store)
-    if not _may_be_comment(first.said):
+    if not _may_be_comment(first):
         return [first]
     await asyncio.sleep(FORWARD_PAUSE)
     found = await _read_fragments(first, store)
     return await _wait_for_fragments(first, store) if any(_is_of_others(piece) for piece in found[1:2]) else [first]
 
 
-def _may_be_comment(said: TextMessage) -> bool:
-    """Return whether the message may be a comment that comes before a forwarded one; False if the messenger gives no sending times."""
-    return bool(said.text) and not said.quoted and said.at is not None
+def _may_be_comment(piece: _Piece) -> bool:
+    """Return whether the message may be a comment that comes before a forwarded one; False if the messenger gives no sending times.
+
+    In a group no forwarded message follows: nothing in it speaks to the bot, so the door leaves it out.
+    """
+    said = piece.said
+    return bool(said.text) and not said.quoted and said.at is not None and not Address.parse(piece.row.session).is_group
 
 
 async def _wait_for_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
@@ -142,7 +147,7 @@ async def _read_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
     for row in await store.list_waiting_inbox(first.row.session, first.row.lane):
         if row.id == first.row.id:
             continue
-        piece = _read_piece(row)
+        piece = _to_piece(row, parse_neighbour(row))
         if piece is None or row.actor != first.row.actor or not _is_continuation(pieces, piece):
             break
         length += _count_chars(piece)

@@ -57,11 +57,12 @@ async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
     Raises StoreError if the journal cannot be written; the turn then stops.
     """
     async with tools.turns:
-        left_out = build_dropped_event(row, session)  # a /stop may have come while the request waited for a free place
+        stopped = is_cancelled(row, session)  # a /stop may have come while the request waited for a free place
+        left_out = build_dropped_event(row, session) if stopped else None
         if left_out is not None:
             await session.commit(left_out, actor=left_out.by, inbox_done=[row.id])
             return
-        await _run(row, session, tools)
+        await _run(row, session, tools, stopped=stopped)
 
 
 @dataclass
@@ -76,8 +77,8 @@ class _StartingTurn:
         self.stopped = True
 
 
-async def _run(row: InboxRow, session: Session, tools: Tools) -> None:
-    tools.running[session.key] = _StartingTurn(actor=Actor.model_validate(row.actor), stopped=is_cancelled(row, session))
+async def _run(row: InboxRow, session: Session, tools: Tools, *, stopped: bool) -> None:
+    tools.running[session.key] = _StartingTurn(actor=Actor.model_validate(row.actor), stopped=stopped)
     try:
         await _run_admitted(row, session, tools)
     finally:

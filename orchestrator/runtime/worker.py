@@ -62,7 +62,8 @@ class Orchestrator:
         self.tools = tools
         self._clock = clock
         self._trouble = trouble
-        self._owner = owner or uuid4().hex
+        self.owner = owner or uuid4().hex
+        """The name of this process in leases."""
         self._wake = asyncio.Event()
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
@@ -209,7 +210,7 @@ class Orchestrator:
             due = await timers.collect_due_rows(self.tools.store, self._clock.now())
             if due:
                 await self.tools.store.put_inbox(due)
-            ready = await self.tools.store.list_ready_sessions(self._owner, self._clock.now())
+            ready = await self.tools.store.list_ready_sessions(self.owner, self._clock.now())
         except StoreError as error:
             log.error("the store cannot be read: %s", error, extra={"action": "store_trouble"})  # noqa: TRY400 - no stack needed
             return
@@ -344,7 +345,7 @@ class Orchestrator:
             busy = [task for (name, _), task in self._holding.items() if name == key]
             if busy:  # a lane still works with the dropped state: a second one beside it would diverge from it
                 await asyncio.wait(busy)
-            session = await open_session(self.tools.store, self._clock, key, self._owner)
+            session = await open_session(self.tools.store, self._clock, key, self.owner)
             session.watchers.extend(self.tools.features.watchers)
             session.describe_card = self._describe_card
             try:

@@ -304,8 +304,8 @@ class Store(Protocol):
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
         """Acquire or renew the lease of a session (the right to write it) and return it; None while another owner holds it.
 
-        The lease lasts until the time `until`. Each new owner gets the next epoch (the lease's number); commits with an older epoch are
-        refused.
+        The lease lasts until the time `until`, or until that of the process that holds it has ended (see `process_lease`). Each new owner
+        gets the next epoch (the lease's number); commits with an older epoch are refused.
         """
 
     def expire_leases(self) -> None:

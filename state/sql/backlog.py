@@ -10,6 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, func, select, text
 from sqlalchemy.engine import make_url
 
+from state.journal.process_lease import PREFIX as PROCESS
 from state.journal.store import SWITCH
 from state.sql.database import translate_errors
 from state.sql.dialect import open_read_only
@@ -92,7 +93,7 @@ class BacklogReader:
 
     def read_leases(self, now: str, limit: int) -> HeldLeases:
         """Return which sessions are leased at the time `now` (ISO 8601), at most `limit` of them one by one."""
-        held = (leases.c.owner != "", leases.c.until > now)
+        held = (leases.c.owner != "", leases.c.until > now, ~leases.c.session.startswith(PROCESS))
         engine = self._open()
         with translate_errors(engine.dialect.loaded_dbapi.Error), engine.connect() as connection:
             _limit_time(connection)

@@ -1,5 +1,7 @@
 """Locates records in a SQLite file, for reports of damage. It parses the file format itself, so it can read a damaged database. Read-only.
 
+SQLite answers "malformed" for the whole file, and its own `PRAGMA integrity_check` names pages, not the row of the journal whose bytes
+changed. Reports of damage say file and offset, where a backup can be compared; nothing else pays for it.
 Format: https://www.sqlite.org/fileformat2.html. A page that is in the write-ahead log is read from the log, as SQLite does.
 """
 

@@ -1,4 +1,8 @@
-"""Reads a SQLite write-ahead log as SQLite would at the next start: which frames are valid, and where one is damaged."""
+"""Reads a SQLite write-ahead log as SQLite would at the next start: which frames are valid, and where one is damaged.
+
+SQLite itself drops all frames behind a damaged one without a word, so the commits of a morning would be gone with nothing to tell of it,
+and no library reads the log otherwise. Here the damage is named, with its offset, before SQLite opens the file, at one read of the log.
+"""
 
 import struct
 from collections.abc import Iterator

@@ -21,6 +21,7 @@ from sqlalchemy import (
     update,
 )
 
+from state.journal.process_lease import PREFIX as PROCESS
 from state.journal.run_index import RunRow
 from state.journal.store import StaleEpoch
 from state.sql.database import Statement, compile_statement
@@ -68,6 +69,13 @@ def compile_statements(dialect: Dialect) -> "Statements":
     if key not in _COMPILED:
         _COMPILED[key] = Statements(dialect)
     return _COMPILED[key]
+
+
+def _is_owner_dead() -> ColumnElement[bool]:
+    """Return the condition that the process that holds a lease let its own lease end at the time `at_now`; see `process_lease`."""
+    process = leases.alias("process")
+    its_own = process.c.session == literal_column(f"'{PROCESS}' || leases.owner")  # as text: no table to select from, but the row in hand
+    return exists().where(its_own, process.c.until <= bindparam("at_now"))
 
 
 class Statements:
@@ -172,6 +180,7 @@ class Statements:
             leases.c.session == inbox.c.session,
             leases.c.owner.not_in(["", bindparam("at_owner")]),
             leases.c.until > bindparam("at_now"),
+            ~_is_owner_dead(),
         )
         self.ready = self._compile(new.group_by(inbox.c.session, inbox.c.lane).order_by(func.min(inbox.c.pos)))
         self.ready_for = self._compile(new.where(~taken).group_by(inbox.c.session, inbox.c.lane).order_by(func.min(inbox.c.pos)))
@@ -278,7 +287,7 @@ class Statements:
             session=bindparam("session"), owner=bindparam("owner"), epoch=1, until=bindparam("until"), seq=0, hash=""
         )
         same = leases.c.owner == new.excluded.owner
-        free = or_(leases.c.owner == "", leases.c.until <= bindparam("at_now"))
+        free = or_(leases.c.owner == "", leases.c.until <= bindparam("at_now"), _is_owner_dead())
         self.acquire = self._compile(
             new.on_conflict_do_update(
                 index_elements=["session"],

@@ -8,6 +8,7 @@ from state import canonical
 from state.events.calls import CallStarted
 from state.events.conversation import ModelFailed
 from state.journal import journal
+from state.journal.process_lease import PREFIX
 from state.journal.store import Commit, EffectChange, EffectConflict, Lease, Snapshot, StaleEpoch, StoreError, Timer
 from state.sql import SqlStore
 from tests.contract.store_kit import NOW, SESSION, STREAM, due, every_store, incoming, intent, lease, outgoing, said, step
@@ -153,6 +154,23 @@ class TestFence:
         assert store.acquire(SESSION, "two", NOW + minute, NOW + 3 * minute) is None
         taken = store.acquire(SESSION, "two", NOW + 2 * minute, NOW + 3 * minute)
         assert taken == Lease(session=SESSION, owner="two", epoch=first.epoch + 1, until=NOW + 3 * minute)
+
+    def test_a_session_goes_over_when_the_process_that_holds_it_has_died(self, store: SqlStore) -> None:
+        """The lease of a process is shorter than those of its sessions: they are free, and offered to others, as soon as it has ended."""
+        minute, second = timedelta(minutes=1), timedelta(seconds=1)
+        store.put_inbox([incoming("tg:1")])
+        held = lease(store)
+        store.acquire(f"{PREFIX}one", "one", NOW, NOW + 10 * second)
+        store.acquire("tg:else", "nobody knows whether it lives", NOW, NOW + minute)
+
+        assert store.acquire(SESSION, "two", NOW + 9 * second, NOW + minute) is None
+        assert store.list_ready_sessions("two", NOW + 9 * second) == []
+        assert store.list_ready_sessions("two", NOW + 10 * second) == [(SESSION, "turn")]
+        assert store.acquire("tg:else", "two", NOW + 10 * second, NOW + minute) is None
+        taken = store.acquire(SESSION, "two", NOW + 10 * second, NOW + minute)
+        assert taken == Lease(session=SESSION, owner="two", epoch=held.epoch + 1, until=NOW + minute)
+        with pytest.raises(StaleEpoch):
+            store.commit(step(held, said("поздно")))
 
     def test_a_late_writer_is_refused(self, store: SqlStore) -> None:
         """A process that slept through its lease cannot write after another one took over."""

@@ -21,6 +21,7 @@ from bot import process
 from bot.settings import Settings
 from bot.telegram import leader_election
 from orchestrator.runtime import session, worker
+from state.journal import process_lease
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +39,8 @@ def live(config: dict[str, Any]) -> None:
     logging.basicConfig(level=logging.INFO, format=f"%(asctime)s {os.getpid()} %(levelname)s %(message)s")
     for noisy in ("httpx", "aiogram.event"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    lease = timedelta(seconds=config["lease"])
-    session.LEASE = worker.LEASE = leader_election.LEASE = lease
+    if config["lease"] is not None:
+        session.LEASE = worker.LEASE = leader_election.LEASE = process_lease.PROCESS_LEASE = timedelta(seconds=config["lease"])
     address = f"http://127.0.0.1:{config['port']}"
     settings = Settings(
         _env_file=None,

@@ -31,11 +31,11 @@ class Outside:
     """Updates below this number were acknowledged by the bot: they will not come again."""
     polls: int = 0
     conflicts: int = 0
-    """Times that one process polled while another one did."""
+    """Times that a poll was ended by that of another process, as Telegram does it."""
     shown: list[tuple[int, str]] = field(default_factory=list)
     """(chat, text) of every message and every edit."""
     made: Counter[str] = field(default_factory=Counter)
-    _polling: int = 0
+    _newest_poll: int = 0
     _messages: int = 0
 
     def say(self, chat: int, text: str) -> None:
@@ -93,22 +93,19 @@ class Outside:
                 return _ok(result=True)
 
     async def _updates(self, offset: int, gone: Callable[[], bool]) -> tuple[int, Any]:
-        if self._polling:
-            self.conflicts += 1
-            return 409, {"ok": False, "error_code": 409, "description": "Conflict: terminated by other getUpdates request"}
         self.polls += 1
-        self._polling += 1
-        try:
-            self.confirmed = max(self.confirmed, offset)
-            end = asyncio.get_running_loop().time() + POLL
-            while asyncio.get_running_loop().time() < end and not gone():
-                waiting = self.updates[max(0, self.confirmed - 1) :][:100]
-                if waiting:
-                    return _ok(waiting)
-                await asyncio.sleep(0.01)
-            return _ok([])
-        finally:
-            self._polling -= 1
+        self._newest_poll = mine = self.polls
+        self.confirmed = max(self.confirmed, offset)
+        end = asyncio.get_running_loop().time() + POLL
+        while asyncio.get_running_loop().time() < end and not gone():
+            if self._newest_poll != mine:
+                self.conflicts += 1
+                return 409, {"ok": False, "error_code": 409, "description": "Conflict: terminated by other getUpdates request"}
+            waiting = self.updates[max(0, self.confirmed - 1) :][:100]
+            if waiting:
+                return _ok(waiting)
+            await asyncio.sleep(0.01)
+        return _ok([])
 
 
 def _ok(result: Any) -> tuple[int, Any]:

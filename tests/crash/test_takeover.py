@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from state.journal import journal
+from state.journal.process_lease import PREFIX
 from state.sql import SqlStore, open_store
 from tests.crash.takeover_world import DONE, TOKEN, Outside, opened_outside
 from tests.postgres_kit import Server
@@ -29,14 +30,17 @@ CHATS = range(1001, 1013)
 LEASE = 1.5
 MARK = re.compile("М[0-9]{4}")
 PATIENCE = 60.0
+MAY_PAUSE = 15.0
+"""Seconds within which another process takes over the polling of a killed one."""
 
 
 class Bots:
     """The bot processes of one test, by name."""
 
-    def __init__(self, folder: Path, url: str, port: int) -> None:
+    def __init__(self, folder: Path, url: str, port: int, *, lease: float | None = LEASE) -> None:
+        """Prepare processes whose leases last `lease` seconds, None for as long as in production."""
         self.folder = folder
-        self._common = {"folder": str(folder), "database_url": url, "port": port, "lease": LEASE, "token": TOKEN}
+        self._common = {"folder": str(folder), "database_url": url, "port": port, "lease": lease, "token": TOKEN}
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
         child = [sys.executable, str(HERE / "takeover_child.py")]
         self._nursery = subprocess.Popen(child, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
@@ -199,8 +203,8 @@ async def _under_load(
     record: Callable[[str, object], None],
     *,
     pause: tuple[float, float] = (0.03, 0.15),
-) -> None:
-    """Twelve chats write all the time while the victims die in turn; then all of it comes to rest."""
+) -> int:
+    """Twelve chats write all the time while the victims die in turn; then all of it comes to rest. Return how often one was killed at work."""
     chance = random.Random(17)  # noqa: S311  which moment it hits, not a secret
     for name in ("a", "b"):
         await asyncio.to_thread(stage.bots.start, name)
@@ -225,23 +229,27 @@ async def _under_load(
     await stage.come_to_rest()
     assert findings(stage) == []
     assert stage.outside.conflicts == 0
+    lives = sum(session.startswith(PREFIX) for (session,) in stage.rows("SELECT session FROM leases"))
     states = Counter(status for (status,) in stage.rows("SELECT status FROM effects"))
     [(epochs,)] = stage.rows("SELECT sum(epoch - 1) FROM leases")
     named = len(stage.store.scan(["CallOutcomeUnknown"], limit=100_000))
     line = f"{len(stage.asked)} messages, {kills} kills, {epochs} leases taken over, {dict(states)}, {named} outcomes named unknown: 0 lost, 0 doubled"
     record("crash", f"two processes on PostgreSQL ({seconds:.0f} s): {line}")
+    return lives - 2
 
 
 @pytest.mark.req("S004-A2", "G1", "G2")
 async def test_two_processes_one_killed_again_and_again(stage: Stage, record_property: Callable[[str, object], None]) -> None:
     """Every message is answered, no write happens twice, though every second one of the two dies, mostly the same."""
-    await _under_load(stage, 5.0, ("a", "a", "a", "b"), record_property)
+    kills = await _under_load(stage, 5.0, ("a", "a", "a", "b"), record_property)
     await until(lambda: stage.bots.ready("a") and stage.bots.ready("b"))
     for name in ("a", "b"):
         stage.bots.send(name, signal.SIGTERM)
     await until(lambda: not stage.bots.alive("a") and not stage.bots.alive("b"))
     assert [stage.bots.log(name).count("the bot ended") for name in ("a", "b")] == [1, 1]
-    assert stage.rows("SELECT session FROM leases WHERE owner <> ''") == []
+    held = stage.rows("SELECT session, owner FROM leases WHERE owner <> ''")
+    assert [session for session, _ in held if not session.startswith(PREFIX)] == []
+    assert len(held) == kills  # of each process that was killed its own lease, which nobody else takes
 
 
 @pytest.mark.crash_long
@@ -249,3 +257,69 @@ async def test_two_processes_one_killed_again_and_again(stage: Stage, record_pro
 async def test_two_processes_both_killed_for_long(stage: Stage, record_property: Callable[[str, object], None]) -> None:
     """The same for minutes, and both of them die in turn; no faster than the survivors of each second can work."""
     await _under_load(stage, 120.0, ("a", "b"), record_property, pause=(0.2, 0.8))
+
+
+@pytest.fixture
+async def real_leases(folder: Path, shared: str) -> AsyncIterator[Stage]:
+    """A stage on each kind of database whose bots hold their leases for as long as in production."""
+    store = open_store(shared)
+    async with opened_outside() as outside:
+        bots = Bots(folder, shared, outside.port, lease=None)
+        try:
+            yield Stage(outside, bots, store)
+        finally:
+            bots.close()
+            store.close()
+
+
+async def _find_poller(stage: Stage) -> tuple[str, str]:
+    """Start two bots and return the name of the one that polls, then of the other, when both are ready."""
+    for name in ("a", "b"):
+        await asyncio.to_thread(stage.bots.start, name)
+    await until(lambda: stage.bots.ready("a") and stage.bots.ready("b") and stage.outside.polls)
+    polls, waits = sorted(("a", "b"), key=lambda name: "is led by this process" in stage.bots.log(name), reverse=True)
+    return polls, waits
+
+
+def _read_lease(stage: Stage) -> str:
+    [(ends,)] = stage.rows("SELECT until FROM leases WHERE session LIKE 'door:telegram:%'")
+    return str(ends)
+
+
+@pytest.mark.req("G1")
+@pytest.mark.timeout(120)
+async def test_another_process_polls_within_fifteen_seconds(real_leases: Stage, record_property: Callable[[str, object], None]) -> None:
+    """The polling process is killed just after it renewed its lease, the worst moment: who writes then has an answer within 15 seconds."""
+    stage = real_leases
+    polls, waits = await _find_poller(stage)
+    renewed = _read_lease(stage)
+    await until(lambda: _read_lease(stage) != renewed)
+    stage.bots.send(polls, signal.SIGKILL)
+    killed = time.monotonic()
+    stage.ask(CHATS[0], "М0001")
+    await until(lambda: stage.outside.shown)
+    took = time.monotonic() - killed
+    await stage.come_to_rest()
+    assert took <= MAY_PAUSE
+    assert stage.bots.alive(waits)
+    assert findings(stage) == []
+    kind = "PostgreSQL" if stage.store.threads > 1 else "one SQLite file"
+    record_property("crash", f"kill -9 of the polling process ({kind}): the other one answers after {took:.1f} s")
+
+
+@pytest.mark.req("G1")
+@pytest.mark.timeout(120)
+async def test_a_suspended_poller_wakes_up_and_ends_nobody(real_leases: Stage) -> None:
+    """A process that is stopped past its lease is replaced, and leaves the new poller alone when it goes on."""
+    stage = real_leases
+    polls, waits = await _find_poller(stage)
+    stage.bots.send(polls, signal.SIGSTOP)
+    stage.ask(CHATS[0], "М0001")
+    await until(lambda: stage.outside.shown)
+    stage.bots.send(polls, signal.SIGCONT)
+    await until(lambda: "no longer led by this process" in stage.bots.log(polls))
+    stage.ask(CHATS[1], "М0002")
+    await stage.come_to_rest()
+    assert [stage.bots.alive(name) for name in (polls, waits)] == [True, True]
+    assert findings(stage) == []
+    assert stage.outside.conflicts == 0

@@ -24,7 +24,8 @@ from bot.settings import Settings
 from bot.telegram.door import TelegramDoor, build_bot
 from bot.telegram.intake.files import TelegramFiles
 from bot.telegram.intake.people import ChatPeople
-from bot.telegram.outgoing.rate_limiter import BucketRate, Limits, RateLimiter
+from bot.telegram.outgoing.rate_limiter import Limits, RateLimiter
+from bot.token_bucket import BucketRate
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, SystemClock, measure_mark_age, read_boottime

@@ -5,9 +5,10 @@ The counters belong to this process: if several processes serve one address, eac
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import ceil
 from typing import Final, Generic, TypeVar
+
+from bot.token_bucket import BucketRate, TokenBucket
 
 T = TypeVar("T")
 
@@ -45,12 +46,6 @@ class _RecentKeys(Generic[T]):
         return len(self._kept)
 
 
-@dataclass
-class _Bucket:
-    level: float
-    at: float
-
-
 class RequestRate:
     """Limits the requests per minute of each key (an address or a token). A limit of 0 means no limit.
 
@@ -59,24 +54,23 @@ class RequestRate:
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
         """Create a limit with no requests counted."""
-        self._size, self._clock = float(per_minute), clock
-        self._buckets: _RecentKeys[_Bucket] = _RecentKeys()
+        self._rate = BucketRate(per_second=per_minute / _MINUTE, burst=per_minute)
+        self._clock = clock
+        self._buckets: _RecentKeys[TokenBucket] = _RecentKeys()
 
     def wait(self, key: str) -> int:
         """Return 0 and count the request if `key` may make one now, else return the seconds until it may."""
-        if not self._size:
+        if not self._rate.burst:
             return 0
         now = self._clock()
         bucket = self._buckets.find(key)
         if bucket is None:
-            bucket = _Bucket(self._size, now)
+            bucket = TokenBucket(self._rate, now)
             self._buckets.put(key, bucket)
-        bucket.level = min(self._size, bucket.level + (now - bucket.at) * self._size / _MINUTE)
-        bucket.at = now
-        if bucket.level < 1:
-            return ceil((1 - bucket.level) * _MINUTE / self._size)
-        bucket.level -= 1
-        return 0
+        seconds = bucket.wait(now)
+        if not seconds:
+            bucket.take(now)
+        return ceil(seconds)
 
 
 class Lockout:

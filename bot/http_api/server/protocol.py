@@ -1,4 +1,8 @@
-"""uvicorn's HTTP/1.1 protocol with timeouts for slow requests and a limit of connections, and a transport that joins small writes."""
+"""uvicorn's HTTP/1.1 protocol with timeouts for slow requests and a limit of connections.
+
+uvicorn has neither: it waits for a head that never ends, and has a caller above its limit wait or be refused, instead of closing a silent
+connection. `tests/unit/bot/http_api/test_hostile_slow.py` holds what this adds; its cost is two timers a request.
+"""
 
 import asyncio
 import json
@@ -36,7 +40,7 @@ class LimitedProtocol(H11Protocol):
 
         If none is idle, refuse the new connection with a 503 instead.
         """
-        super().connection_made(BufferedTransport(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(transport)
         if len(self.connections) > self.most and not self._discard_idle():
             transport.write(_build_refusal(503, "unavailable", "Too many connections."))
             transport.close()
@@ -125,44 +129,3 @@ def _build_refusal(status: int, code: str, message: str) -> bytes:
     words = {400: "Bad Request", 503: "Service Unavailable"}[status]
     head = f"HTTP/1.1 {status} {words}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return head.encode() + body
-
-
-MAX_BUFFERED: Final = 64 * 1024
-"""Maximum number of buffered bytes; if more are written they are sent at once, so that a slow reader is noticed."""
-
-
-class BufferedTransport:
-    """Wraps a transport and joins small writes: the writes of one iteration of the event loop are sent together, in order."""
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        """Wrap `transport`; nothing is buffered yet."""
-        self._transport, self._loop = transport, loop
-        self._pieces: list[bytes] = []
-        self._size = 0
-
-    def write(self, data: bytes) -> None:
-        """Buffer the data until the end of this iteration of the event loop; with more than `MAX_BUFFERED` bytes, send them at once."""
-        if not data:
-            return
-        if not self._pieces:
-            self._loop.call_soon(self._flush)
-        self._pieces.append(data)
-        self._size += len(data)
-        if self._size > MAX_BUFFERED:
-            self._flush()
-
-    def close(self) -> None:
-        """Send what is buffered, then close."""
-        self._flush()
-        self._transport.close()
-
-    def _flush(self) -> None:
-        if self._pieces:
-            whole = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-            self._pieces.clear()
-            self._size = 0
-            self._transport.write(whole)
-
-    def __getattr__(self, name: str) -> Any:
-        """Return the attribute `name` of the wrapped transport; called for everything that this class does not define itself."""
-        return getattr(self._transport, name)

@@ -1,7 +1,8 @@
 """Packs clicks on buttons into callback data (at most 64 bytes), and parses the callback data that comes back.
 
 The data contains only ids and one-time codes (nonces), never the call to Bitrix24 that a click approves. It is user input, since a modified
-client may send anything.
+client may send anything. aiogram's `CallbackData` was tried: it packs in 14 µs and reads in 11 (here 2 and 4), reads data that no button of
+ours carries (`c1:a:b:on`, a zero byte, Cyrillic ids), and has no words of any number, which the buttons of features are made of.
 """
 
 import re

@@ -6,6 +6,7 @@ number is stored with the error), so that it does not block the others.
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 
 from aiogram import Bot
@@ -25,6 +26,11 @@ STORE_PAUSE = 1.0
 LONGEST_WAIT = 3600
 """Maximum number of seconds that the bot waits if Telegram asks for a pause; a nonsensical value would silence it for years."""
 PAUSES = (1.0, 2.0, 5.0, 15.0)
+CONFLICT_WINDOW = 60.0
+"""Seconds within which a second conflict shows that another program keeps polling.
+
+A single one also comes of a process of ours that was suspended in the moment of a poll, and lost its lease meanwhile.
+"""
 
 Accept = Callable[[Update], Awaitable[None]]
 """Stores the update durably; if it raises StoreError the update is not confirmed, and Telegram sends it again."""
@@ -83,21 +89,34 @@ class UpdateIntake:
 class Poller:
     """Polls Telegram for the updates of one bot until cancelled."""
 
-    def __init__(self, bot: Bot, intake: UpdateIntake) -> None:
-        """Create a poller that passes each update of `bot` to `intake` to be stored."""
+    def __init__(self, bot: Bot, intake: UpdateIntake, *, may_poll: Callable[[], bool]) -> None:
+        """Create a poller that passes each update of `bot` to `intake` to be stored.
+
+        It polls only while `may_poll` returns True: a poll ends that of another process with an error.
+        """
         self._bot = bot
         self._intake = intake
+        self._may_poll = may_poll
         self._offset: int | None = None
+        self._conflict_at = -CONFLICT_WINDOW
 
     async def run(self) -> None:
-        """Poll until cancelled. Raises TelegramUnauthorizedError and TelegramConflictError, since retries cannot resolve them."""
+        """Poll until cancelled.
+
+        Raises TelegramUnauthorizedError, and TelegramConflictError if another program keeps polling, since retries cannot resolve them.
+        """
         failures = 0
         while True:
             try:
                 await self._poll_once()
                 failures = 0
-            except (TelegramUnauthorizedError, TelegramConflictError):
+            except TelegramUnauthorizedError:
                 raise
+            except TelegramConflictError:
+                previous, self._conflict_at = self._conflict_at, time.monotonic()
+                if self._conflict_at - previous < CONFLICT_WINDOW:
+                    raise
+                log.warning("another process polled with this token", extra={"action": "poll_conflict"})
             except TelegramRetryAfter as error:
                 await asyncio.sleep(min(max(error.retry_after, 1), LONGEST_WAIT))
             except (TelegramAPIError, ClientDecodeError) as error:
@@ -106,6 +125,9 @@ class Poller:
                 await asyncio.sleep(PAUSES[min(failures, len(PAUSES)) - 1])
 
     async def _poll_once(self) -> None:
+        if not self._may_poll():
+            await asyncio.sleep(PAUSES[0])
+            return
         await self._bot.me()  # fetched once and cached: parsing must know which commands and mentions are for this bot
         method = RawUpdates(offset=self._offset, timeout=LONG_POLL, allowed_updates=ALLOWED_UPDATES)
         for raw in await self._bot(method, request_timeout=LONG_POLL + 15):

@@ -10,7 +10,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Final
 
+from bot.token_bucket import BucketRate, TokenBucket
 from state.clock import read_boottime
 
 
@@ -26,12 +28,10 @@ class Rank(IntEnum):
     PROGRESS = 3
 
 
-@dataclass(frozen=True, kw_only=True)
-class BucketRate:
-    """The rate of a token bucket: the calls per second over a long time, and how many calls may be made at once after a pause."""
-
-    per_second: float
-    burst: int
+_PRIVATE: Final = BucketRate(per_second=1.0, burst=3)
+_GROUP: Final = BucketRate(per_second=14 / 60, burst=4)
+_ALL: Final = BucketRate(per_second=25.0, burst=2)
+_DRAFTS: Final = BucketRate(per_second=15.0, burst=10)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +42,10 @@ class Limits:
     in any minute, and all chats together get 2 + 25 = 27 calls in any second.
     """
 
-    private: BucketRate = BucketRate(per_second=1.0, burst=3)
-    group: BucketRate = BucketRate(per_second=14 / 60, burst=4)
-    all: BucketRate = BucketRate(per_second=25.0, burst=2)
-    drafts: BucketRate = BucketRate(per_second=15.0, burst=10)
+    private: BucketRate = _PRIVATE
+    group: BucketRate = _GROUP
+    all: BucketRate = _ALL
+    drafts: BucketRate = _DRAFTS
 
 
 FLOOD_CHATS = 3
@@ -56,28 +56,6 @@ _FORGET_ABOVE = 2048
 
 class Stopped(Exception):
     """Raised by `RateLimiter.admit` if the rate limiter is stopped; the call to Telegram must not be made."""
-
-
-class _Bucket:
-    """A token bucket: it gains tokens at its rate, holds at most as many as its burst, and each call takes one."""
-
-    def __init__(self, rate: BucketRate, now: float) -> None:
-        self._rate = rate
-        self._level, self._at = float(rate.burst), now
-
-    def measure_level(self, now: float) -> float:
-        return min(float(self._rate.burst), self._level + max(0.0, now - self._at) * self._rate.per_second)
-
-    def wait(self, now: float, keep: int = 0) -> float:
-        """Return the seconds until a token can be taken so that `keep` tokens are left; 0 if that is possible now."""
-        return max(0.0, (1 + keep - self.measure_level(now)) / self._rate.per_second)
-
-    def take(self, now: float) -> None:
-        self._level, self._at = self.measure_level(now) - 1, now
-
-    @property
-    def burst(self) -> int:
-        return self._rate.burst
 
 
 @dataclass(order=True)
@@ -98,9 +76,9 @@ class RateLimiter:
         self._limits = limits or Limits()
         self._seconds = seconds
         now = seconds()
-        self._all = _Bucket(self._limits.all, now)
-        self._drafts = _Bucket(self._limits.drafts, now)
-        self._chats: dict[int, _Bucket] = {}
+        self._all = TokenBucket(self._limits.all, now)
+        self._drafts = TokenBucket(self._limits.drafts, now)
+        self._chats: dict[int, TokenBucket] = {}
         self._closed: dict[int, float] = {}
         self._all_closed = now
         self._flood_marks: deque[tuple[float, int]] = deque(maxlen=50)
@@ -213,12 +191,12 @@ class RateLimiter:
         self._all.take(now)
         self._find_bucket(chat, now).take(now)
 
-    def _find_bucket(self, chat: int, now: float) -> _Bucket:
+    def _find_bucket(self, chat: int, now: float) -> TokenBucket:
         found = self._chats.get(chat)
         if found is None:
             if len(self._chats) > _FORGET_ABOVE:
                 self._drop_idle(now)
-            found = self._chats[chat] = _Bucket(self._limits.private if chat > 0 else self._limits.group, now)
+            found = self._chats[chat] = TokenBucket(self._limits.private if chat > 0 else self._limits.group, now)
         return found
 
     def _drop_idle(self, now: float) -> None:

@@ -63,8 +63,9 @@ class VoiceInput:
         words = said.heard if said.heard is not None else await self._transcribe(row, said, actor, session, tools)
         if words is None:
             return
-        request = replace(row, kind=TextMessage.KIND, body=_build_request(said, words).to_json())
-        answer = await recognize_answer(request, session, tools.store) if session.state.turn_id != row.id else None
+        heard = _build_request(said, words)
+        request = replace(row, kind=TextMessage.KIND, body=heard.to_json())
+        answer = await recognize_answer(request, heard, session, tools.store) if session.state.turn_id != row.id else None
         if answer is None:
             await run_turn(request, session, tools)
             return

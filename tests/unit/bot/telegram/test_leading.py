@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from state.clock import SystemClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import Lease, StoreUnwritable
 from state.sql import build_sqlite_url, open_store
+from tests.unit.spine_kit import until
 
 NAME = "door:telegram:77"
 
@@ -39,6 +41,7 @@ class Job:
 
     running = 0
     most = 0
+    begins = 0
 
     def __init__(self, store: AsyncStore) -> None:
         self.lead = LeaderElection(store, SystemClock(), NAME)
@@ -47,6 +50,7 @@ class Job:
 
     async def work(self) -> None:
         """Until cancelled."""
+        Job.begins += 1
         Job.running += 1
         Job.most = max(Job.most, Job.running)
         self.begun.set()
@@ -74,6 +78,72 @@ async def test_one_leads_and_the_next_follows_at_once(stores: list[AsyncStore]) 
     await asyncio.wait_for(second.begun.wait(), 0.5)
     await second.stop()
     assert Job.most == 1
+
+
+class Stall:
+    """A database that answers no question for a while, and then all that were put."""
+
+    def __init__(self, store: AsyncStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._acquire = store.acquire
+        self.over = asyncio.Event()
+        monkeypatch.setattr(store, "acquire", self.acquire)
+
+    async def acquire(self, *question: Any) -> Lease | None:
+        """The answer of the database, which comes when the stall is over."""
+        await self.over.wait()
+        return await self._acquire(*question)
+
+
+@pytest.mark.slow
+async def test_a_short_stall_of_the_database_interrupts_nothing(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A renewal that takes half a lease (five seconds of the real one) leaves the work as it is, and nobody else begins."""
+    monkeypatch.setattr(leader_election, "LEASE", timedelta(seconds=2.4))
+    Job.most = Job.running = Job.begins = 0
+    first = Job(stores[0])
+    await asyncio.wait_for(first.begun.wait(), 30)
+    second = Job(stores[1])
+    stall = Stall(stores[0], monkeypatch)
+    await asyncio.sleep(1.2)
+    stall.over.set()
+    await asyncio.sleep(1.8)  # longer than what was left of the lease
+    assert (Job.begins, Job.running, second.begun.is_set(), first.lead.is_leader) == (1, 1, False, True)
+    await first.stop()
+    await second.stop()
+
+
+@pytest.mark.slow
+async def test_a_long_stall_ends_the_work_before_the_lease(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader whose renewal hangs stops by itself, although the call cannot be interrupted; the next one begins after that."""
+    Job.most = Job.running = Job.begins = 0
+    first = Job(stores[0])
+    await asyncio.wait_for(first.begun.wait(), 30)
+    stall = Stall(stores[0], monkeypatch)
+    second = Job(stores[1])
+    await asyncio.wait_for(second.begun.wait(), 30)
+    assert (Job.most, Job.running, first.lead.is_leader) == (1, 1, False)
+    stall.over.set()  # the late answer is that somebody else leads
+    await asyncio.sleep(0.2)
+    assert (Job.most, Job.running, first.lead.is_leader) == (1, 1, False)
+    await first.stop()
+    await second.stop()
+
+
+@pytest.mark.slow
+async def test_after_a_stall_of_the_whole_database_the_work_goes_on(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database answers nobody for longer than a lease: the work pauses, and goes on in one process when it answers again."""
+    Job.most = Job.running = Job.begins = 0
+    jobs = [Job(store) for store in stores]
+    await until(lambda: Job.running > 0)
+    stalls = [Stall(store, monkeypatch) for store in stores]
+    await until(lambda: Job.running == 0)
+    assert not any(job.lead.is_leader for job in jobs)
+    for stall in stalls:
+        stall.over.set()
+    await until(lambda: Job.running > 0)
+    await asyncio.sleep(0.2)
+    assert (Job.most, Job.running, Job.begins) == (1, 1, 2)
+    for job in jobs:
+        await job.stop()
 
 
 @pytest.mark.slow

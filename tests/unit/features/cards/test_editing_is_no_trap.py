@@ -7,6 +7,7 @@ import pytest
 from aiogram.types import ForceReply, InlineKeyboardMarkup
 
 from bot.telegram.view.keyboards import build_edit_keyboard
+from orchestrator.domain.inputs import parse_input
 from orchestrator.language.request_words import is_clear_request, may_be_request
 from orchestrator.runtime.input_filter import recognize_answer
 from state.journal.store import OutboxRow
@@ -267,7 +268,8 @@ async def test_a_reply_to_the_prompt_of_a_settled_card_is_a_request(world: World
 
 async def is_answer(world: World, session: Any, text: str) -> bool:
     """Whether a reply to the question is taken for a value."""
-    found = await recognize_answer(message(text, reply_to=77), session, world.store)  # all messages of this world went out as number 77
+    row = message(text, reply_to=77)  # all messages of this world went out as number 77
+    found = await recognize_answer(row, parse_input(row), session, world.store)
     return found is not None and found.kind == "edit_value"
 
 

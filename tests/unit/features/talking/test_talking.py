@@ -83,10 +83,18 @@ async def test_a_request_waits_for_nothing_but_a_forward(world: World, wire: Wir
     assert not await _arriving(world, monkeypatch, [message("это он", at=100, quoted=LETTER)])
 
 
+async def test_a_group_waits_for_no_forward(world: World, wire: Wire, monkeypatch: Any) -> None:
+    """A message that is forwarded into a group speaks to nobody, so the door leaves it out: what is asked there begins at once."""
+    del wire
+    asked = replace(message("покажи сделки", at=100), session="tg:-100500")
+    assert not await _arriving(world, monkeypatch, [asked])
+
+
 async def _arriving(world: World, monkeypatch: Any, rows: list[InboxRow], *, turns: int = 1) -> list[float]:
     """Each row comes in during the wait of the one before it; gives the waits until all were worked."""
     late, pause, slept = rows[1:], asyncio.sleep, []
-    before = world.types().count("TurnFinished")
+    key = rows[0].session
+    before = world.types(key).count("TurnFinished")
 
     async def the_next_comes(seconds: float) -> None:
         if seconds == merge_inputs.FORWARD_PAUSE:
@@ -101,7 +109,7 @@ async def _arriving(world: World, monkeypatch: Any, rows: list[InboxRow], *, tur
         world.model.will(*[reply()] * turns)
         async with world.working():
             await world.orchestrator.receive(rows[:1])
-            await until(lambda: world.types().count("TurnFinished") == before + turns)
+            await until(lambda: world.types(key).count("TurnFinished") == before + turns)
     assert not late
     return slept
 

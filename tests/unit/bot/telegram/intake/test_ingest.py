@@ -9,7 +9,7 @@ from aiogram.exceptions import TelegramConflictError, TelegramNetworkError, Tele
 from aiogram.methods import GetMe
 from aiogram.types import Update
 
-from bot.telegram.intake.ingest import ALLOWED_UPDATES, STORE_PAUSE, Poller, UpdateIntake
+from bot.telegram.intake.ingest import ALLOWED_UPDATES, CONFLICT_WINDOW, PAUSES, STORE_PAUSE, Poller, UpdateIntake
 from state.journal.store import StoreUnwritable
 from tests.unit.bot.telegram.door_kit import TOKEN, Wire, raw_message, refused
 
@@ -26,12 +26,16 @@ class Door:
         self.waited: list[float] = []
         self.polls_while_waiting: set[int] = set()
         bot = Bot(TOKEN, session=self.wire)
-        self.poller = Poller(bot, UpdateIntake(bot, self.accept, self.quarantine))
+        self.leads: list[bool] = []
+        self.poller = Poller(bot, UpdateIntake(bot, self.accept, self.quarantine), may_poll=self.may_poll)
 
     async def accept(self, update: Update) -> None:
         if self.faults.get(update.update_id):
             raise self.faults[update.update_id].pop(0)
         self.accepted.append(update.update_id)
+
+    def may_poll(self) -> bool:
+        return self.leads.pop(0) if self.leads else True
 
     async def quarantine(self, update_id: int, why: str) -> None:
         if self.full:
@@ -182,6 +186,30 @@ async def test_a_nonsensical_wait_silences_nobody_for_years(door: Door, named: i
 
 
 async def test_a_second_poller_with_the_same_token_ends_this_one(door: Door) -> None:
-    door.wire.will(refused(409, "Conflict: terminated by other getUpdates request"))
+    for _ in range(2):
+        door.wire.will(refused(409, "Conflict: terminated by other getUpdates request"))
     with pytest.raises(TelegramConflictError):
         await door.poller.run()
+
+
+async def test_one_poll_of_a_process_that_was_suspended_does_not_end_this_one(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process of ours that lost its lease while it was suspended may poll once more; only who goes on polling is another program."""
+    now = 1000.0
+    monkeypatch.setattr("bot.telegram.intake.ingest.time.monotonic", lambda: now)
+    door.wire.will(refused(409, "Conflict: terminated by other getUpdates request"))
+    door.answers(_update(10))
+    await door.run()
+    assert door.accepted == [10]
+    now += CONFLICT_WINDOW
+    door.wire.will(refused(409, "Conflict: terminated by other getUpdates request"))
+    door.answers(_update(11))
+    await door.run()
+    assert door.accepted == [10, 11]
+
+
+async def test_who_does_not_lead_does_not_poll(door: Door) -> None:
+    """A process that wakes up after its lease has ended must not end the poll of the new leader."""
+    door.leads = [False, False, False, True]
+    door.answers(_update(10))
+    await door.run()
+    assert (door.waited, door.polls_while_waiting, door.accepted) == ([PAUSES[0]] * 3, {0}, [10])

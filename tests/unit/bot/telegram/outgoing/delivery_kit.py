@@ -12,7 +12,8 @@ from aiogram import Bot
 from bot.access.access import Access, Person
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.delivery import Delivery
-from bot.telegram.outgoing.rate_limiter import BucketRate, Limits, RateLimiter
+from bot.telegram.outgoing.rate_limiter import Limits, RateLimiter
+from bot.token_bucket import BucketRate
 from orchestrator.domain.outputs import build_reply
 from orchestrator.runtime import outbox
 from orchestrator.runtime.session import Session, open_session

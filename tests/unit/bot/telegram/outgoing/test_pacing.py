@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.telegram.outgoing.rate_limiter import BucketRate, Limits, Rank, RateLimiter, Stopped
+from bot.telegram.outgoing.rate_limiter import Limits, Rank, RateLimiter, Stopped
+from bot.token_bucket import BucketRate
 
 GROUP = -100
 
