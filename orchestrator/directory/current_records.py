@@ -4,7 +4,7 @@ It is the one that was read, made or changed last, alone. After a list of severa
 nobody could say which of them the person means.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from state.session_state import SessionState
@@ -24,15 +24,20 @@ _PROSE: Final = "gate-taint-prose"
 
 def find_current(state: SessionState, kind: str) -> int | None:
     """Return the number of the current record of a kind; None if there is none, or if the last turn changed several."""
-    key = CURRENT.get(kind, "")
-    number = state.agent.objects.get(key)
-    changed = _list_changed(state, key)
-    return number if isinstance(number, int) and not (number in changed and len(changed) > 1) else None
+    return list_current(state, (kind,)).get(kind)
 
 
-def list_current(state: SessionState) -> Mapping[str, int]:
-    """Return the current records as kind → number."""
-    return {kind: number for kind in CURRENT if (number := find_current(state, kind)) is not None}
+def list_current(state: SessionState, kinds: Collection[str] = CURRENT) -> Mapping[str, int]:
+    """Return the current records of these kinds as kind → number."""
+    turns = _list_changes(state)
+    found: dict[str, int] = {}
+    for kind in kinds:
+        key = CURRENT.get(kind, "")
+        number = state.agent.objects.get(key)
+        changed = _find_changed(turns, key)
+        if isinstance(number, int) and not (number in changed and len(changed) > 1):
+            found[kind] = number
+    return found
 
 
 def list_tie_candidates(state: SessionState) -> Mapping[str, int]:
@@ -78,11 +83,18 @@ def _list_numbers(value: object) -> Iterator[str]:
         yield str(value)
 
 
-def _list_changed(state: SessionState, key: str) -> frozenset[int]:
-    """Return the records of one kind that this turn has made or changed so far, else those of the turn before it."""
+def _list_changes(state: SessionState) -> list[list[JsonObject]]:
+    """Return the ids of the records that were made or changed since the last message, and since the one before it."""
     asked = [line.ts for line in state.history if line.role == "user"][-2:]
-    for since in reversed(asked):
-        ids = [item.get("object_ids", {}).get(key) for item in state.agent.done if str(item.get("timestamp", "")) >= since]
+    return [
+        [item.get("object_ids", {}) for item in state.agent.done if str(item.get("timestamp", "")) >= since] for since in reversed(asked)
+    ]
+
+
+def _find_changed(turns: list[list[JsonObject]], key: str) -> frozenset[int]:
+    """Return the records of one kind that this turn has made or changed so far, else those of the turn before it."""
+    for changes in turns:
+        ids = (one.get(key) for one in changes)
         if found := frozenset(number for number in ids if isinstance(number, int)):
             return found
     return frozenset()

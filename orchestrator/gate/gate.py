@@ -42,10 +42,11 @@ from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_effect_id, get_essence
 from orchestrator.gate.decide import freeze_check
 from orchestrator.gate.decide.decide import evaluate
-from orchestrator.gate.decide.fetch_facts import fetch_facts, find_first_sums
+from orchestrator.gate.decide.fetch_facts import fetch_facts
 from orchestrator.gate.decide.freeze_check import NeverFrozen
 from orchestrator.gate.decide.part_owners import find_made_records, find_own_parts
 from orchestrator.gate.decide.policy_reload import FixedPolicy
+from orchestrator.gate.decide.sum_history import find_first_sums
 from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconcile, recover_started

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 
@@ -239,7 +239,7 @@ def trim_state(agent: AgentState) -> JsonObject:
     confirmations = [
         _show_written_keys(entry.without(*left_out).to_stored()) for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]
     ]
-    return {**agent.to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}
+    return {**replace(agent, confirmations={}).to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}
 
 
 def _describe_outcome(outcome: Outcome) -> dict[str, object]:

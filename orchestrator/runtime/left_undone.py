@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.approve.card_groups import find_origin_slot
+from orchestrator.gate.approve.card_groups import find_origin_slots
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.runtime.session import Session
 from state.card import OPEN_STATUSES, Card
@@ -19,7 +19,7 @@ async def list_left_undone(expired: Card, session: Session) -> list[Notice]:
     more, although the person approved it with that card. Empty if the turn waits for another card, or was stopped. Raises StoreError.
     """
     cards = session.state.cards
-    origins = {one.confirmation_id: find_origin_slot(one, cards) for one in cards.values()}
+    origins = find_origin_slots(cards)
     found: list[Notice] = []
     for turn, paused in (session.state.paused or {}).items():
         own = [card for card in cards.values() if _is_awaited(origins[card.confirmation_id], turn, paused)]

@@ -3,7 +3,7 @@
 The commit that settles the last card stores the input that makes the turn go on. So a crash loses neither, and nothing is decided twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +14,7 @@ from orchestrator.domain.inputs import DEFAULT_ENGINE, TurnGoesOn
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, TurnInput
-from orchestrator.gate.approve.card_groups import find_origin_slot
+from orchestrator.gate.approve.card_groups import find_origin_slots
 from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.serialization import build_effect_id
@@ -31,6 +31,8 @@ _DECIDED: Final = frozenset({"succeeded", "refused", "denied"})
 """The statuses of an effect (proposed call) after which the turn may go on: a person has decided, and what came of it is known."""
 _CLOSED: Final = frozenset({"expired", "superseded"})
 """The statuses of an effect whose card waits no more, although nobody has decided it."""
+_FIRST_PAGE: Final = 16
+"""How many events are read first: what a turn needs of its own lies near the end, and of each event much must be decrypted."""
 _PAGE: Final = 500
 
 
@@ -59,14 +61,16 @@ def build_go_on_rows(step: Commit, key: str, state: SessionState) -> list[InboxR
     if not ended and not (state.paused and any(change.status in _DECIDED for change in step.effects)):
         return []
     waiting = {key: one for key, one in (state.paused or {}).items() if not one.stopped} | ended
-    origins = {card.confirmation_id: find_origin_slot(card, state.cards) for card in state.cards.values()}
+    origins = find_origin_slots(state.cards)
     due = ((turn, _find_last_card(turn, paused, step, state, origins, is_ending=turn in ended)) for turn, paused in waiting.items())
     return [_build_row(turn, card, key, step, waiting[turn]) for turn, card in due if card is not None and waiting[turn].asker]
 
 
 def list_paused_turns(state: SessionState, asker: str) -> list[str]:
     """Return the turns of the person with the key `asker` that wait for an open card and go on when it is decided."""
-    origins = [find_origin_slot(card, state.cards) for card in state.cards.values() if card.status in OPEN_STATUSES]
+    open_cards = (card.confirmation_id for card in state.cards.values() if card.status in OPEN_STATUSES)
+    places = find_origin_slots(state.cards)
+    origins = [places[one] for one in open_cards]
     mine = ((turn, one) for turn, one in (state.paused or {}).items() if one.asker.get("key") == asker and not one.stopped)
     return [turn for turn, one in mine if any(origin.startswith(f"{turn}/") or origin in one.joined for origin in origins)]
 
@@ -125,7 +129,8 @@ async def restore_told_step(slot: str, told: ToldPart, refusals: Mapping[str, St
             call=refused.params,
         )
     cards, origin = ledger.state.cards, told.joined.get(slot, slot)
-    own = [card for card in cards.values() if find_origin_slot(card, cards) == origin]
+    places = find_origin_slots(cards)
+    own = [card for card in cards.values() if places[card.confirmation_id] == origin]
     card = next((one for one in reversed(own) if one.status != "superseded"), None)
     row = await ledger.find_effect(card.effect_id if card is not None else build_effect_id(origin))
     if row is None:
@@ -159,9 +164,7 @@ async def restore_turn_input(turn_id: str, stream: str, end: int, store: AsyncSt
     """
     later: list[StoredEvent] = []
     begin: StoredEvent | None = None
-    while end > 0:
-        start = max(0, end - _PAGE)
-        page = await store.read_events(stream, start, end - start)
+    async for page in read_back(store, stream, end):
         later = [*page, *later]
         begin = begin or next((one for one in page if one.type == "MessageReceived" and one.data.get("turn_id") == turn_id), None)
         if begin is not None:
@@ -171,8 +174,20 @@ async def restore_turn_input(turn_id: str, stream: str, end: int, store: AsyncSt
             if (choice := _find_choice(said, later)) is not None:
                 text = choice.question.text
                 return TurnInput(turn_id=turn_id, text=text, answers=said.answers, choice=choice, is_resumed=True)
-        end = start
     return None
+
+
+async def read_back(store: AsyncStore, stream: str, end: int) -> AsyncIterator[list[StoredEvent]]:
+    """Yield the events of the stream up to the one with the number `end`, page by page from the end, each page in order.
+
+    The first page is small and each further one is larger, so that what lies near the end costs as little in a long stream as in a short
+    one. Raises StoreError.
+    """
+    size = _FIRST_PAGE
+    while end > 0:
+        start = max(0, end - size)
+        yield await store.read_events(stream, start, end - start)
+        end, size = start, min(2 * size, _PAGE)
 
 
 def _find_choice(said: MessageReceived, events: Sequence[StoredEvent]) -> ChosenOption | None:

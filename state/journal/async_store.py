@@ -257,6 +257,21 @@ class AsyncStore:
         """Return at most `limit` effects (proposed calls) of all streams that have the status `status`, the one changed first first."""
         return await self._reader.call(self._store.list_effects_in, status, limit)
 
+    async def find_effects(self, effect_ids: Sequence[str]) -> list[EffectRow]:
+        """Return the effects (proposed calls) with these ids, in no order; those without a row or with a damaged one are left out."""
+        return await self._reader.call(self._store.find_effects, effect_ids)
+
+    async def count_starts(self, person: str, now: datetime, account: str = "") -> int | None:
+        """Return how many changes were started for `person` within the 24 hours before `now`, as commits count them.
+
+        None if the database has no count of the person yet, or one of `account`, too; `Store.count_starts` says why.
+        """
+        return await self._reader.call(self._store.count_starts, person, now, account)
+
+    async def list_calls_about(self, record: str, after: str, limit: int) -> list[str]:
+        """Return the ids of at most `limit` effects meant to change `record`, from events with id > `after`, the newest first."""
+        return await self._reader.call(self._store.list_calls_about, record, after, limit)
+
     async def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
 

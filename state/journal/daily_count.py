@@ -69,13 +69,19 @@ class CountKeys:
 def build_keys(count: StartCount, effect_id: str, now: datetime) -> CountKeys:
     """Return the keys for counting that the call `effect_id` starts at `now`."""
     person = build_person_key(count.person)
+    first, last = build_range(person, now)
     return CountKeys(
         held=person,
         key=_build_key(person, now, effect_id),
-        first=f"{person}:{_format_digits(now - DAY + _LEAST)}",
-        last=f"{person}:{_LAST}",
+        first=first,
+        last=last,
         gone=f"{person}:{_format_digits(now - _COUNTED)}",
     )
+
+
+def build_range(person: str, now: datetime) -> tuple[str, str]:
+    """Return the first and the last key that a start of the person (a key of `build_person_key`) within the 24 hours before `now` has."""
+    return f"{person}:{_format_digits(now - DAY + _LEAST)}", f"{person}:{_LAST}"
 
 
 def build_known_values(count: StartCount) -> list[tuple[str, str]]:

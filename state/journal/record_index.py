@@ -57,13 +57,13 @@ def _index_start(event_id: str, kind: str, data: Mapping[str, Any], call: Mappin
     effect_id = data["effect_id"]
     if kind == "ConfirmationRequested" or not data.get("confirmation_id"):  # an approved call began with its card
         yield IndexEntry(effect_id, "began", event_id, effect_id)
-        for record in _list_records(call):
+        for record in list_changed_records(call):
             yield IndexEntry(record, "call", event_id, effect_id)
     if kind == "CallStarted" and data["slot"].startswith(UNDO):
         yield IndexEntry(data["slot"].removeprefix(UNDO).partition("/")[0], "undo", event_id, effect_id)
 
 
-def _list_records(call: Mapping[str, Any]) -> list[str]:
+def list_changed_records(call: Mapping[str, Any]) -> list[str]:
     """Return the existing CRM records ("deal:481") that a stored call changes; for a batch, those of all its commands."""
     frozen = call.get("call") or {}
     leaves = [leaf for leaf in frozen.get("commands") or [frozen] if tuple(leaf.get("classes") or ()) != _READS]

@@ -380,6 +380,19 @@ class Store(Protocol):
         It is meant for a status that few effects have: if there are more than `limit`, some of them are left out.
         """
 
+    def find_effects(self, effect_ids: Sequence[str]) -> list[EffectRow]:
+        """Return the effects (proposed calls) with these ids, in no order; those without a row or with a damaged one are left out."""
+
+    def count_starts(self, person: str, now: datetime, account: str = "") -> int | None:
+        """Return how many changes were started for `person` within the 24 hours before `now`, as commits count them (`StartCount`).
+
+        None if the database has no count of the person yet, or if it has one of `account`, too: a key under which starts of the same person
+        may have been counted before, so that some may be in both counts.
+        """
+
+    def list_calls_about(self, record: str, after: str, limit: int) -> list[str]:
+        """Return the ids of at most `limit` effects meant to change `record`, from events with id > `after`, the newest first."""
+
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
 

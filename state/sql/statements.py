@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Integer,
     LargeBinary,
@@ -87,6 +88,7 @@ class Statements:
         self._locks = dialect.batches_commits
         self._scan: dict[tuple[int, bool], Statement] = {}
         self._secrets: dict[int, Statement] = {}
+        self._effects_of: dict[int, Statement] = {}
         self._runs: dict[tuple[tuple[str, ...], int], Statement] = {}
         # SQLite accepts any bytes as text; one key that cannot be decoded must not prevent reading with the other keys.
         self._secret = cast(person_keys.c.secret, LargeBinary) if dialect.engine.dialect.name == "sqlite" else person_keys.c.secret
@@ -115,6 +117,13 @@ class Statements:
             order = events.c.id.desc() if back else events.c.id
             self._scan[types, back] = self._compile(found.order_by(order).limit(bindparam("at_most")))
         return self._scan[types, back]
+
+    def build_effects_of(self, ids: int) -> Statement:
+        """Return the query for `ids` effects (proposed calls), whose ids are the parameters at_0, at_1 and so on."""
+        if ids not in self._effects_of:
+            places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(ids)]
+            self._effects_of[ids] = self._compile(select(*_list_columns(effects, EFFECT)).where(effects.c.effect_id.in_(places)))
+        return self._effects_of[ids]
 
     def build_secrets(self, keys: int) -> Statement:
         """Return the query for the secrets of `keys` encryption keys, whose ids are the parameters at_0, at_1 and so on.
@@ -280,6 +289,9 @@ class Statements:
         )
         later = found.where(mentions.c.event_id > bindparam("at_id")).order_by(mentions.c.event_id)
         self.mentions = self._compile(later.limit(bindparam("at_most")))
+        about = and_(mentions.c.about == bindparam("at_about"), mentions.c.what == literal_column("'call'"))
+        calls = select(mentions.c.effect_id).where(about, mentions.c.event_id > bindparam("at_id"))
+        self.calls_about = self._compile(calls.order_by(mentions.c.event_id.desc()).limit(bindparam("at_most")))
         self.last_mentions = self._compile(found.order_by(mentions.c.event_id.desc()).limit(bindparam("at_most")))
 
     def _add_leases(self) -> None:
@@ -357,6 +369,12 @@ class Statements:
 
         `state.journal.daily_count` builds the keys under which the counts are stored.
         """
+        number: ColumnElement[int] = cast(func.coalesce(func.sum(cast(values.c.value, BigInteger)), 0), BigInteger)
+        between = and_(values.c.key >= bindparam("at_first"), values.c.key <= bindparam("at_last"))
+        here = select(func.count()).select_from(values)
+        is_held = here.where(values.c.key == bindparam("at_key")).scalar_subquery()
+        is_other = here.where(values.c.key == bindparam("at_other")).scalar_subquery()
+        self.begun = self._compile(select(is_held, is_other, number).where(between))
         older = and_(values.c.key > bindparam("at_first"), values.c.key < bindparam("at_gone"))
         self.drop_values = self._compile(delete(values).where(older))
 

@@ -15,6 +15,7 @@ import orjson
 
 from state import canonical
 from state.clock import format_iso
+from state.journal import daily_count
 from state.journal.blobs import get_blob_prefix
 from state.journal.journal import RecordHead, record_text
 from state.journal.record_index import IndexEntry, What
@@ -37,6 +38,7 @@ from state.journal.streams import to_lease_key, to_stream
 from state.sql import commit as outbox
 from state.sql import commit as writing
 from state.sql import row_mapping, schema
+from state.sql.checksummed_json import DamagedRow
 from state.sql.commit_batch import CommitBatch, KnownStream
 from state.sql.database import Contended, Database, Params, Row, Statement, translate_errors
 from state.sql.definitions import SqlDefinitions
@@ -51,6 +53,8 @@ log = logging.getLogger(__name__)
 
 REMEMBERED = 10_000
 """The most streams whose last seq and hash are remembered; when there are more, all are forgotten."""
+AT_ONCE = (1, 4, 16, 64, 200)
+"""How many ids one statement may ask for."""
 AFTER_ALL = "g"
 """A text that comes after the id of every event."""
 
@@ -316,6 +320,36 @@ class SqlStore:
         """
         found = self._fetch_rows(self._statements.effects_in, {"at_status": status, "at_most": limit})
         return [row_mapping.to_effect_row(row) for row in found]
+
+    def find_effects(self, effect_ids: Sequence[str]) -> list[EffectRow]:
+        """Return the effects (proposed calls) with these ids, in no order; those without a row or with a damaged one are left out."""
+        found: list[EffectRow] = []
+        for first in range(0, len(effect_ids), AT_ONCE[-1]):
+            ids = effect_ids[first : first + AT_ONCE[-1]]
+            size = next(one for one in AT_ONCE if one >= len(ids))  # few sizes, so that few statements are compiled
+            wanted = {f"at_{number}": ids[min(number, len(ids) - 1)] for number in range(size)}
+            for row in self._fetch_rows(self._statements.build_effects_of(size), wanted):
+                with suppress(DamagedRow):
+                    found.append(row_mapping.to_effect_row(row))
+        return found
+
+    def count_starts(self, person: str, now: datetime, account: str = "") -> int | None:
+        """Return how many changes were started for `person` within the 24 hours before `now`, as commits count them (`StartCount`).
+
+        None if the database has no count of the person yet, or if it has one of `account`, too: a key under which starts of the same person
+        may have been counted before, so that some may be in both counts.
+        """
+        held = daily_count.build_person_key(person)
+        first, last = daily_count.build_range(held, now)
+        others = "" if account in ("", person) else daily_count.build_person_key(account)
+        wanted = {"at_key": held, "at_other": others, "at_first": first, "at_last": last}
+        is_held, is_doubled, made = self._fetch_rows(self._statements.begun, wanted)[0]
+        return made if is_held and not is_doubled else None
+
+    def list_calls_about(self, record: str, after: str, limit: int) -> list[str]:
+        """Return the ids of at most `limit` effects meant to change `record`, from events with id > `after`, the newest first."""
+        wanted = {"at_about": record, "at_id": after, "at_most": limit}
+        return [effect_id for (effect_id,) in self._fetch_rows(self._statements.calls_about, wanted)]
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
         """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.

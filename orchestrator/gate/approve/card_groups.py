@@ -190,12 +190,20 @@ def find_origin_slot(card: Card, cards: Mapping[str, Card]) -> str:
     return _follow_back(card, _index_replaced(cards)).slot
 
 
+def find_origin_slots(cards: Mapping[str, Card]) -> dict[str, str]:
+    """Return `find_origin_slot` of each of the cards, by their ids."""
+    replaced = _index_replaced(cards)
+    return {one.confirmation_id: (_follow_back(one, replaced) if replaced else one).slot for one in cards.values()}
+
+
 def _index_replaced(cards: Mapping[str, Card]) -> dict[str, Card]:
     """Return the replaced cards by the ids of the cards that replaced them."""
     return {one.by: one for one in cards.values() if one.by}
 
 
 def _follow_back(card: Card, replaced: Mapping[str, Card]) -> Card:
+    if card.confirmation_id not in replaced:
+        return card
     seen = {card.confirmation_id}
     while (older := replaced.get(card.confirmation_id)) is not None and older.confirmation_id not in seen:
         seen.add(older.confirmation_id)
@@ -207,10 +215,13 @@ def _list_versions(card: Card, cards: Mapping[str, Card]) -> dict[int, list[Card
     """Return the cards of the card's plan by the number of the step that led to them; empty for a card that no plan led to."""
     replaced = _index_replaced(cards)
     plan = _STEP.fullmatch(_follow_back(card, replaced).slot)
+    if plan is None:
+        return {}
     versions: dict[int, list[Card]] = {}
-    for one in cards.values() if plan is not None else ():
-        place = _STEP.fullmatch(_follow_back(one, replaced).slot)
-        if plan is not None and place is not None and place["plan"] == plan["plan"]:
+    start = f"{plan['plan']}/"  # a session knows many cards, and asks this several times a turn
+    for one in cards.values():
+        slot = (_follow_back(one, replaced) if replaced else one).slot
+        if slot.startswith(start) and (place := _STEP.fullmatch(slot)) is not None:
             versions.setdefault(int(place["number"]), []).append(one)
     return dict(sorted(versions.items()))
 

@@ -29,8 +29,9 @@ from orchestrator.gate.call.reasons import build_read_refusal, refuse
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, build_effect_id, decode_call
 from orchestrator.gate.decide import freeze_check
 from orchestrator.gate.decide.decide import evaluate
-from orchestrator.gate.decide.fetch_facts import fetch_facts, find_first_sums
+from orchestrator.gate.decide.fetch_facts import fetch_facts
 from orchestrator.gate.decide.part_owners import find_made_records, find_own_parts
+from orchestrator.gate.decide.sum_history import find_first_sums
 from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.normalize.merge_multifields import drop_removed_elements

@@ -1,13 +1,7 @@
-"""Reads from the portal and the journal what is needed to check a call: records, stages, field lists, people, earlier sums. Never writes.
+"""Reads from the portal what is needed to check a call: records, stages, field lists, people. Never writes."""
 
-Several small changes of a sum can make one large one. So the journal is searched for the sum before this program's first change within a
-day, by any person in any conversation. Calls that are known not to have happened do not count.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
-from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError, Refused
@@ -17,19 +11,16 @@ from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists, unread_lists
-from orchestrator.gate.call.effect import Call, Facts, FirstSums, Part, Refuse, Target
+from orchestrator.gate.call.effect import Call, Facts, Part, Refuse, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_needed_records
-from orchestrator.gate.call.ports import Ledger, People, ReadsBefore, Records, Rejected
-from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
+from orchestrator.gate.call.ports import People, ReadsBefore, Records, Rejected
 from orchestrator.gate.call.targets import find_row_owner
-from orchestrator.gate.decide import evaluate_rules, field_checks, value_kinds
+from orchestrator.gate.decide import field_checks, value_kinds
 from orchestrator.gate.decide.call_partners import load_call_partners
 from orchestrator.gate.decide.linked_customers import find_linked_customers
 from orchestrator.gate.decide.part_owners import load_wholes
-from orchestrator.gate.normalize.sums import CURRENCY
-from state.clock import parse_iso
 from state.stored import JsonObject
 
 _LONGEST_ID = 9
@@ -182,52 +173,3 @@ def _find_new_people(call: Call, actor: Actor, facts: Facts) -> frozenset[int]:
     """
     found = (number for leaf in call.leaves for _, ids in value_kinds.find_new_people(leaf, facts) for number in ids)
     return frozenset(int(number) for number in found if len(number) <= _LONGEST_ID) - {actor.bitrix_user_id}
-
-
-DAY: Final = timedelta(days=1)
-_COUNTED_STATUSES: Final = frozenset({"started", "succeeded", "unknown"})
-
-
-async def find_first_sums(call: Call, facts: Facts, deps: GateDeps, ledger: Ledger) -> dict[Target, FirstSums]:
-    """Return, for each record, its sums before this program first changed them within the last 24 hours (by field key).
-
-    Return {} without reading if the call changes no sum or the policy does not compare sums. May raise StoreError.
-    """
-    if deps.policy.sum_jump is None and all(rule.times is None for rule in deps.policy.rules):
-        return {}
-    wanted = dict.fromkeys(target for leaf in call.leaves if (target := evaluate_rules.find_sum_owner(leaf, facts)) is not None)
-    return {target: await _find_first_sums(target, deps.catalogue, ledger) for target in wanted}
-
-
-async def _find_first_sums(target: Target, catalogue: Catalogue, ledger: Ledger) -> FirstSums:
-    since = ledger.now - DAY
-    found: dict[str, tuple[object, str]] = {}
-    rows = await ledger.find_calls_about(f"{target[0]}:{target[1]}", DAY)
-    # of the call of an erased person no data is left
-    known = [StoredOrder.from_data(row.call) for row in rows if row.status in _COUNTED_STATUSES and "call" in row.call]
-    begun = [one for one in known if one.started_at and parse_iso(one.started_at) > since]
-    for order in sorted(begun, key=lambda one: one.started_at):
-        for key, was in _list_changed_sums(order, target, catalogue):
-            found.setdefault(key, was)
-    return found
-
-
-def _list_changed_sums(order: StoredOrder, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[object, str]]]:
-    """Yield (field key, (value, currency)) for each sum of the record `target` that an earlier call changed, as it was before that call.
-
-    `order` is the earlier call as stored. Sums that were zero are left out, because nothing can be compared with zero.
-    """
-    before = order.before.get(f"{target[0]}:{target[1]}")
-    try:
-        leaves = decode_call(order.call, catalogue).leaves
-    except UndecodableCall:
-        return
-    for leaf in leaves if before is not None else ():
-        if target not in leaf.targets or leaf.reads_only:
-            continue
-        facts = Facts(records={target: before})
-        for name in evaluate_rules.find_written_sums(leaf, facts):
-            key = leaf.spec.stands_for.get(name, name)
-            value = fields.find_value(before or {}, key, leaf.entity)
-            if fields.parse_number(value):
-                yield fields.to_field_key(key, leaf.entity), (value, str(fields.find_value(before or {}, CURRENCY, leaf.entity) or ""))

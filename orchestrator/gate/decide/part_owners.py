@@ -3,8 +3,7 @@
 The catalogue names the two fields of a part that hold the kind and the id of its record (`Entity.part_of`). Never writes.
 """
 
-from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from collections.abc import Mapping
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
@@ -17,6 +16,7 @@ from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.gate.call.targets import as_id, find_definition, find_definitions, find_entity_by_code
+from state.journal.record_index import list_changed_records
 from state.journal.store import EffectRow
 from state.stored import JsonObject
 
@@ -60,9 +60,6 @@ def _find_whole(part: Target, row: JsonObject, written: JsonObject, catalogue: C
     return (entity, found) if entity and found is not None else None
 
 
-_SINCE_EVER: Final = timedelta(days=3660)
-
-
 async def find_own_parts(
     call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps, ledger: Ledger
 ) -> frozenset[Target]:
@@ -86,7 +83,10 @@ async def _is_own(part: Target, row: JsonObject | None, actor: Actor, deps: Gate
     whole = _find_whole(part, row, {}, deps.catalogue) if row is not None else None
     if row is None or whole is None:
         return False
-    writer = _find_writer(part, await ledger.find_calls_about(f"{whole[0]}:{whole[1]}", _SINCE_EVER))
+    making = await ledger.find_making_call(f"{part[0]}:{part[1]}")
+    # a call that wrote the part about another record says nothing of who wrote what stands here now
+    is_here = making is not None and f"{whole[0]}:{whole[1]}" in list_changed_records(making.call)
+    writer = _find_writer(part, making) if is_here else None
     if writer is not None:
         return _is_person(actor, writer, deps)
     author = as_id(find_value(row, _AUTHOR, part[0]))
@@ -118,8 +118,7 @@ async def is_maker(target: Target, row: JsonObject | None, actor: Actor, deps: G
     definition = deps.catalogue.entities.get(target[0])
     if row is None or definition is None or _CREATOR not in definition.also_owned_by or may_touch(actor, definition, row):
         return False
-    making = await ledger.find_making_call(f"{target[0]}:{target[1]}")
-    writer = _find_writer(target, [making] if making is not None else [])
+    writer = _find_writer(target, await ledger.find_making_call(f"{target[0]}:{target[1]}"))
     if writer is None or not _is_person(actor, writer, deps):
         return False
     program = await deps.records.find_own_user()
@@ -131,7 +130,8 @@ def _is_person(actor: Actor, writer: str, deps: GateDeps) -> bool:
     return is_same_person(actor, writer, known.bitrix_user_id if known is not None else None)
 
 
-def _find_writer(part: Target, rows: Iterable[EffectRow]) -> str | None:
-    """Return the key of the person for whom this program created `part`; None if no call of `rows` created it."""
-    name = f"{part[0]}:{part[1]}"
-    return next((StoredOrder.from_data(row.call).requested_by for row in rows if (row.outcome or {}).get("created") == name), None)
+def _find_writer(part: Target, making: EffectRow | None) -> str | None:
+    """Return the key of the person for whom this program created `part`; None if the call `making` did not create it."""
+    if making is None or (making.outcome or {}).get("created") != f"{part[0]}:{part[1]}":
+        return None
+    return StoredOrder.from_data(making.call).requested_by

@@ -148,9 +148,9 @@ async def test_where_nothing_compares_sums_nobody_looks(tmp_path: Path) -> None:
         session = await world.session()
         find = session.find_calls_about
 
-        async def calls_about(record: str, within: timedelta) -> Any:
+        async def calls_about(record: str, *how: Any) -> Any:
             looked.append(record)
-            return await find(record, within)
+            return await find(record, *how)
 
         session.find_calls_about = calls_about  # type: ignore[method-assign]
         await world.submit(session, effect(UPDATE, {"id": 482, "fields": {"TITLE": "x"}}))
