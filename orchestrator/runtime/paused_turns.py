@@ -31,7 +31,6 @@ _DECIDED: Final = frozenset({"succeeded", "refused", "denied"})
 """The statuses of an effect (proposed call) after which the turn may go on: a person has decided, and what came of it is known."""
 _CLOSED: Final = frozenset({"expired", "superseded"})
 """The statuses of an effect whose card waits no more, although nobody has decided it."""
-_PAGE: Final = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,9 +158,7 @@ async def restore_turn_input(turn_id: str, stream: str, end: int, store: AsyncSt
     """
     later: list[StoredEvent] = []
     begin: StoredEvent | None = None
-    while end > 0:
-        start = max(0, end - _PAGE)
-        page = await store.read_events(stream, start, end - start)
+    async for page in store.iterate_back(stream, end):
         later = [*page, *later]
         begin = begin or next((one for one in page if one.type == "MessageReceived" and one.data.get("turn_id") == turn_id), None)
         if begin is not None:
@@ -171,7 +168,6 @@ async def restore_turn_input(turn_id: str, stream: str, end: int, store: AsyncSt
             if (choice := _find_choice(said, later)) is not None:
                 text = choice.question.text
                 return TurnInput(turn_id=turn_id, text=text, answers=said.answers, choice=choice, is_resumed=True)
-        end = start
     return None
 
 

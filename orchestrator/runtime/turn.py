@@ -46,7 +46,6 @@ from state.journal.store import InboxRow, OutboxRow, StoredEvent, StoreError
 
 log = logging.getLogger(__name__)
 
-EVENTS_PAGE = 500
 ANNOUNCED_FOR = timedelta(minutes=10)
 """How long a message that announces somebody else's words makes the next one theirs."""
 
@@ -280,14 +279,10 @@ async def _begin(
 async def _read_turn_events(turn_id: str, session: Session, tools: Tools) -> list[StoredEvent]:
     """Return the events of a turn that was begun before a crash, however many came since, also those of the other lane."""
     found: list[StoredEvent] = []
-    end = session.seq
-    while end > 0:
-        begin = max(0, end - EVENTS_PAGE)
-        page = await tools.store.read_events(session.stream, begin, end - begin)
+    async for page in tools.store.iterate_back(session.stream, session.seq):
         found = [item for item in page if item.data.get("turn_id") == turn_id or is_node_of(item.data.get("node", ""), turn_id)] + found
         if any(item.type == "MessageReceived" and item.data.get("turn_id") == turn_id for item in page):
             break
-        end = begin
     return found
 
 
