@@ -15,6 +15,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
 BUSY_SECONDS = 5.0
+CACHE_KB = 8000
+"""How much of the database a connection to SQLite keeps in memory; four times as much as usual, because ten thousand sessions take 30 MB."""
 THREADS = 16
 """The number of concurrent calls of one process to PostgreSQL, each on its own connection."""
 SESSION_SETTINGS = """
@@ -163,6 +165,7 @@ def _set_pragmas(connection: Any, _record: object) -> None:
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.execute(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
+    cursor.execute(f"PRAGMA cache_size=-{CACHE_KB}")
     cursor.close()
 
 
