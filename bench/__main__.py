@@ -29,6 +29,7 @@ from bench.rag import rag_benches
 from bench.runs import run_benches
 from bench.scenarios import scenario_benches
 from bench.scripts import script_benches
+from bench.sessions import session_benches
 from bench.stairs import stairs_benches
 from bench.tokens import token_benches
 from bench.turn import turn_benches
@@ -41,6 +42,7 @@ BENCHES = {
     "journal": journal_benches,
     "history": history_benches,
     "people": people_benches,
+    "sessions": session_benches,
     "postgres": postgres_benches,
     "bulk": bulk_benches,
     "runs": run_benches,

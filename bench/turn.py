@@ -214,6 +214,20 @@ class Runner:
         self.approvals += 1
         return time.perf_counter() - started if delivered else (paused - started) + (answered - resumed)
 
+    async def receive(self, rows: list[InboxRow]) -> None:
+        """Take inputs of other sessions in."""
+        await self._orchestrator.receive(rows)
+
+    async def rest(self) -> None:
+        """Wait until nothing is at work, such as a turn that goes on after its card; what was said is taken as delivered."""
+        while not await self._orchestrator.is_idle():  # noqa: ASYNC110 - the end of work is told before all of it is over
+            await asyncio.sleep(0)
+        await self._take()
+
+    async def write(self, function: Callable[..., None], *args: Any) -> None:
+        """Call `function` with the store and `args`."""
+        await self._store.write(function, *args)
+
     async def _input(self, session: str, kind: str, lane: Any, body: dict[str, Any]) -> None:
         row_id = generate_id()
         row = InboxRow(

@@ -38,6 +38,10 @@ class Stored:
         """Return the JSON object to store. It contains only the fields in `stored_keys`, in that order."""
         return {key: getattr(self, key) for key in self.stored_keys}
 
+    def to_stored_without(self, *names: str) -> dict[str, Any]:
+        """Return the JSON object without the fields in `names`."""
+        return {key: getattr(self, key) for key in self.stored_keys if key not in names}
+
     def select(self, names: Iterable[str]) -> dict[str, Any]:
         """Return a dict of the fields in `names` that are stored, in the order of `names`."""
         return {name: getattr(self, name) for name in names if name in self.stored_keys}

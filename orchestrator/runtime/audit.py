@@ -236,9 +236,7 @@ def trim_state(agent: AgentState) -> JsonObject:
     nonce (the one-time code of their buttons).
     """
     left_out = ("preview", "before", "provenance", "covers", "reasons", "nonce")
-    confirmations = [
-        _show_written_keys(entry.without(*left_out).to_stored()) for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]
-    ]
+    confirmations = [_show_written_keys(entry.to_stored_without(*left_out)) for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]]
     return {**replace(agent, confirmations={}).to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}
 
 

@@ -30,7 +30,7 @@ def build_card_row(session: str, entry: Card, now: datetime, *, stage: int = 1, 
     """
     hidden = ("params", "before", "provenance", "covers", *(("told",) if anew else ()))
     marks = {"is_cut": is_shown_in_part(entry), "opened_here": _is_opened_in(session, entry), "anew": anew}
-    body = entry.without(*hidden).to_stored() | {"stage": stage} | {name: True for name, is_set in marks.items() if is_set}
+    body = entry.to_stored_without(*hidden) | {"stage": stage} | {name: True for name, is_set in marks.items() if is_set}
     return build_row(session, "card", body, now, f"card:{entry.confirmation_id}")
 
 
@@ -44,7 +44,7 @@ def build_details_row(session: str, entry: Card, now: datetime, *, members: Sequ
 
     For the card of a plan, `members` are the cards of its steps.
     """
-    body, *steps = (card.without("params", "before", "provenance", "covers", "nonce").to_stored() for card in (entry, *members))
+    body, *steps = (card.to_stored_without("params", "before", "provenance", "covers", "nonce") for card in (entry, *members))
     return build_row(session, "details", body | {"members": steps} if steps else body, now, "")
 
 

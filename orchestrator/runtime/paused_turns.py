@@ -3,7 +3,7 @@
 The commit that settles the last card stores the input that makes the turn go on. So a crash loses neither, and nothing is decided twice.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -31,9 +31,6 @@ _DECIDED: Final = frozenset({"succeeded", "refused", "denied"})
 """The statuses of an effect (proposed call) after which the turn may go on: a person has decided, and what came of it is known."""
 _CLOSED: Final = frozenset({"expired", "superseded"})
 """The statuses of an effect whose card waits no more, although nobody has decided it."""
-_FIRST_PAGE: Final = 16
-"""How many events are read first: what a turn needs of its own lies near the end, and of each event much must be decrypted."""
-_PAGE: Final = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +161,7 @@ async def restore_turn_input(turn_id: str, stream: str, end: int, store: AsyncSt
     """
     later: list[StoredEvent] = []
     begin: StoredEvent | None = None
-    async for page in read_back(store, stream, end):
+    async for page in store.iterate_back(stream, end):
         later = [*page, *later]
         begin = begin or next((one for one in page if one.type == "MessageReceived" and one.data.get("turn_id") == turn_id), None)
         if begin is not None:
@@ -175,19 +172,6 @@ async def restore_turn_input(turn_id: str, stream: str, end: int, store: AsyncSt
                 text = choice.question.text
                 return TurnInput(turn_id=turn_id, text=text, answers=said.answers, choice=choice, is_resumed=True)
     return None
-
-
-async def read_back(store: AsyncStore, stream: str, end: int) -> AsyncIterator[list[StoredEvent]]:
-    """Yield the events of the stream up to the one with the number `end`, page by page from the end, each page in order.
-
-    The first page is small and each further one is larger, so that what lies near the end costs as little in a long stream as in a short
-    one. Raises StoreError.
-    """
-    size = _FIRST_PAGE
-    while end > 0:
-        start = max(0, end - size)
-        yield await store.read_events(stream, start, end - start)
-        end, size = start, min(2 * size, _PAGE)
 
 
 def _find_choice(said: MessageReceived, events: Sequence[StoredEvent]) -> ChosenOption | None:

@@ -34,7 +34,7 @@ from orchestrator.replies.turn_outcome import add_change_notices, build_early_en
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
-from orchestrator.runtime.paused_turns import find_told_part, is_from_backup, read_back, restore_turn_input
+from orchestrator.runtime.paused_turns import find_told_part, is_from_backup, restore_turn_input
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, is_node_of
 from orchestrator.runtime.turn_ending import end_turn
@@ -247,13 +247,13 @@ async def _begin(
 
     For a new turn that is nothing. For a resumed turn the message is not recorded again.
     """
+    goes_on = turn.is_resumed and session.state.turn_id != turn.turn_id
     current = session.state.turn
-    if turn.is_resumed and session.state.turn_id != turn.turn_id:
-        await session.commit(TurnResumed(turn_id=turn.turn_id), actor=actor.key)
-        current = session.state.turn
-    if current and current.turn_id == turn.turn_id:
+    if goes_on or (current and current.turn_id == turn.turn_id):
         await session.flush()
         mine = await _read_turn_events(turn.turn_id, session, tools)
+        if goes_on:  # stored with what follows: until then its input lies in the inbox, and nothing outside has come of it
+            await session.buffer(TurnResumed(turn_id=turn.turn_id), actor=actor.key)
         answers = (ModelAnswered.from_data(item.data) for item in mine if item.type == "ModelAnswered")
         if await _has_waiting_stop(actor, session, tools):
             tools.running[session.key].stop()
@@ -280,7 +280,7 @@ async def _begin(
 async def _read_turn_events(turn_id: str, session: Session, tools: Tools) -> list[StoredEvent]:
     """Return the events of a turn that was begun before a crash, however many came since, also those of the other lane."""
     found: list[StoredEvent] = []
-    async for page in read_back(tools.store, session.stream, session.seq):
+    async for page in tools.store.iterate_back(session.stream, session.seq):
         found = [item for item in page if item.data.get("turn_id") == turn_id or is_node_of(item.data.get("node", ""), turn_id)] + found
         if any(item.type == "MessageReceived" and item.data.get("turn_id") == turn_id for item in page):
             break

@@ -1,20 +1,22 @@
-"""The store for asyncio: its methods run in threads, so that no flush blocks the event loop.
+"""The store for asyncio: no flush blocks the event loop for long.
 
-SQLite gets one thread for writes and one for reads, PostgreSQL several for both: a caller that needs an order between two calls awaits the
-first. Commits that wait for SQLite's one thread at the same time share a transaction: with many sessions at once most of the time went to
-flushing the disk for each. A started call is always carried out. If its caller is cancelled, the cancellation is raised only after the
-thread has finished, so no commit is still running then; what the call has stored can be read from the store.
+Calls of SQLite run in the loop's thread while they are quick; a slow one sends those after it to a thread, one for writes and one for
+reads. PostgreSQL gets several threads for both. A caller that needs an order between two calls awaits the first. Commits to SQLite that
+wait at the same time share a transaction: with many sessions at once most of the time went to flushing the disk for each. A started call is
+always carried out. If its caller is cancelled, the cancellation is raised only after the call has ended, so no commit is still running
+then; what the call has stored can be read from the store.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, Final, Literal, ParamSpec, Protocol, TypeVar
 
 from state.events.talking import AnswerGiven
 from state.journal.commit_queue import CommitQueue
+from state.journal.quick_worker import LoopRound, QuickWorker
 from state.journal.record_index import IndexEntry, What
 from state.journal.run_index import RunFilter, RunRow
 from state.journal.store import (
@@ -39,6 +41,9 @@ log = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 Job = Callable[[], None]
+SHORTEST_PAGE: Final = 12
+LONGEST_PAGE: Final = 768
+"""How many events `AsyncStore.iterate_back` reads at first, and at most, at a time."""
 
 
 class Notifier(Protocol):
@@ -63,17 +68,24 @@ def _is_news(step: Commit) -> bool:
 
 
 class AsyncStore:
-    """Offers every method of `Store` as a coroutine, which runs the method of the given store in a thread. Closing it closes that store."""
+    """Offers every method of `Store` as a coroutine that runs the method of the given store. Closing it closes that store."""
 
     def __init__(self, store: Store, *, threads: int = 1, hints: Notifier | None = None) -> None:
         """Use `store` from this event loop only, with `threads` threads; `hints` notifies other processes, None for no notification.
 
-        With one thread for writes, reads get a thread of their own; with several, reads and writes share them.
+        With one thread for writes, reads get a thread of their own, and quick calls need none; with several, all calls share them.
         """
         self._store = store
-        self._writer = ThreadWorker("store-writer", threads)
-        self._reader = ThreadWorker("store-reader") if threads == 1 else self._writer
-        self._commits = CommitQueue(store, self._writer) if threads == 1 else None
+        self._writer: ThreadWorker
+        self._reader: ThreadWorker
+        self._commits: CommitQueue | None = None
+        if threads == 1:
+            run_here, loop_round = store.call_unless_locked, LoopRound()
+            self._writer = writer = QuickWorker("store-writer", run_here, loop_round)
+            self._reader = QuickWorker("store-reader", run_here, loop_round, in_order=False)
+            self._commits = CommitQueue(store, writer)
+        else:
+            self._writer = self._reader = ThreadWorker("store-writer", threads)
         self._hints = hints
         self.listeners: list[Callable[[], None]] = []
         """Functions called in the loop when another process, or a `write` of this one, may have stored inputs or replies; a call of
@@ -88,12 +100,13 @@ class AsyncStore:
             listener()
 
     async def read(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function(store, …)`, which only reads from the store (as `journal.load_state` does), in a thread; return its result."""
-        return await self._reader.call(function, self._store, *args, **kwargs)
+        """Run `function(store, …)`, which only reads from the store (as `journal.load_state` does); return its result."""
+        return await self._reader.call_unmeasured(function, self._store, *args, **kwargs)
 
     async def write(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(store, …)`, which writes to the store (as `freeze_switch.freeze_writes` does), in a thread; return its result."""
-        done = await self._writer.call(function, self._store, *args, **kwargs)
+        # in the thread: it may write more than once, and so cannot be begun anew where it meets a lock
+        done = await self._writer.call_in_thread(function, self._store, *args, **kwargs)
         if self._hints is not None:
             self._hints.tell()
         self._notify_listeners(None)  # what was stored may hold inputs, which would otherwise wait for the next poll
@@ -201,6 +214,17 @@ class AsyncStore:
     async def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order."""
         return await self._reader.call(self._store.read_events, stream, after, limit)
+
+    async def iterate_back(self, stream: str, end: int) -> AsyncIterator[list[StoredEvent]]:
+        """Yield the events of a stream up to the number `end` in pages, the last page first, each in order.
+
+        The first pages are short: whoever looks for something recent need not decrypt much.
+        """
+        size = SHORTEST_PAGE
+        while end > 0:
+            begin = max(0, end - size)
+            yield await self.read_events(stream, begin, end - begin)
+            end, size = begin, min(2 * size, LONGEST_PAGE)
 
     async def read_head(self, stream: str) -> tuple[int, str]:
         """Return the number (seq) and hash that the stream's last event should have; (0, "") if it has no events.

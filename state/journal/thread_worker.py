@@ -18,7 +18,7 @@ T = TypeVar("T")
 Job = Callable[[], None]
 
 
-class _Answer(asyncio.Future[T]):
+class Answer(asyncio.Future[T]):
     """A future that a thread completes and that cannot be cancelled, so that a cancellation is raised only once the result is there.
 
     `asyncio.shield` would do the same with a second future and two more rounds of the event loop per call.
@@ -49,6 +49,14 @@ class ThreadWorker:
         self.check_open()
         return await self._run(partial(function, *args, **kwargs))
 
+    async def call_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `function` as `call` does, in a thread in any case."""
+        return await self.call(function, *args, **kwargs)
+
+    async def call_unmeasured(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `function`, which may take long, as `call` does."""
+        return await self.call(function, *args, **kwargs)
+
     def check_open(self) -> None:
         """Raise StoreUnwritable if no call is taken any more."""
         if self._closed:
@@ -58,14 +66,18 @@ class ThreadWorker:
         """Finish the calls handed in before, then end the threads."""
         if not self._closed:
             self._closed = True
+            await self._finish_delayed()
             for _ in self._threads:
                 self._jobs.put(None)
             for thread in self._threads:
                 await asyncio.to_thread(thread.join)
 
+    async def _finish_delayed(self) -> None:
+        """Wait until the calls that were taken before closing are carried out or handed to the threads."""
+
     async def _run(self, function: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
-        answer: _Answer[T] = _Answer(loop=loop)
+        answer: Answer[T] = Answer(loop=loop)
         context = copy_context()  # log lines of the thread belong to the caller's context
 
         def job() -> None:

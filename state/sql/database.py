@@ -12,19 +12,20 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from sqlalchemy import Dialect as SpokenDialect
 from sqlalchemy import PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.sql.expression import ClauseElement
 
-from state.journal.store import StoreError, StoreUnwritable
+from state.journal.store import StoreError, StoreLocked, StoreUnwritable
 from state.sql.dialect import Dialect
 
 Params = Mapping[str, Any]
 Row = tuple[Any, ...]
 T = TypeVar("T")
+P = ParamSpec("P")
 X = TypeVar("X", bound="Transaction")
 TRIES = 4
 SAME_TIME = timedelta(seconds=1)
@@ -145,6 +146,33 @@ class Transaction:
         return ahead if abs(ahead) > SAME_TIME else timedelta(0)
 
 
+class _AtOnce:
+    """Takes a lock of this process, or raises StoreLocked instead of waiting for it."""
+
+    def __init__(self, lock: "threading.Lock") -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise StoreLocked("another thread works with the database")
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+class _Turns(NamedTuple):
+    """How the threads of this process take turns with the database: not at all, or by a lock that one waits for or takes at once."""
+
+    waiting: AbstractContextManager[Any] = nullcontext()
+    at_once: AbstractContextManager[Any] = nullcontext()
+
+    @classmethod
+    def create(cls) -> "_Turns":
+        """Return a lock."""
+        lock = threading.Lock()
+        return cls(lock, _AtOnce(lock))
+
+
 class Database:
     """Opens transactions on a database, and turns every error of the driver and of the connection pool into a StoreError."""
 
@@ -155,10 +183,14 @@ class Database:
         self._closed = False
         self._skew: tuple[float, float, timedelta] | None = None
         self._idle: list[PoolProxiedConnection] = []
+        self._idle_hurried: list[PoolProxiedConnection] = []
+        """Connections of calls that do not wait for locks; in memory there is a single connection, which is in the other list."""
+        self._hurried_thread = 0
+        """The thread that does not wait for locks now; 0 for none."""
         self._doubtful = False
         """Whether flushing to disk may have failed, so that SQLite's write-ahead log may hold pages that never reached the disk."""
-        self._write_turn = threading.Lock() if dialect.one_writer else nullcontext()
-        self._read_turn = self._write_turn if dialect.one_connection else nullcontext()
+        self._write_turn = _Turns.create() if dialect.one_writer else _Turns()
+        self._read_turn = self._write_turn if dialect.one_connection else _Turns()
 
     def write(self) -> AbstractContextManager[Transaction]:
         """Begin a transaction that is committed when the block ends and rolled back when it raises."""
@@ -199,6 +231,21 @@ class Database:
         """Open a connection for reading during the block; each statement sees the database as it is when the statement runs."""
         return self._transaction(self._read_turn, "", Transaction)
 
+    def hurry(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call `function` and return its result; raise StoreLocked where a transaction that it begins would have to wait for a lock.
+
+        Only one thread of a process may do this at a time.
+        """
+        self._hurried_thread = threading.get_ident()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            self._hurried_thread = 0
+
+    @property
+    def _is_hurried(self) -> bool:
+        return self._hurried_thread == threading.get_ident()
+
     def mark_unflushed(self) -> None:
         """Make the next transaction first flush to disk the data that an earlier process may have written without flushing."""
         self._doubtful = True
@@ -206,13 +253,14 @@ class Database:
     def close(self) -> None:
         """Close every connection permanently."""
         self._closed = True
-        while self._idle:
-            self._idle.pop().close()
+        for idle in (self._idle, self._idle_hurried):
+            while idle:
+                idle.pop().close()
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self, turn: AbstractContextManager[Any], begin: str, made: Callable[[Any], X]) -> Iterator[X]:
-        with turn:
+    def _transaction(self, turns: "_Turns", begin: str, made: Callable[[Any], X]) -> Iterator[X]:
+        with turns.at_once if self._is_hurried else turns.waiting:
             connection = self._connect()
             cursor = connection.cursor()
             transaction = made(cursor)
@@ -227,21 +275,25 @@ class Database:
                 raise transaction.conflict(f"a unique key is taken: {_extract_reason(error)}") from _pick_cause(error)
             except self._driver.Error as error:
                 meant = UNDONE.get(getattr(error, "sqlstate", None) or "")
+                if self._is_hurried and self._dialect.locked(error):
+                    meant = StoreLocked
                 if meant is None:
                     self._close_cursor(cursor)
                     self._forget(connection, error)
-                else:  # the server has rolled back, and the connection is still good
+                else:  # nothing is stored, and the connection is still good
                     self._undo(connection, cursor)
                 raise (meant or StoreUnwritable)(_describe(error)) from _pick_cause(error)
             except BaseException:
                 self._undo(connection, cursor)
                 raise
             else:
-                self._idle.append(connection)
+                self._keep(connection)
 
     def _connect(self) -> PoolProxiedConnection:
         if self._closed:
             raise StoreUnwritable("the store is closed")
+        if self._doubtful and self._is_hurried:
+            raise StoreLocked("the log is to be flushed first")
         connection = self._find_connection()
         if self._doubtful:
             try:
@@ -262,11 +314,19 @@ class Database:
         with translate_errors(self._driver.Error):
             connection = self._engine.raw_connection()
             self._dialect.take(connection.driver_connection)
+            if self._is_hurried:
+                self._dialect.hurry(connection.driver_connection)
             return connection
+
+    def _get_idle(self) -> list[PoolProxiedConnection]:
+        return self._idle_hurried if self._is_hurried and not self._dialect.one_connection else self._idle
+
+    def _keep(self, connection: PoolProxiedConnection) -> None:
+        self._get_idle().append(connection)
 
     def _pop_connection(self) -> PoolProxiedConnection | None:
         try:
-            return self._idle.pop()
+            return self._get_idle().pop()
         except IndexError:  # not checked beforehand: another thread may take it in between
             return None
 
@@ -277,7 +337,7 @@ class Database:
         except self._driver.Error as error:
             self._forget(connection, error)
         else:
-            self._idle.append(connection)
+            self._keep(connection)
 
     def _close_cursor(self, cursor: Any) -> None:
         """Close the cursor of a failed transaction, so that its connection really ends when it is closed.

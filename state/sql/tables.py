@@ -103,8 +103,8 @@ inbox = Table(
 _new = inbox.c.status == "new"
 Index("ix_inbox_new", inbox.c.session, inbox.c.lane, inbox.c.pos, sqlite_where=_new, postgresql_where=_new)
 
-# Holds only rows that wait for delivery or have failed: it stays small, so SQLite needs no further index. PostgreSQL keeps removed rows
-# for a while, so it has one more: ix_outbox_new, created by r0002.
+# Holds only rows that wait for delivery or have failed. These may be thousands while a messenger cannot be reached, and each commit looks
+# for rows with the keys of its messages.
 outbox = Table(
     "outbox",
     metadata,
@@ -122,6 +122,9 @@ outbox = Table(
     _text("note"),
     UniqueConstraint("id"),
 )
+_unsent, _replaced = outbox.c.status == "new", outbox.c.status == "replaced"
+Index("ix_outbox_new", outbox.c.session, outbox.c.key, outbox.c.pos, sqlite_where=_unsent, postgresql_where=_unsent)
+Index("ix_outbox_replaced", outbox.c.session, outbox.c.key, sqlite_where=_replaced, postgresql_where=_replaced)
 
 deliveries = _keyed("deliveries", _text("session", primary_key=True), _text("key", primary_key=True), _text("sent_ref"))
 

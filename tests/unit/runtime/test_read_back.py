@@ -2,9 +2,9 @@
 
 import pytest
 
-from orchestrator.runtime.paused_turns import read_back
 from orchestrator.runtime.session import Session
 from state.events.conversation import TurnResumed
+from state.journal.async_store import SHORTEST_PAGE
 from tests.unit.spine_kit import CHAT, World, message, press, raise_sum, reply
 
 
@@ -18,10 +18,10 @@ async def test_all_events_come_once_page_by_page_from_the_end(world: World, coun
     """Joined from the last page to the first they are the stream, and the first page is small."""
     session = await world.session()
     await fill(session, count)
-    pages = [page async for page in read_back(world.store, session.stream, session.seq)]
+    pages = [page async for page in world.store.iterate_back(session.stream, session.seq)]
     await session.close()
     assert [one.seq for page in reversed(pages) for one in page] == list(range(1, count + 1))
-    assert all(len(page) <= 16 * 2**number for number, page in enumerate(pages))
+    assert all(len(page) <= SHORTEST_PAGE * 2**number for number, page in enumerate(pages))
 
 
 async def test_a_turn_that_goes_on_in_a_long_conversation_reads_little_of_it(world: World) -> None:
