@@ -74,15 +74,15 @@ class KeptTexts:
                     self._draw_offer(kept)
 
     def _draw_offer(self, kept: KeptText) -> None:
-        visit, slot = self._visit, dumps(kept.slot)
+        visit, slot = self._visit, kept.slot
         with ui.element("div").classes("panel kept-text"):
             ui.label(visit.say("console-kept", moment=visit.tr.format_time(kept.at)))
             ui.space()
             restore = ui.button(
-                visit.say("console-kept-restore"), on_click=lambda: visit.page.run_javascript(f"sdelkaTexts.restore({slot})")
+                visit.say("console-kept-restore"), on_click=lambda: visit.page.run_javascript(f"sdelkaTexts.restore({dumps(slot)})")
             )
             restore.props("unelevated dense no-caps color=primary")
-            drop = ui.button(visit.say("console-kept-drop"), on_click=lambda: visit.page.run_javascript(f"sdelkaTexts.drop({slot})"))
+            drop = ui.button(visit.say("console-kept-drop"), on_click=lambda: visit.page.run_javascript(f"sdelkaTexts.drop({dumps(slot)})"))
             drop.props("flat dense no-caps")
 
 
