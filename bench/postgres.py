@@ -66,6 +66,7 @@ async def postgres_benches() -> list[dict[str, Any]]:
     alone = f"model and portal instant, 16 sessions, approval included; {whole.told}"
     bar = round(SHARE * CORES * 1000 / sqlite, 1)
     beside = f"{SHARE} x {CORES * 1000} ms / {sqlite:.2f} ms of CPU of a turn on SQLite; {shared.told}"
+    beside += f", which leaves room for {CORES * 1000 / (shared.client + shared.server):.1f}/s where nothing else runs"
     return [
         _row("PostgreSQL, turns/s, 16 sessions, store", replayed.rate, f">= {BAR}", told, holds=replayed.rate >= BAR),
         _row("PostgreSQL, turns/s, 16 connections, floor", floor.rate, "", bare, holds=None),

@@ -24,6 +24,7 @@ from bench.turn import _ignore, _silent
 from bot.bootstrap import build_from_clients, open_async_store
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor
+from orchestrator.runtime.session import LEASE
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import SystemClock, generate_id
 from state.journal.async_store import AsyncStore
@@ -44,6 +45,7 @@ class Person:
 
     async def play(self, first: int, turns: int) -> None:
         """Play so many turns, one after the other."""
+        await self._talk.claim(self._session)
         for turn in range(first, first + turns):
             deal = self._number * 1000 + turn
             rows = await self._tell("message", "turn", {"text": f"подними сумму сделки {deal}, раз {turn}", "origin": "typed"})
@@ -64,6 +66,13 @@ class Talk:
         self._orchestrator, self._store = orchestrator, store
         self._waiting: dict[str, asyncio.Future[list[OutboxRow]]] = {}
         store.watchers.append(self._hear)
+
+    async def claim(self, session: str) -> None:
+        """Take the session for this process, before another one hears of its first input and takes it: only its own commits are heard."""
+        now = SystemClock().now()
+        if await self._store.acquire(session, self._orchestrator._owner, now, now + LEASE) is None:  # noqa: SLF001  else nobody asks
+            msg = f"another process holds {session}"
+            raise RuntimeError(msg)
 
     async def tell(self, row: InboxRow) -> list[OutboxRow]:
         """Return what is delivered in answer to an input, once its work is stored."""

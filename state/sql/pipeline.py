@@ -19,6 +19,8 @@ _DONE, _TUPLES, _FAILED, _ABORTED, _END = 1, 2, 7, 11, 10
 _SQLSTATE: Final = ord("C")
 _NO_ROW: Final = b"22012"
 """PostgreSQL's error code for a division by zero, which a broken rule causes."""
+_UNKNOWN_NAME: Final = b"26000"
+"""PostgreSQL's error code for a prepared statement that the connection does not have."""
 _NUMBERS: Final = frozenset({20, 21, 23})
 """The types int8, int2 and int4 by PostgreSQL's numbers of types; all other columns of this store are text."""
 
@@ -65,17 +67,26 @@ class _PipelineCall:
     def execute(self) -> list[Answer]:
         """Send everything, receive everything."""
         encoded = [_encode(one.statement, one.params) for one in self._queued]  # all of it before the first is sent
+        answers, failed = self._exchange(encoded)
+        if failed is not None and failed[1].error_field(_SQLSTATE) == _UNKNOWN_NAME:
+            # The driver deallocates all statements now and then, after a rollback for example. Nothing was committed.
+            self._prepared.clear()
+            answers, failed = self._exchange(encoded)
+        if failed is not None:
+            self._raise_error(*failed)
+        return answers
+
+    def _exchange(self, encoded: Sequence[list[bytes | None]]) -> tuple[list[Answer], tuple[int, Any] | None]:
+        """Do one round trip; return the answers, and the place and the answer of the statement that failed, None if all were committed."""
         try:
             self._libpq.enter_pipeline_mode()
             sent = self._send(encoded)
-            results, failed = self._receive(sent)
+            answers, failed = self._receive(sent)
             self._libpq.exit_pipeline_mode()
         except BaseException:
             self._connection.close()  # an answer that nobody has read must not reach the next caller
             raise
-        if failed is not None:
-            self._raise_error(*failed)
-        return results
+        return answers, failed
 
     def _send(self, encoded: Sequence[list[bytes | None]]) -> list[tuple[int, bytes]]:
         """Send all statements; return for each message its place among them, and the name if it prepares a statement, else b""."""
@@ -102,7 +113,7 @@ class _PipelineCall:
                 libpq.consume_input()
 
     def _receive(self, sent: Iterable[tuple[int, bytes]]) -> tuple[list[Answer], tuple[int, Any] | None]:
-        """Return the answers, and the place and the answer of the statement that failed; None if all were committed."""
+        """Receive until the server says that the transaction is over; return what `_exchange` returns."""
         answers: list[Answer] = []
         failed: tuple[int, Any] | None = None
         for place, name in sent:

@@ -11,7 +11,7 @@ from sqlalchemy import make_url
 
 from state.journal import journal
 from state.journal.async_store import AsyncStore
-from state.journal.store import StaleEpoch, StoreUnwritable
+from state.journal.store import StaleEpoch, StoreError, StoreUnwritable
 from state.sql.commit_batch import CommitBatch
 from state.sql.notifier import PostgresNotifier
 from tests.contract.store_kit import NOW, SESSION, STREAM, World, incoming, lease, said, step
@@ -34,6 +34,42 @@ def test_lost_connections_are_replaced_unseen(world: World, postgres: Server) ->
     store.commit(step(held, said()))
     cut(world, postgres)
     assert [item.seq for item in store.commit(step(held, said()))] == [2]
+
+
+@postgres_only
+def test_statements_that_were_deallocated_are_prepared_anew(world: World) -> None:
+    """The driver deallocates all of a connection after some rollbacks; the commit that finds none is stored once."""
+    store = world.open()
+    held = lease(store)
+    store.commit(step(held, said()))
+    for idle in store._database._idle:
+        idle.driver_connection.execute("DEALLOCATE ALL")
+    assert [item.seq for item in store.commit(step(held, said()))] == [2]
+    assert store.put_inbox([incoming("a")]).fresh == [True]
+    assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
+
+
+@postgres_only
+def test_a_text_with_a_nul_is_refused_and_not_cut_off(world: World) -> None:
+    """The protocol ends a text there; what cannot be stored whole is not stored, and the store goes on."""
+    store = world.open()
+    held = lease(store)
+    with pytest.raises(StoreError):
+        store.put_inbox([incoming("a\0b")])
+    with pytest.raises(StoreError):
+        store.commit(step(held, said(), blobs={"d\0": "x"}))
+    assert (store.read_head(STREAM)[0], store.list_waiting_inbox(SESSION, "turn"), store.load_blob("d")) == (0, [], None)
+    assert [item.seq for item in store.commit(step(held, said()))] == [1]
+
+
+@postgres_only
+def test_a_large_commit_does_not_wait_for_its_own_answers(world: World) -> None:
+    """More than the buffers of a socket hold goes out while answers come in."""
+    store = world.open()
+    held = lease(store)
+    blobs = {f"d{number}": "x" * 1000 for number in range(5000)}
+    store.commit(step(held, said("м" * 3_000_000), blobs=blobs))
+    assert store.load_blob("d4999") == "x" * 1000
 
 
 @postgres_only
