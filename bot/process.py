@@ -181,7 +181,7 @@ def _build_doors(settings: Settings, store: AsyncStore, access: Access, clock: C
     from bot.telegram.intake.people import ChatPeople  # noqa: PLC0415 - as above
 
     bot = build_bot(token.get_secret_value(), settings.telegram_api_base)
-    telegram = TelegramDoor(bot, store, ChatPeople(access), clock, webhook=hook)
+    telegram = TelegramDoor(bot, store, ChatPeople(access), clock, webhook=hook, is_alone=settings.database_url is None)
     return _Doors(access=access, telegram=telegram, files=TelegramFiles(bot), api=api)
 
 

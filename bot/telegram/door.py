@@ -82,14 +82,15 @@ class TelegramDoor:
         *,
         webhook: Webhook | None = None,
         pacer: RateLimiter | None = None,
+        is_alone: bool = False,
     ) -> None:
         """Set up the door for `bot`, which receives updates by `webhook`, or by polling if `webhook` is None.
 
         `people` gives the language of each chat; `pacer` replaces the usual rate limiter. The orchestrator is passed later, to `run`,
-        because it is built with the door's `delivery`.
+        because it is built with the door's `delivery`. `is_alone` says that no other process can work with the database.
         """
         self.bot = bot
-        self._election = LeaderElection(store, clock, f"door:telegram:{bot.id}")
+        self._election = LeaderElection(store, clock, f"door:telegram:{bot.id}", is_alone=is_alone)
         self.delivery = Delivery(bot, store, people, clock, may_send=lambda: self._election.is_leader, pacer=pacer)
         self.messages = EffectMessages(bot, store, self.delivery.chats, self.delivery.pacer, clock)
         self._store = store

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -27,6 +28,8 @@ WORKING_PART = 3 / 4
 A database that answers nothing for 5 seconds interrupts nothing, since the lease is renewed every 1.7 seconds and worked under for 7.5.
 After that its holder pauses, and goes on when the database answers again, unless another process got the lease meanwhile.
 """
+LEASE_ALONE = timedelta(seconds=60)
+"""The same where no other process can work with the database, so that an idle bot seldom writes to the disk."""
 LOOK = 0.5
 """Seconds between two attempts of a process to get the lease."""
 
@@ -44,12 +47,13 @@ class LeaderElection:
     can extend it.
     """
 
-    def __init__(self, store: AsyncStore, clock: Clock, name: str) -> None:
+    def __init__(self, store: AsyncStore, clock: Clock, name: str, *, is_alone: bool = False) -> None:
         """Create a candidate for the lease `name`, such as "door:telegram:1".
 
         All processes that compete for the work must use the same name. It must differ from every session key, because sessions have leases
-        in the same table.
+        in the same table. `is_alone` says that no other process can compete.
         """
+        self._lease_time = LEASE_ALONE if is_alone else LEASE
         self._store = store
         self._clock = clock
         self._name = name
@@ -95,11 +99,11 @@ class LeaderElection:
 
     async def _ask_for_lease(self) -> bool:
         before, now = read_boottime(), self._clock.now()
-        lease = await self._store.acquire(self._name, self._owner, now, now + LEASE)
+        lease = await self._store.acquire(self._name, self._owner, now, now + self._lease_time)
         if lease is None or (self._lease is not None and lease.epoch != self._lease.epoch):
             return False
         self._lease = lease
-        self._until = before + LEASE.total_seconds() * WORKING_PART
+        self._until = before + self._lease_time.total_seconds() * WORKING_PART
         return True
 
     async def _run_while_leader(self, work: Work) -> None:
@@ -131,13 +135,13 @@ class LeaderElection:
 
     async def _keep_renewing(self) -> None:
         """Renew the lease at regular intervals; return when another process holds it."""
-        pause = LEASE.total_seconds() * RENEWED_PART
+        pause = self._lease_time.total_seconds() * RENEWED_PART
         while True:
             await asyncio.sleep(pause)
             try:
                 if not await self._acquire_lease():
                     return
-                pause = LEASE.total_seconds() * RENEWED_PART
+                pause = self._lease_time.total_seconds() * RENEWED_PART
             except StoreError as error:
                 log.warning("%s cannot be renewed: %s", self._name, error, extra={"action": "lead_in_doubt"})
                 pause = LOOK
