@@ -70,7 +70,7 @@ class Talk:
     async def claim(self, session: str) -> None:
         """Take the session for this process, before another one hears of its first input and takes it: only its own commits are heard."""
         now = SystemClock().now()
-        if await self._store.acquire(session, self._orchestrator._owner, now, now + LEASE) is None:  # noqa: SLF001  else nobody asks
+        if await self._store.acquire(session, self._orchestrator.owner, now, now + LEASE) is None:
             msg = f"another process holds {session}"
             raise RuntimeError(msg)
 

@@ -4,14 +4,9 @@ A real model ends a plan when nothing is left of the request. One that proposes 
 nobody looks at, and each turn would be two.
 """
 
-import re
 from typing import Any
 
 from bench.turn import Clients, InstantClient, InstantModel, Portal
-from orchestrator.domain.models import ModelAnswer
-
-_DEAL = re.compile(r"сделки (\d+)")
-_OVER = "THOUGHT:\nвсё\nACTION:\n[]\nASSISTANT:\n"
 
 
 class ManyDeals(Portal):
@@ -31,19 +26,6 @@ class ManyDeals(Portal):
         return super().result(method, body)
 
 
-class OneChange(InstantModel):
-    """Proposes one change of the deal that the person names, and nothing more once that is decided."""
-
-    async def stream_chat(self, payload: dict[str, Any], on_delta: Any) -> ModelAnswer:
-        """One answer in one piece."""
-        words = payload["messages"][-1]["content"]
-        found = _DEAL.search(words)
-        text = _OVER if words.startswith("OBSERVATION") or found is None else self.text().replace("481", found[1])
-        if on_delta is not None:
-            await on_delta(text)
-        return ModelAnswer(text, 1, 1, "instant", "stop", 0.0)
-
-
 def build_clients(portal: Portal) -> Clients:
     """No wires."""
-    return Clients(bitrix=InstantClient(portal), model=OneChange())
+    return Clients(bitrix=InstantClient(portal), model=InstantModel())

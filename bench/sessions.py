@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from bench.turn import Clients, InstantClient, InstantModel, Portal, Runner, product
+from bench.turn import Clients, InstantClient, InstantModel, Portal, Runner, instant, product
 from state.clock import SystemClock, generate_id
 from state.events.conversation import MessageReceived, TurnFinished
 from state.journal.store import Commit, InboxRow, Store
@@ -27,39 +27,35 @@ TEXT = "подними сумму сделки 481, раз"
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class _OneCall(InstantModel):
-    """Proposes a call when it is told to, and else answers in words, as a model does after its call was made."""
+class _Talking(InstantModel):
+    """Proposes a change as the other does, or answers in words while it is told to."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.proposes = True
+    is_quiet = False
 
-    def text(self) -> str:
-        """The next answer."""
-        if not self.proposes:
-            return "ASSISTANT:\nГотово."
-        self.proposes = False
-        return super().text()
+    def answer(self, messages: list[dict[str, Any]]) -> str:
+        """What it says to these messages."""
+        return "ASSISTANT:\nГотово." if self.is_quiet else super().answer(messages)
 
 
 async def session_benches() -> list[dict[str, Any]]:
     """CPU of a known person's turn beside many sessions, against one beside none, window by window; memory of an open session."""
-    few_model, many_model = _OneCall(), _OneCall()
-    async with product(lambda portal: _connect(portal, few_model)) as few, product(lambda portal: _connect(portal, many_model)) as many:
+    model = _Talking()
+    async with product(instant) as few, product(lambda portal: _connect(portal, model)) as many:
         begun = time.monotonic()
         await many.write(_seed, STORED)
         seeded = time.monotonic() - begun
         alone: list[float] = []
         beside: list[float] = []
-        await _measure(few, few_model, WARM_UP)  # what is loaded with the first turns is not counted to the sessions
-        await _measure(many, many_model, WARM_UP)
+        await _measure(few, WARM_UP)  # what is loaded with the first turns is not counted to the sessions
+        await _measure(many, WARM_UP)
         before = _read_memory()
-        many_model.proposes = False
+        model.is_quiet = True
         await _open_sessions(many, OPEN)
+        model.is_quiet = False
         memory = (_read_memory() - before) / OPEN
         for _ in range(WINDOWS):
-            alone.append(await _measure(few, few_model, TURNS))
-            beside.append(await _measure(many, many_model, TURNS))
+            alone.append(await _measure(few, TURNS))
+            beside.append(await _measure(many, TURNS))
     ratio = statistics.quantiles(beside, n=10)[0] / statistics.quantiles(alone, n=10)[0]
     told = f"p10 of {WINDOWS} windows, in turn: {statistics.quantiles(alone, n=10)[0]:.1f} ms alone; seeded in {seeded:.0f} s"
     name = f"turn CPU with {STORED} sessions stored, {OPEN} open / with one"
@@ -73,11 +69,10 @@ def _connect(portal: Portal, model: InstantModel) -> Clients:
     return Clients(bitrix=InstantClient(portal), model=model)
 
 
-async def _measure(runner: Runner, model: _OneCall, turns: int) -> float:
+async def _measure(runner: Runner, turns: int) -> float:
     """Milliseconds of CPU of one turn: text, card, approval, call, and the answer after it."""
     begun = time.process_time()
     for number in range(turns):
-        model.proposes = True
         await runner.turn("tg:7", number)
         await runner.rest()
     return (time.process_time() - begun) * 1000 / turns
