@@ -16,7 +16,7 @@ from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
 BUSY_SECONDS = 5.0
 CACHE_KB = 8000
-"""How much of the database a connection to SQLite keeps in memory; four times as much as usual, because ten thousand sessions take 30 MB."""
+"""How much of the database a connection to SQLite keeps in memory: four times as much as usual, since 10,000 sessions take 30 MB."""
 THREADS = 16
 """The number of concurrent calls of one process to PostgreSQL, each on its own connection."""
 SESSION_SETTINGS = """
