@@ -247,13 +247,13 @@ async def _begin(
 
     For a new turn that is nothing. For a resumed turn the message is not recorded again.
     """
-    goes_on = turn.is_resumed and session.state.turn_id != turn.turn_id
     current = session.state.turn
-    if goes_on or (current and current.turn_id == turn.turn_id):
+    if turn.is_resumed and session.state.turn_id != turn.turn_id:
+        await session.commit(TurnResumed(turn_id=turn.turn_id), actor=actor.key)
+        current = session.state.turn
+    if current and current.turn_id == turn.turn_id:
         await session.flush()
         mine = await _read_turn_events(turn.turn_id, session, tools)
-        if goes_on:  # stored with what follows: until then its input lies in the inbox, and nothing outside has come of it
-            await session.buffer(TurnResumed(turn_id=turn.turn_id), actor=actor.key)
         answers = (ModelAnswered.from_data(item.data) for item in mine if item.type == "ModelAnswered")
         if await _has_waiting_stop(actor, session, tools):
             tools.running[session.key].stop()

@@ -16,7 +16,7 @@ from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
 BUSY_SECONDS = 5.0
 CACHE_KB = 8000
-"""How much of the database a connection to SQLite keeps in memory; four times as much as usual, because 10,000 sessions take 30 MB."""
+"""How much of the database a connection to SQLite keeps in memory: four times as much as usual, since 10,000 sessions take 30 MB."""
 THREADS = 16
 """The number of concurrent calls of one process to PostgreSQL, each on its own connection."""
 SESSION_SETTINGS = """
@@ -49,7 +49,7 @@ class Dialect:
     begin: str
     begin_one: str
     batches_commits: bool
-    """Whether the statements of a commit are collected and sent together, because each by itself would cost a round trip."""
+    """Whether a commit is sent as one call of a server function, because single statements would cost a round trip each."""
     threads: int
     """The number of database calls that one process can usefully make at the same time."""
     one_writer: bool

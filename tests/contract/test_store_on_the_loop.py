@@ -179,6 +179,8 @@ def test_whoever_does_not_wait_is_told_of_a_lock_with_nothing_done(tmp_path: Pat
         store.call_unless_locked(commit)
     assert len(store.call_unless_locked(commit)) == 1
     assert len(commit()) == 1
+    waits = [one.driver_connection.execute("PRAGMA busy_timeout").fetchone()[0] for one in store._database._idle_hurried]
+    assert waits == [0], "it would wait on the loop"
     store.close()
 
 

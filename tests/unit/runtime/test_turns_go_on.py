@@ -17,7 +17,7 @@ from tests.unit.spine_kit import World, a_world, command, effect, message, press
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7}})
 
-COMMITS = 3
+COMMITS = 4
 """How often something is stored from the press to the next proposal: after each of them a process can die."""
 
 
