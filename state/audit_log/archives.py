@@ -7,6 +7,7 @@ even when the clock goes back.
 
 import gzip
 import io
+import os
 import re
 import zlib
 from collections.abc import Sequence
@@ -54,20 +55,26 @@ def list_segments(log: Path) -> list[Segment]:
     A segment that exists both compressed and uncompressed is listed as compressed.
     """
     found: dict[tuple[str, int], Segment] = {}
-    for path in sorted(log.parent.iterdir()):
-        match = _SEGMENT.fullmatch(path.name)
+    for name in sorted(name for name in os.listdir(log.parent) if name.startswith(f"{log.name}.")):  # noqa: PTH208 - paths take 30 times as long
+        match = _SEGMENT.fullmatch(name)
         if match and match["log"] == log.name:
-            segment = Segment(match["stamp"], int(match["count"] or 0), path)
+            segment = Segment(match["stamp"], int(match["count"] or 0), log.with_name(name))
             found[segment.stamp, segment.number] = segment  # "….gz" sorts after its source and so replaces it
     return sorted(found.values())
 
 
+def find_segments(folder: Path) -> dict[str, bool]:
+    """Return the file names of the logs in `folder` that have segments (renamed full files), and whether any of these is uncompressed."""
+    found: dict[str, bool] = {}
+    if folder.exists():
+        for match in filter(None, map(_SEGMENT.fullmatch, os.listdir(folder))):  # noqa: PTH208 - see list_segments
+            found[match["log"]] = found.get(match["log"], False) or not match["packed"]
+    return found
+
+
 def find_unpacked_logs(folder: Path) -> set[str]:
     """Return the file names of all logs in `folder` that have segments (renamed full files) to compress."""
-    if not folder.exists():
-        return set()
-    matches = (_SEGMENT.fullmatch(path.name) for path in folder.iterdir())
-    return {match["log"] for match in matches if match and not match["packed"]}
+    return {name for name, is_unpacked in find_segments(folder).items() if is_unpacked}
 
 
 def list_logs(folder: Path) -> list[Path]:

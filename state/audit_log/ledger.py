@@ -4,6 +4,7 @@ It also names the first record that is still kept. The file is replaced as a who
 Whoever writes the ledger holds the archive lock, the right to change the log's archives.
 """
 
+import os
 from hashlib import sha256
 from pathlib import Path
 
@@ -43,6 +44,11 @@ class Ledger(BaseModel):
 def build_ledger_path(log: Path) -> Path:
     """Return the path of the ledger of `log` (the file that lists the log's archives)."""
     return log.with_name(f".{log.name}.archives")
+
+
+def has_ledger(log: Path) -> bool:
+    """Return whether `log` has a ledger, that is, whether a full file of it was compressed."""
+    return os.access(build_ledger_path(log), os.F_OK)
 
 
 def read_ledger(log: Path) -> Ledger:

@@ -35,14 +35,15 @@ def resolve_log(log: Path) -> Path:
 
 
 @contextmanager
-def hold_in_place(log: Path) -> Iterator[int]:
+def hold_in_place(log: Path, *, seconds: float | None = None) -> Iterator[int]:
     """Hold the lock of `log` while the block runs, and yield the descriptor of the lock file.
 
-    First an interrupted replacement of the log's files is finished. Raises TimeoutError if that is not possible in time.
+    First an interrupted replacement of the log's files is finished. Raises TimeoutError if that is not possible within `seconds` (None:
+    LOCK_SECONDS).
     """
-    deadline = time.monotonic() + locks.LOCK_SECONDS
+    deadline = time.monotonic() + (locks.LOCK_SECONDS if seconds is None else seconds)
     while True:
-        with hold_lock(build_lock_path(log)) as lock:
+        with hold_lock(build_lock_path(log), seconds=seconds) as lock:
             if not os.access(build_committed_path(log), os.F_OK) or _try_finish(log, lock):
                 yield lock
                 return
