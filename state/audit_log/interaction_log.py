@@ -14,16 +14,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from state.audit_log import archives, locks
-from state.audit_log.archives import DamagedArchive
+from state.audit_log import archives, log_files
+from state.audit_log.archives import DamagedArchive, has_ledger
 from state.audit_log.chain import EMPTY, Head, add_link, move_head, parse_link
-from state.audit_log.file_rights import FOLDER_MODE, open_private
-from state.audit_log.ledger import has_ledger
-from state.audit_log.locks import build_lock_path
+from state.audit_log.log_files import FOLDER_MODE, build_lock_path, hold_in_place, open_private
 from state.audit_log.packing import packer
 from state.audit_log.records import build_file_name, build_log_path, encode_record, find_log_owner, parse_record, parse_user
 from state.audit_log.rewriting import erase_user, transform_user
-from state.audit_log.staging import hold_in_place
 from state.clock import Clock, format_iso
 
 __all__ = [
@@ -145,7 +142,7 @@ class InteractionLogger:
             size = _write(descriptor, b"".join(lines))
             for _ in lines:
                 records.popleft()
-            locks.write_head(lock, head._replace(size=size))
+            log_files.write_head(lock, head._replace(size=size))
         finally:
             if descriptor >= 0:
                 os.close(descriptor)
@@ -158,7 +155,7 @@ class InteractionLogger:
         written to). If the live file is shorter than the lock file says, records were lost. The number and hash from the lock file are used
         all the same, so that verification finds the gap in the numbers.
         """
-        head = locks.read_head(lock)
+        head = log_files.read_head(lock)
         if head is None:
             # Nobody has written to the log, or its lock file was lost. Looking for its archives takes longer the more people have logs.
             is_new = not size and self._rotated is not None and path.name not in self._rotated

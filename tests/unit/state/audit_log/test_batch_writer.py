@@ -19,7 +19,7 @@ from weakref import ref
 import orjson
 import pytest
 
-from state.audit_log import batch_writer, interaction_log, locks
+from state.audit_log import batch_writer, interaction_log, log_files
 from state.audit_log.batch_writer import BatchWriter
 from state.audit_log.interaction_log import InteractionLogger, erase_user, read_records
 from state.audit_log.verify import verify_logs
@@ -149,7 +149,7 @@ def test_what_cannot_be_written_comes_later(
     folder: Path, writer: BatchWriter, trouble: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """In its order and once, told once when it begins and once when it is over; nobody who hands in records waits meanwhile."""
-    monkeypatch.setattr(locks, "LOCK_SECONDS", 0.01)
+    monkeypatch.setattr(log_files, "LOCK_SECONDS", 0.01)
     monkeypatch.setattr(batch_writer, "FIRST_PAUSE", 0.01)
     write, lock = os.write, folder / ".anna.jsonl.lock"
     if trouble == "a file in the way":
@@ -184,7 +184,7 @@ def test_a_lock_that_somebody_holds_keeps_nobody_else_waiting(folder: Path, writ
         waited.append(seconds)
         sleep(seconds)
 
-    monkeypatch.setattr(locks.time, "sleep", note)
+    monkeypatch.setattr(log_files.time, "sleep", note)
     with held(folder / ".a.jsonl.lock"), held(folder / ".b.jsonl.lock"), held(folder / ".c.jsonl.lock"):
         for user in ("a", "b", "c", "zoe"):
             writer.put(user, [record(0, user)])

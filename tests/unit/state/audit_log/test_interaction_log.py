@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from state.audit_log import archives as log_archives
-from state.audit_log import interaction_log, locks, staging
+from state.audit_log import interaction_log, log_files
 from state.audit_log.interaction_log import DamagedArchive, InteractionLogger, build_file_name, build_log_path, read_records
 from state.audit_log.packing import packer
 from state.clock import FixedClock, SystemClock
@@ -279,7 +279,7 @@ def test_trouble_is_told_to_the_standard_log_only(
     """No folder, no file, no lock, no way to write the value: the caller never notices, and the entry is not shown."""
     folder = tmp_path / "logs"
     folder.mkdir()
-    monkeypatch.setattr(locks, "LOCK_SECONDS", 0.01)
+    monkeypatch.setattr(log_files, "LOCK_SECONDS", 0.01)
     entry: dict[str, Any] = {"secret": "Ромашка"}
     held: FileLock | None = None
     match trouble:
@@ -333,7 +333,7 @@ def test_the_log_goes_only_when_its_archive_is_durable(tmp_path: Path, monkeypat
             return plain(self, *args, **more)
 
         monkeypatch.setattr(Path, name, traced)
-    monkeypatch.setattr(staging.os, "fsync", fsync)
+    monkeypatch.setattr(log_files.os, "fsync", fsync)
     log = logger(tmp_path, limit=10)
     log.record("anna", {"n": 0})
     log.record("anna", {"n": 1})
