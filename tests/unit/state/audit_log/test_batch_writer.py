@@ -175,21 +175,20 @@ def test_what_cannot_be_written_comes_later(
 @pytest.mark.req("S004-52")
 def test_a_lock_that_somebody_holds_keeps_nobody_else_waiting(folder: Path, writer: BatchWriter, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many logs are locked, the others are written in the same round, which waits for one lock only."""
-    monkeypatch.setattr(batch_writer, "LOCK_WAIT", 0.2)
-    monkeypatch.setattr(batch_writer, "GATHER_SECONDS", 0)
-    waited: list[float] = []
-    sleep = time.sleep
+    patience: list[float | None] = []
+    append = InteractionLogger.append
 
-    def note(seconds: float) -> None:
-        waited.append(seconds)
-        sleep(seconds)
+    def note(self: InteractionLogger, user: str, records: Any, *, seconds: float | None = None) -> None:
+        patience.append(seconds)
+        append(self, user, records, seconds=seconds)
 
-    monkeypatch.setattr(log_files.time, "sleep", note)
+    monkeypatch.setattr(InteractionLogger, "append", note)
     with held(folder / ".a.jsonl.lock"), held(folder / ".b.jsonl.lock"), held(folder / ".c.jsonl.lock"):
         for user in ("a", "b", "c", "zoe"):
             writer.put(user, [record(0, user)])
+        writer._hurry.set()
         wait_until(lambda: (folder / "zoe.jsonl").exists() and numbers(folder, "zoe") == [0])
-    assert sum(waited) <= 0.5
+    assert patience[:4] == [batch_writer.LOCK_WAIT, 0.0, 0.0, 0.0]
     writer.wait(10)
     assert [numbers(folder, user) for user in ("a", "b", "c")] == [[0]] * 3
 
