@@ -91,30 +91,62 @@ def mask(text: str) -> str:
     return text
 
 
-# The secret keys, in lower case and without separators, as they stand in JSON text: `"key":`.
-_KEY_IN_TEXT = re.compile(f'"(?:{"|".join(sorted(_SECRET_KEYS))})":')
-# The least that the two rules for names need, with the quote as JSON text has it.
-_NAME_IN_TEXT = re.compile(rf"(?a){_FIRST}{_NAMES}(?:\\*[\"']|\]|%5D|=)")
-_PLAIN_HINTS = tuple(hint for hints, _ in _RULES if hints not in {_NAME_HINTS, (":", "%3a")} for hint in hints)
+# Each hint of a name with what is looked for once a text contains it: the name with the quote or sign behind it, as JSON text has it, and
+# the secret keys that contain the hint, as they stand in JSON text without separators.
+_NAME_END = rb"(?:\\*[\"']|\]|%5d|=)"
+_NAME_CHECKS: tuple[tuple[bytes, re.Pattern[bytes], tuple[bytes, ...]], ...] = tuple(
+    (
+        hint.encode(),
+        re.compile(name + _NAME_END),
+        tuple(f'"{key}":'.encode() for key in sorted(_SECRET_KEYS) if hint in key),
+    )
+    for hint, name in zip(
+        _NAME_HINTS,
+        (rb"auth(?:_?id|orization)?", b"token", rb"refresh_?id", b"secret", rb"api[-_]?key", b"credentials", b"password", rb"rl_?machine"),
+        strict=True,
+    )
+)
+_SEPARATORS = b"_-"
+_COUNTED_TOKENS = b'"tokens":'
+"""A key that every record has; it counts the tokens of a model."""
+_SLASHED_HINTS = (b"rest", b"@", b"/bot")
+"""The hints of the rules whose matches contain a slash, plain or percent-encoded."""
+_OTHER_HINTS = tuple(
+    hint.encode()
+    for hints, _ in _RULES
+    if hints not in {_NAME_HINTS, (":", "%3a")}
+    for hint in hints
+    if hint.encode() not in _SLASHED_HINTS
+)
 # The least that the rule for bot tokens needs. The key of a run, "run:<uuid>", has no number before its colon.
-_LONG_AFTER_COLON = re.compile(r"(?a):(?<=[0-9]{6}:)[A-Za-z0-9_-]{30}")
+_LONG_AFTER_COLON = re.compile(rb":(?<=[0-9]{6}:)[A-Za-z0-9_-]{30}")
+_LOWERED_TO_ASCII = ("\u212a".encode(), "\u0130".encode())
+"""The two letters beyond ASCII whose lower case has a letter of ASCII, so that `bytes.lower` is not enough."""
 
 
-def is_free_of_secrets(document: str) -> bool:
-    """Return whether `mask_value` would certainly leave this JSON text unchanged. Raises nothing.
+def _holds_any(text: bytes, characters: Iterable[bytes]) -> bool:
+    """Return whether one of these characters of UTF-8 is in the text. Their first byte is looked for first, which takes a hundredth."""
+    return any(character[:1] in text and character in text for character in characters)
 
-    The text must be compact and must not escape "/". A rough search of the whole text takes a twentieth of the time that `mask_value`
-    takes. False means only that the text may contain a secret.
+
+def is_free_of_secrets(document: bytes) -> bool:
+    """Return whether `mask_value` would certainly leave this JSON text (UTF-8) unchanged. Raises nothing.
+
+    The text must be compact and must not escape "/". A rough search of the whole text takes a fiftieth of the time that `mask_value`
+    takes: it works on bytes, which are put into lower case ten times as quickly as text with Cyrillic letters. False means only that the
+    text may contain a secret.
     """
     lowered = document.lower()
-    if _installed.may_stand_in(document):
+    if _holds_any(document, _LOWERED_TO_ASCII) or _installed.may_stand_in_lowered(lowered):
         return False
-    if "%3a" in lowered or any(hint in lowered for hint in _PLAIN_HINTS) or _LONG_AFTER_COLON.search(document):
+    if any(hint in lowered for hint in _OTHER_HINTS) or _LONG_AFTER_COLON.search(document):
         return False
-    lowered = lowered.replace('"tokens":', "")  # every record has this count
-    if any(hint in lowered for hint in _NAME_HINTS) and _NAME_IN_TEXT.search(document):
+    if (b"/" in lowered or b"%" in lowered) and (b"%3a" in lowered or any(hint in lowered for hint in _SLASHED_HINTS)):
         return False
-    return _KEY_IN_TEXT.search(lowered.replace("_", "").replace("-", "")) is None
+    joined = lowered.translate(None, _SEPARATORS).replace(_COUNTED_TOKENS, b"")
+    return not any(
+        hint in joined and (name.search(lowered) is not None or any(key in joined for key in keys)) for hint, name, keys in _NAME_CHECKS
+    )
 
 
 def mask_value(value: Any) -> Any:
@@ -150,6 +182,10 @@ def _is_secret_name(key: object) -> bool:
 SHORTEST_SECRET: Final = 8
 """How many characters a value has at least that is hidden; a shorter one would also hide ordinary words."""
 _FILLERS = "*_~`\\\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff\u00ad"
+_COMMON_FILLERS = b"*_~`\\"
+_GENERAL_FILLER = re.compile(rb"\xe2(?:\x80[\x8b-\x8f]|\x81[\xa0-\xa4])")
+_RARE_FILLERS = ("\ufeff".encode(), "\u00ad".encode())
+"""The same characters in UTF-8: those of ASCII, those of the block of general punctuation, and the other two."""
 _BETWEEN = rf"[{re.escape(_FILLERS)}]{{0,4}}"
 """Formatting and invisible characters that would make a value look different from itself."""
 
@@ -165,6 +201,9 @@ class SecretMask:
         self._own = re.compile("|".join(forms), re.IGNORECASE) if own else None
         self._hints = sorted({_strip_fillers(value) for value in own}, key=len)
         self._shortest = min(map(len, self._hints), default=0)
+        self._is_plain = all(map(str.isascii, self._hints))
+        self._unquoted_hints = [hint.encode() for hint in self._hints if "%" not in hint]
+        self._quoted_hints = [hint.encode() for hint in self._hints if "%" in hint]
 
     def mask(self, text: str) -> str:
         """Return the text with these secrets and all that `mask` hides replaced by `***`. Masking twice changes nothing more."""
@@ -193,6 +232,20 @@ class SecretMask:
             return False
         plain = _strip_fillers(text)
         return any(hint in plain for hint in self._hints)
+
+    def may_stand_in_lowered(self, text: bytes) -> bool:
+        """Return the same for a text in UTF-8 whose letters of ASCII are in lower case, in a tenth of that time."""
+        if not self._hints or len(text) < self._shortest:
+            return False
+        if not self._is_plain or _holds_rare_filler(text):
+            return self.may_stand_in(text.decode(errors="replace"))
+        plain = text.translate(None, _COMMON_FILLERS)
+        hints = [*self._unquoted_hints, *self._quoted_hints] if b"%" in plain else self._unquoted_hints
+        return any(hint in plain for hint in hints)
+
+
+def _holds_rare_filler(text: bytes) -> bool:
+    return _holds_any(text, _RARE_FILLERS) or (b"\xe2" in text and _GENERAL_FILLER.search(text) is not None)
 
 
 def _strip_fillers(text: str) -> str:

@@ -10,10 +10,9 @@ from bot.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from state.audit_log.archives import list_logs
-from state.audit_log.file_rights import FOLDER_MODE
 from state.audit_log.interaction_log import find_user
+from state.audit_log.log_files import FOLDER_MODE, list_all_files
 from state.audit_log.records import build_log_path, find_log_owner
-from state.audit_log.staging import list_all_files
 from state.clock import SystemClock
 from state.events.codec import UnknownEvent
 from state.journal.store import Store, StoreError

@@ -4,10 +4,7 @@ An iteration is one answer of the model with the calls it led to. A failure here
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 
 import orjson
@@ -17,8 +14,9 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import to_written_params
 from orchestrator.domain.outcome import Outcome
 from orchestrator.runtime.turn_context import Iteration
+from state.audit_log.batch_writer import BatchWriter
 from state.audit_log.interaction_log import InteractionLogger
-from state.audit_log.records import find_log_user
+from state.audit_log.records import encode_record, find_log_user
 from state.card import Card
 from state.clock import Clock, format_iso
 from state.events.runs import NodeDone
@@ -28,11 +26,10 @@ from state.trace import get_trace_id
 
 SCHEMA = 2
 """The version of docs/audit-record.schema.json that the records follow."""
-BACKLOG = 200
-"""How many writes may wait for a slow disk; beyond that, turns wait too."""
-WRITTEN_TOGETHER = 100
-LARGEST_WRITE = 256 * 1024
-"""How many records of one run, and about how many bytes of them, are written to the log at once."""
+ENCODED_TOGETHER = 100
+"""After so many records of one run the event loop gets its turn."""
+BREATH = 0.05
+"""How many seconds a run that makes records more quickly than they are written waits after so many of them."""
 KEPT_ENTRIES = 5
 """How many of the latest confirmations and finished calls an audit record contains.
 
@@ -40,6 +37,8 @@ Both lists only grow, and the journal holds them in full.
 """
 CONFIRMATION_KEYS = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
 """The fields of a card that the audit record of a decision about it contains."""
+_UNTOLD = frozenset({"preview", "before", "provenance", "covers", "reasons", "nonce"})
+"""The fields of a card that the agent state in an audit record does not contain."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +63,8 @@ class Audit:
 
     def __init__(self, log: InteractionLogger, clock: Clock) -> None:
         """Keep the interaction log and start the single writer thread."""
-        self._log = log
         self._clock = clock
-        self._thread = ThreadPoolExecutor(1, "audit")
-        """One thread only, so that the records of a person keep their order."""
-        self._unwritten: deque[Future[None]] = deque()
+        self._writer = BatchWriter(log, _mask_records)
 
     async def record_iteration(  # noqa: PLR0913 - each is a field of the record
         self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: AgentState, home: str = ""
@@ -78,7 +74,7 @@ class Audit:
         The agent state (`state`) is the part of the session's state that the model sees in its prompt. For a run `home` is the
         conversation in which it is shown.
         """
-        await self._write(
+        self._write(
             find_log_user(actor.key, home or session),
             {
                 "type": "iteration",
@@ -108,18 +104,11 @@ class Audit:
         `run` is the session key of the run, `home` the conversation in which it is shown; `engine` and `definition` say what it executes.
         """
         user = find_log_user(actor.key, home)
-        waiting: list[bytes] = []
-        size = 0
-        for node in nodes:
+        for number, node in enumerate(nodes, start=1):
             record = build_node_record(node, actor=actor, run=run, definition=definition, engine=engine, mode=mode)
-            waiting.append(self._freeze(user, record))
-            size += len(waiting[-1])
-            if len(waiting) >= WRITTEN_TOGETHER or size >= LARGEST_WRITE:
-                await self._enqueue(user, waiting)
-                waiting, size = [], 0
-                await asyncio.sleep(0)  # a run may have thousands of nodes, and the loop belongs to everybody
-        if waiting:
-            await self._enqueue(user, waiting)
+            self._write(user, record)
+            if number % ENCODED_TOGETHER == 0:  # a run may have thousands of nodes, and the loop belongs to everybody
+                await asyncio.sleep(BREATH if self._writer.is_behind else 0)
 
     async def record_decision(
         self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str, home: str = ""
@@ -130,7 +119,7 @@ class Audit:
         `notice` is the code of the message that the person got, "" for none. For the card of a run `home` is the conversation in which
         the run is shown.
         """
-        await self._write(
+        self._write(
             find_log_user(actor.key, home or session),
             {
                 "type": "decision",
@@ -146,44 +135,31 @@ class Audit:
 
     async def record_failure(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
         """Record a failure, described by `what`, that operations staff should know of."""
-        await self._write(find_log_user(actor.key, session), {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
+        self._write(find_log_user(actor.key, session), {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
 
     def wait(self, seconds: float = 5.0) -> None:
-        """Block until all records handed in so far are in the log; called at shutdown. Raises TimeoutError after `seconds`."""
-        self._thread.submit(lambda: None).result(seconds)
+        """Block until all records handed in so far are in the log, or could not be written. Raises TimeoutError after `seconds`."""
+        self._writer.wait(seconds)
 
-    async def _write(self, user: str, record: JsonObject) -> None:
-        await self._enqueue(user, [self._freeze(user, record)])
+    def _write(self, user: str, record: JsonObject) -> None:
+        self._writer.put(user, [self._freeze(user, record)])
 
     def _freeze(self, user: str, record: JsonObject) -> bytes:
         """Serialize the record with the fields that all records have, because the state in it may change before it is written."""
         trace = {"trace_id": get_trace_id()} if get_trace_id() else {}
-        return orjson.dumps({"timestamp": format_iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record}, default=str)
+        return encode_record({"timestamp": format_iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record})
 
-    async def _enqueue(self, user: str, records: Sequence[bytes]) -> None:
-        """Queue records for the writer thread, so that the person does not wait until they are masked and written.
 
-        If `BACKLOG` writes are queued, the call waits for one of them.
-        """
-        while self._unwritten and self._unwritten[0].done():
-            self._unwritten.popleft()
-        if len(self._unwritten) >= BACKLOG:
-            await asyncio.wait([asyncio.wrap_future(self._unwritten.popleft())])
-        self._unwritten.append(self._thread.submit(copy_context().run, self._write_masked, user, records))
+def _mask_records(user: str, records: Sequence[bytes]) -> Sequence[bytes]:
+    """Return the records with their secrets masked.
 
-    def _write_masked(self, user: str, records: Sequence[bytes]) -> None:
-        """Write the records to the log with their secrets masked.
-
-        Most records contain no secret and are written unchanged, which is faster.
-        """
-        if is_free_of_secrets(b"\n".join(records).decode()):
-            self._log.write(user, *records)
-            return
-        for frozen in records:
-            if is_free_of_secrets(frozen.decode()):
-                self._log.write(user, frozen)
-            else:
-                self._log.record(user, {**mask_value(orjson.loads(frozen)), "user": user})
+    Most records contain no secret and are left unchanged, which is faster.
+    """
+    if is_free_of_secrets(b"\n".join(records)):
+        return records
+    return [
+        frozen if is_free_of_secrets(frozen) else encode_record({**mask_value(orjson.loads(frozen)), "user": user}) for frozen in records
+    ]
 
 
 def describe_model_node(done: NodeDone, text: str) -> PlayedNode:
@@ -235,9 +211,10 @@ def trim_state(agent: AgentState) -> JsonObject:
     Of the cards and of the texts about what was done, only the latest are kept. The cards lack, among other fields, their preview and their
     nonce (the one-time code of their buttons).
     """
-    left_out = ("preview", "before", "provenance", "covers", "reasons", "nonce")
-    confirmations = [_show_written_keys(entry.to_stored_without(*left_out)) for entry in list(agent.confirmations.values())[-KEPT_ENTRIES:]]
-    return {**replace(agent, confirmations={}).to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}
+    latest = list(agent.confirmations.values())[-KEPT_ENTRIES:]
+    confirmations = [_show_written_keys(card.to_stored_without(*_UNTOLD)) for card in latest]
+    without_cards = replace(agent, confirmations={})  # a session may have hundreds, and of most nothing is told
+    return {**without_cards.to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}
 
 
 def _describe_outcome(outcome: Outcome) -> dict[str, object]:

@@ -1,5 +1,10 @@
 """Archives of the audit log: full log files are renamed, compressed and listed in a ledger, and the oldest archives are removed.
 
+The ledger of a log is a file with the checksums and record numbers of its archives; it also names the first record that is still kept. It
+is replaced as a whole, before the archives that it no longer lists are removed, by whoever holds the archive lock, the right to change the
+log's archives. No library for rotation keeps one, and without it nobody could tell a lost archive from one removed by age. The library
+concurrent-log-handler also compresses in the call that writes: 43 ms of CPU for 5 MiB, where ours takes 1, since a thread does the rest.
+
 A full `<name>.jsonl` is first renamed to `<name>.jsonl.<UTC time>`, which is quick, and compressed to `….gz` later by any process that
 finds it uncompressed. A log file is never removed before its archive is flushed to disk. File names sort in the order of creation,
 even when the clock goes back.
@@ -7,6 +12,7 @@ even when the clock goes back.
 
 import gzip
 import io
+import os
 import re
 import zlib
 from collections.abc import Sequence
@@ -16,11 +22,22 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
-from state.audit_log.chain import find_ends
-from state.audit_log.file_rights import copy_rights, write_durably
-from state.audit_log.ledger import ArchiveEntry, Ledger, build_ledger_path, read_ledger, write_ledger
-from state.audit_log.locks import build_archive_lock_path, build_lock_path, hold_lock
-from state.audit_log.staging import build_committed_path, clear_staged_files, finish_move, resolve_log, sync_folder
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from state.audit_log.chain import NOTHING, find_ends
+from state.audit_log.log_files import (
+    build_archive_lock_path,
+    build_committed_path,
+    build_lock_path,
+    clear_staged_files,
+    copy_rights,
+    finish_move,
+    hold_lock,
+    resolve_log,
+    sync_folder,
+    write_durably,
+)
 
 _SEGMENT = re.compile(r"(?P<log>[^.]+\.jsonl)\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<count>\d{3,}))?(?P<packed>\.gz)?", re.ASCII)
 LEVEL = 6
@@ -48,26 +65,58 @@ class Segment(NamedTuple):
         return self.path.suffix == ".gz"
 
 
+class ArchiveEntry(BaseModel):
+    """One archive: the SHA-256 of its bytes, and the numbers of its first and last record (0 if its records are too old to have any).
+
+    `prev` is the hash of the record before its first one, `hash` the hash of its last one.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    sha256: str
+    first: int = 0
+    prev: str = NOTHING
+    last: int = 0
+    hash: str = NOTHING
+
+
+class Ledger(BaseModel):
+    """The content of a ledger: all archives by file name, oldest first, and the oldest record that is still kept.
+
+    `first` is the number of that record, `prev` the hash of the record before it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    first: int = 1
+    prev: str = NOTHING
+    archives: dict[str, ArchiveEntry] = Field(default_factory=dict)
+
+
 def list_segments(log: Path) -> list[Segment]:
     """Return the segments (renamed full files) of `log`, oldest first.
 
     A segment that exists both compressed and uncompressed is listed as compressed.
     """
     found: dict[tuple[str, int], Segment] = {}
-    for path in sorted(log.parent.iterdir()):
-        match = _SEGMENT.fullmatch(path.name)
+    for name in sorted(name for name in os.listdir(log.parent) if name.startswith(f"{log.name}.")):  # noqa: PTH208 - paths take 30 times as long
+        match = _SEGMENT.fullmatch(name)
         if match and match["log"] == log.name:
-            segment = Segment(match["stamp"], int(match["count"] or 0), path)
+            segment = Segment(match["stamp"], int(match["count"] or 0), log.with_name(name))
             found[segment.stamp, segment.number] = segment  # "….gz" sorts after its source and so replaces it
     return sorted(found.values())
 
 
+def find_segments(folder: Path) -> dict[str, bool]:
+    """Return the file names of the logs in `folder` that have segments (renamed full files), and whether any of these is uncompressed."""
+    found: dict[str, bool] = {}
+    if folder.exists():
+        for match in filter(None, map(_SEGMENT.fullmatch, os.listdir(folder))):  # noqa: PTH208 - see list_segments
+            found[match["log"]] = found.get(match["log"], False) or not match["packed"]
+    return found
+
+
 def find_unpacked_logs(folder: Path) -> set[str]:
     """Return the file names of all logs in `folder` that have segments (renamed full files) to compress."""
-    if not folder.exists():
-        return set()
-    matches = (_SEGMENT.fullmatch(path.name) for path in folder.iterdir())
-    return {match["log"] for match in matches if match and not match["packed"]}
+    return {name for name, is_unpacked in find_segments(folder).items() if is_unpacked}
 
 
 def list_logs(folder: Path) -> list[Path]:
@@ -235,3 +284,52 @@ def _load_ledger(log: Path) -> Ledger:
             with suppress(DamagedArchive):
                 known[path.name] = describe_archive(read_content(path), path.read_bytes())
         return _trim_ledger(Ledger(archives=known), kept)
+
+
+def build_ledger_path(log: Path) -> Path:
+    """Return the path of the ledger of `log` (the file that lists the log's archives)."""
+    return log.with_name(f".{log.name}.archives")
+
+
+def has_ledger(log: Path) -> bool:
+    """Return whether `log` has a ledger, that is, whether a full file of it was compressed."""
+    return os.access(build_ledger_path(log), os.F_OK)
+
+
+def read_ledger(log: Path) -> Ledger:
+    """Read the ledger of `log` (the list of its archives); an empty ledger if there is no file yet.
+
+    Raises ValueError if the file's content is invalid or fails its checksum.
+    """
+    try:
+        text = build_ledger_path(log).read_bytes()
+        found = orjson.loads(text)
+        checked = isinstance(found, dict) and found.pop("check", None) is not None
+        ledger = Ledger.model_validate(found)
+    except FileNotFoundError:
+        return Ledger()
+    except (orjson.JSONDecodeError, ValidationError) as error:
+        raise ValueError(_describe_damage(log)) from error
+    if checked and text != _render_ledger(ledger):
+        raise ValueError(_describe_damage(log))
+    return ledger
+
+
+def write_ledger(log: Path, ledger: Ledger) -> None:
+    """Replace the ledger of `log` (the list of its archives) and flush the file to disk; the caller flushes the folder (`sync_folder`)."""
+    path = build_ledger_path(log)
+    half = path.with_name(f"{path.name}.tmp")
+    write_durably(half, _render_ledger(ledger))
+    copy_rights(half, like=log)
+    half.rename(path)
+
+
+def _render_ledger(ledger: Ledger) -> bytes:
+    """Return the file content for `ledger`; its last line is a checksum of everything before it."""
+    facts = ledger.model_dump()
+    check = sha256(orjson.dumps(facts)).hexdigest()[:16]
+    return orjson.dumps(facts | {"check": check}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _describe_damage(log: Path) -> str:
+    return f"the ledger of {log.name} is damaged; the archives themselves are checked by their own chain"

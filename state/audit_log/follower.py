@@ -10,9 +10,8 @@ from typing import Any, BinaryIO
 
 from state.audit_log.archives import open_all
 from state.audit_log.chain import FIELD
-from state.audit_log.locks import build_lock_path, parse_head
+from state.audit_log.log_files import build_lock_path, parse_head, resolve_log
 from state.audit_log.records import parse_record
-from state.audit_log.staging import resolve_log
 
 Record = dict[str, Any]
 

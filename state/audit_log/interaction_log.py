@@ -8,19 +8,19 @@ import logging
 import os
 import zlib
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from state.audit_log import archives, locks
-from state.audit_log.archives import DamagedArchive
+from state.audit_log import archives, log_files
+from state.audit_log.archives import DamagedArchive, has_ledger
 from state.audit_log.chain import EMPTY, Head, add_link, move_head, parse_link
-from state.audit_log.file_rights import FOLDER_MODE, open_private
+from state.audit_log.log_files import FOLDER_MODE, build_lock_path, hold_in_place, open_private
 from state.audit_log.packing import packer
 from state.audit_log.records import build_file_name, build_log_path, encode_record, find_log_owner, parse_record, parse_user
 from state.audit_log.rewriting import erase_user, transform_user
-from state.audit_log.staging import hold_in_place
 from state.clock import Clock, format_iso
 
 __all__ = [
@@ -54,9 +54,13 @@ class InteractionLogger:
         self._clock = clock
         self._limit = limit
         self._keep = keep
+        self._rotated: set[str] | None = None
+        """The file names of the logs that were full once; None if the folder could not be read, so that nobody knows."""
         try:
-            for name in sorted(archives.find_unpacked_logs(folder)):
+            segments = archives.find_segments(folder)
+            for name in sorted(name for name, is_unpacked in segments.items() if is_unpacked):
                 packer.pack(folder / name, keep)
+            self._rotated = set(segments)
         except OSError:
             log.exception("the folder of the interaction logs cannot be read", extra={"action": "interaction_log.open"})
 
@@ -66,7 +70,7 @@ class InteractionLogger:
         An error is written to the program's own log and not raised.
         """
         with _fail_open():
-            self._add(user, [encode_record({"timestamp": format_iso(self._clock.now()), "user": user, **entry})])
+            self.append(user, deque([encode_record({"timestamp": format_iso(self._clock.now()), "user": user, **entry})]))
 
     def write(self, user: str, *records: bytes) -> None:
         """Append already encoded records: JSON objects with `timestamp` and `user` and without the member "chain".
@@ -74,25 +78,41 @@ class InteractionLogger:
         The log is locked and opened once for all of them. Errors are handled as in `record`; what does not fit on the disk is left out.
         """
         with _fail_open():
-            self._add(user, records)
+            self.append(user, deque(records))
 
-    def _add(self, user: str, records: Sequence[bytes]) -> None:
+    def append(self, user: str, records: deque[bytes], *, seconds: float | None = None) -> None:
+        """Append records as `write` does, and remove from the deque those that are in the log; what is left was not written.
+
+        Waits at most `seconds` for the log's lock (None: LOCK_SECONDS), then raises TimeoutError. Raises OSError as well.
+        """
         path = build_log_path(self._folder, user)
         if not os.access(self._folder, os.F_OK):
             self._folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
-        rotated, left = False, deque(records)
-        with hold_in_place(path) as lock:
-            while left:
-                rotated |= self._append(path, lock, left)
-        if rotated:
-            packer.pack(path, self._keep)
+        rotated = False
+        with hold_in_place(path, seconds=seconds) as lock:
+            try:
+                while records:
+                    rotated |= self._append(path, lock, records)
+            finally:
+                if rotated:
+                    packer.pack(path, self._keep)
+
+    def find_lock(self, user: str) -> int | None:
+        """Return the number (inode) of the log's lock file, 0 if the folder has none, and None if that cannot be told.
+
+        The lock file of a log is removed with it, so after an erasure the number is 0 or another one.
+        """
+        try:
+            return os.stat(build_lock_path(build_log_path(self._folder, user))).st_ino  # noqa: PTH116 - see build_lock_path
+        except OSError as error:
+            return 0 if isinstance(error, FileNotFoundError) and os.access(self._folder, os.F_OK) else None
 
     def close(self, seconds: float = 5.0) -> bool:
         """Wait at most `seconds` for the compression of full logs; return False if some are left for a later process."""
         return packer.wait(seconds)
 
     def _append(self, path: Path, lock: int, records: deque[bytes]) -> bool:
-        """Write those of `records` to the end of the log that fit into one file, and remove them from the deque.
+        """Write those of `records` to the end of the log that fit into one file, and remove them from the deque once they are written.
 
         Returns whether a full file was renamed and is to be compressed. If the first record does not fit into the live file (the one
         written to, `path`), that file is renamed and a new one begun. `lock` is the descriptor of the log's lock file, which the caller has
@@ -101,29 +121,51 @@ class InteractionLogger:
         descriptor = _open_live(path)
         try:
             size = os.fstat(descriptor).st_size
-            head = _find_present_head(path, lock, descriptor, size)
-            line, head = add_link(records.popleft(), head)
+            head = self._find_present_head(path, lock, descriptor, size)
+            line, head = add_link(records[0], head)
             rotated = size > 0 and size + len(line) > self._limit
             if rotated:
                 os.close(descriptor)
                 descriptor = -1
                 archives.move_to_segment(path, self._clock.now())
+                if self._rotated is not None:
+                    self._rotated.add(path.name)
                 descriptor = _open_live(path)
                 size = 0
             lines, size = [line], size + len(line)
-            while records:
-                line, following = add_link(records[0], head)
+            for record in islice(records, 1, None):
+                line, following = add_link(record, head)
                 if size + len(line) > self._limit:
                     break
-                records.popleft()
                 lines.append(line)
                 head, size = following, size + len(line)
             size = _write(descriptor, b"".join(lines))
-            locks.write_head(lock, head._replace(size=size))
+            for _ in lines:
+                records.popleft()
+            log_files.write_head(lock, head._replace(size=size))
         finally:
             if descriptor >= 0:
                 os.close(descriptor)
         return rotated
+
+    def _find_present_head(self, path: Path, lock: int, descriptor: int, size: int) -> Head:
+        """Return the end of the log (number and hash of its last record), which the next record continues.
+
+        `lock` is the descriptor of the lock file, which stores that end, too; `descriptor` and `size` are those of the live file (the one
+        written to). If the live file is shorter than the lock file says, records were lost. The number and hash from the lock file are used
+        all the same, so that verification finds the gap in the numbers.
+        """
+        head = log_files.read_head(lock)
+        if head is None:
+            # Nobody has written to the log, or its lock file was lost. Looking for its archives takes longer the more people have logs.
+            is_new = not size and self._rotated is not None and path.name not in self._rotated
+            return EMPTY if is_new and not has_ledger(path) else _scan_head(path)
+        if head.size == size:
+            return head
+        # A process died after writing a line or rotating the file and before writing the head: the head is moved past those records.
+        tail = os.pread(descriptor, size - head.size, head.size) if head.size < size else b""
+        moved = move_head(head, tail.splitlines(keepends=True))
+        return moved if moved.n > head.n else max(head, _scan_head(path), key=lambda each: each.n)
 
 
 @contextmanager
@@ -182,24 +224,6 @@ def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:
 
 def _open_live(path: Path) -> int:
     return open_private(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW)
-
-
-def _find_present_head(path: Path, lock: int, descriptor: int, size: int) -> Head:
-    """Return the end of the log (number and hash of its last record), which the next record continues.
-
-    `lock` is the descriptor of the lock file, which stores that end, too; `descriptor` and `size` are those of the live file (the one
-    written to). If the live file is shorter than the lock file says, records were lost. The number and hash from the lock file are used all
-    the same, so that verification finds the gap in the numbers.
-    """
-    head = locks.read_head(lock)
-    if head is None:
-        return _scan_head(path)
-    if head.size == size:
-        return head
-    # A process died after writing a line or rotating the file and before writing the head: the head is moved past those records.
-    tail = os.pread(descriptor, size - head.size, head.size) if head.size < size else b""
-    moved = move_head(head, tail.splitlines(keepends=True))
-    return moved if moved.n > head.n else max(head, _scan_head(path), key=lambda each: each.n)
 
 
 def _scan_head(path: Path) -> Head:

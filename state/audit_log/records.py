@@ -38,7 +38,7 @@ def find_log_owner(user: str) -> str:
     return ":".join(user.split(":", 2)[:2]) if user.startswith(_MANY_USERS) else user
 
 
-@lru_cache(maxsize=1024)  # see locks.build_lock_path
+@lru_cache(maxsize=1024)  # see log_files.build_lock_path
 def build_log_path(folder: Path, user: str) -> Path:
     """Return the path of the file to which the log of `user` is written.
 

@@ -15,12 +15,20 @@ from typing import NamedTuple
 
 import orjson
 
-from state.audit_log.archives import HEADER, Segment, list_logs, list_segments, pack_text
+from state.audit_log.archives import (
+    HEADER,
+    ArchiveEntry,
+    Ledger,
+    Segment,
+    build_ledger_path,
+    list_logs,
+    list_segments,
+    pack_text,
+    read_ledger,
+)
 from state.audit_log.chain import FIELD, NOTHING, Head, Link, find_ends, parse_link
-from state.audit_log.ledger import ArchiveEntry, Ledger, build_ledger_path, read_ledger
-from state.audit_log.locks import build_archive_lock_path, build_lock_path, hold_shared_lock, parse_head
+from state.audit_log.log_files import build_archive_lock_path, build_lock_path, hold_shared_lock, parse_head, resolve_log
 from state.audit_log.records import parse_user
-from state.audit_log.staging import resolve_log
 from state.findings import Finding, FindingKind
 
 _TRAILER = 8

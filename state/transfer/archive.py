@@ -18,7 +18,7 @@ from typing import IO
 import orjson
 from pydantic import ValidationError
 
-from state.audit_log.staging import sync_folder
+from state.audit_log.log_files import sync_folder
 from state.journal.store import StoreError
 from state.transfer.manifest import FORMAT, LONGEST_MANIFEST, MANIFEST, Manifest, Part
 

@@ -12,10 +12,8 @@ from pathlib import Path
 
 import orjson
 
-from state.audit_log.archives import list_logs
-from state.audit_log.ledger import build_ledger_path
-from state.audit_log.locks import build_archive_lock_path, build_lock_path, hold_shared_lock
-from state.audit_log.staging import list_data_files, resolve_log
+from state.audit_log.archives import build_ledger_path, list_logs
+from state.audit_log.log_files import build_archive_lock_path, build_lock_path, hold_shared_lock, list_data_files, resolve_log
 from state.clock import format_iso, generate_id
 from state.journal.store import StoreError
 from state.sql.closed_mark import ClosedDatabase, describe_mark

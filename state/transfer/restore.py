@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from state.audit_log.archives import list_logs
-from state.audit_log.file_rights import FOLDER_MODE, write_durably
-from state.audit_log.staging import sync_folder
+from state.audit_log.log_files import FOLDER_MODE, sync_folder, write_durably
 from state.journal.store import StoreError, StoreUnwritable
 from state.migrations import HEAD
 from state.sql.schema import NewerDatabase

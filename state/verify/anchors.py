@@ -16,7 +16,7 @@ import orjson
 from state.audit_log.archives import list_logs
 from state.audit_log.chain import FIELD
 from state.audit_log.interaction_log import DamagedArchive, find_user, read_records
-from state.audit_log.locks import build_lock_path, parse_head
+from state.audit_log.log_files import build_lock_path, parse_head
 from state.audit_log.records import is_log_of
 from state.canonical import dumps, hash_text
 from state.clock import format_iso

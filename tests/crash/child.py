@@ -6,6 +6,7 @@ thread or loop exists, and answers each with the child's exit code.
 
 import asyncio
 import atexit
+import contextlib
 import gc
 import importlib
 import json
@@ -139,6 +140,8 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
         working = asyncio.ensure_future(orchestrator.run())
         try:
             await _course(config, person, clock, told)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.to_thread(orchestrator.tools.audit.wait)  # a child leaves by os._exit, which writes nothing that was gathered
             open_sessions = () if config.get("shared") else orchestrator._sessions.values()  # of two, each may have lost some to the other
             live = {session.stream: session.state.to_stored() for session in open_sessions}
             report = await store.read(inspected) | (await store.read(inspect_runs) if is_run else {})

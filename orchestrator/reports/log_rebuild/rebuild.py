@@ -16,8 +16,8 @@ from orchestrator.reports.log_rebuild.node_records import RunTrail, build_node_r
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_decision_record, build_iteration_records, build_trouble_record
 from orchestrator.reports.reading.journal_reader import parse_event, read_stream, to_session_name
 from orchestrator.runtime.audit import SCHEMA, trim_state
-from state.audit_log.file_rights import FOLDER_MODE, open_private
 from state.audit_log.interaction_log import LIMIT, InteractionLogger, build_log_path
+from state.audit_log.log_files import FOLDER_MODE, open_private
 from state.audit_log.records import find_log_owner, find_log_user
 from state.clock import SystemClock, parse_iso
 from state.events import fold

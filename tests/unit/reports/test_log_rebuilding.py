@@ -82,6 +82,7 @@ async def test_a_rebuilt_log_tells_what_the_lost_one_told(tmp_path: Path) -> Non
     """Input, blocks, requests, answers, state, decisions and times of a whole conversation, for each person."""
     async with a_world(tmp_path) as world:
         await conversation(world)
+        world.tools.audit.wait()
         before = told(world.logs)
         counts = rebuild_logs(world.sql, tmp_path / "rebuilt", names={VERA.key: VERA.name, BORIS.key: BORIS.name})
         after = told(tmp_path / "rebuilt")

@@ -34,7 +34,7 @@ async def test_a_pasted_secret_stands_nowhere(tmp_path: Path, text: str) -> None
     async with a_world(tmp_path, store=open_store(build_sqlite_url(tmp_path / "sdelka.db"))) as world:
         world.model.will(reply(text="Хорошо."))
         await world.work(message(text))
-        world.orchestrator.tools.audit.wait()
+        world.tools.audit.wait()
         exits = {
             "inbox and journal": "\n".join(stored.text for stored in world.sql.open_erasure().iterate_texts()),
             "events": "\n".join(str(event.data) for event in world.sql.read_events(f"session:{CHAT}", limit=100)),
@@ -60,7 +60,7 @@ async def test_a_secret_in_a_record_of_the_portal_reaches_no_prompt_and_no_log(t
         install_secrets([PLAIN_KEY])
         world.model.will(reply(step("crm.deal.get", {"id": 481})), reply(text="Вот она."))
         await world.work(message("покажи сделку 481"))
-        world.orchestrator.tools.audit.wait()
+        world.tools.audit.wait()
         exported = "\n".join(export_events(world.sql, EventFilter(types=(), since="", until=""), format_json_line))
         assert (PLAIN_KEY in str(world.model.prompts), "от Ромашки" in str(world.model.prompts)) == (False, True)
         assert PLAIN_KEY not in str(list(read_records(tmp_path / "logs", ANNA.key)))

@@ -5,6 +5,7 @@ import logging
 import multiprocessing
 import os
 import stat
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from state.audit_log import archives as log_archives
-from state.audit_log import interaction_log, locks, staging
+from state.audit_log import interaction_log, log_files
 from state.audit_log.interaction_log import DamagedArchive, InteractionLogger, build_file_name, build_log_path, read_records
 from state.audit_log.packing import packer
 from state.clock import FixedClock, SystemClock
@@ -278,7 +279,7 @@ def test_trouble_is_told_to_the_standard_log_only(
     """No folder, no file, no lock, no way to write the value: the caller never notices, and the entry is not shown."""
     folder = tmp_path / "logs"
     folder.mkdir()
-    monkeypatch.setattr(locks, "LOCK_SECONDS", 0.01)
+    monkeypatch.setattr(log_files, "LOCK_SECONDS", 0.01)
     entry: dict[str, Any] = {"secret": "Ромашка"}
     held: FileLock | None = None
     match trouble:
@@ -332,7 +333,7 @@ def test_the_log_goes_only_when_its_archive_is_durable(tmp_path: Path, monkeypat
             return plain(self, *args, **more)
 
         monkeypatch.setattr(Path, name, traced)
-    monkeypatch.setattr(staging.os, "fsync", fsync)
+    monkeypatch.setattr(log_files.os, "fsync", fsync)
     log = logger(tmp_path, limit=10)
     log.record("anna", {"n": 0})
     log.record("anna", {"n": 1})
@@ -419,3 +420,37 @@ def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(DamagedArchive, match=r"anna\.jsonl\.20261121T224800Z\S*\.gz"):
         list(read_records(tmp_path, "anna"))
+
+
+def test_the_first_record_of_a_new_person_does_not_read_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many people have logs; a folder that is read for each new one makes their first turns dear."""
+    log = logger(tmp_path)
+    log.record("anna", {"n": 0})
+
+    def refuse(path: Path) -> list[log_archives.Segment]:
+        raise AssertionError(path)
+
+    monkeypatch.setattr(log_archives, "list_segments", refuse)
+    log.record("boris", {"n": 1})
+    monkeypatch.undo()
+    assert numbers(tmp_path, "boris") == [1]
+    assert (tmp_path / ".boris.jsonl.lock").exists()
+
+
+@pytest.mark.parametrize("who", ["the same", "one that started before", "one that starts now"])
+@pytest.mark.parametrize("state", ["packed", "not packed yet"])
+def test_a_log_whose_lock_and_live_file_are_lost_goes_on_from_its_archives(tmp_path: Path, who: str, state: str) -> None:
+    """It looks like the log of a new person, and numbers that begin again would be taken for a forgery."""
+    before, log = logger(tmp_path, limit=10), logger(tmp_path, limit=10)
+    with nullcontext() if state == "packed" else FileLock(tmp_path / ".anna.jsonl.archive.lock"):
+        for number in range(3):
+            log.record("anna", {"n": number})
+        assert log.close(10)
+        for name in (".anna.jsonl.lock", "anna.jsonl"):
+            (tmp_path / name).unlink()
+        writer = {"the same": log, "one that started before": before}.get(who) or logger(tmp_path, limit=10)
+        writer.record("anna", {"n": 3})
+
+    # Who started before cannot know of a full file that another process has renamed and nobody has listed.
+    last = 1 if (who, state) == ("one that started before", "not packed yet") else 3
+    assert [(record["n"], record["chain"]["n"]) for record in read_records(tmp_path, "anna")] == [(0, 1), (1, 2), (3, last)]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from state.audit_log import archives, locks, packing
+from state.audit_log import archives, log_files, packing
 from state.audit_log.follower import Follower
 from state.audit_log.interaction_log import InteractionLogger, list_users, read_records
-from state.audit_log.locks import build_lock_path, parse_head, write_head
+from state.audit_log.log_files import build_lock_path, parse_head, write_head
 from state.audit_log.verify import verify_logs
 from state.clock import FixedClock
 
@@ -42,12 +42,12 @@ def test_a_kill_between_line_and_head_changes_nothing(
     tmp_path: Path, log: InteractionLogger, records: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file may be ahead of its head, by one record or after a power cut by several, also over a rotation: the next one follows."""
-    monkeypatch.setattr(locks, "write_head", lambda lock, head: None)
+    monkeypatch.setattr(log_files, "write_head", lambda lock, head: None)
     filled(log, 1, records)
     assert kinds(tmp_path) == (["missing"] if records > 1 else [])  # never a head: that is not what a kill leaves
     monkeypatch.undo()
     filled(log, records + 1, records + 2)
-    monkeypatch.setattr(locks, "write_head", lambda lock, head: None)
+    monkeypatch.setattr(log_files, "write_head", lambda lock, head: None)
     filled(log, records + 3, records + 4)
     assert kinds(tmp_path) == []
     monkeypatch.undo()
@@ -97,10 +97,10 @@ def test_a_lost_lock_file_does_not_break_the_chain(tmp_path: Path, log: Interact
 def test_heads_are_written_in_one_length_and_others_are_none(tmp_path: Path) -> None:
     """So that no kill leaves half of one, and rubbish is never taken for one."""
     texts = []
-    for head in (locks.Head(1, "0" * 64, 1), locks.Head(10**14, "f" * 64, 10**13)):
-        with locks.hold_lock(tmp_path / "lock") as lock:
+    for head in (log_files.Head(1, "0" * 64, 1), log_files.Head(10**14, "f" * 64, 10**13)):
+        with log_files.hold_lock(tmp_path / "lock") as lock:
             write_head(lock, head)
-            assert locks.read_head(lock) == head
+            assert log_files.read_head(lock) == head
         texts.append((tmp_path / "lock").read_bytes())
     assert {len(text) for text in texts} == {160}
     assert [parse_head(text) for text in (b"", b"{}", b"[1]", b'{"n":"x","hash":"","size":1}', texts[0][:50])] == [None] * 5

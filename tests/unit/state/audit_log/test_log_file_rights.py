@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from state.audit_log.interaction_log import InteractionLogger, transform_user
-from state.audit_log.locks import build_archive_lock_path, hold_lock
+from state.audit_log.log_files import build_archive_lock_path, hold_lock
 from state.clock import FixedClock
 
 NOT_READABLE = stat.S_IRWXO

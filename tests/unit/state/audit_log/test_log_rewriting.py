@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 import pytest
 
-from state.audit_log import staging
+from state.audit_log import log_files
 from state.audit_log.interaction_log import DamagedArchive, InteractionLogger, erase_user, read_records, transform_user
-from state.audit_log.locks import build_archive_lock_path, build_lock_path, hold_lock
+from state.audit_log.log_files import build_archive_lock_path, build_lock_path, hold_lock
 from state.audit_log.verify import verify_logs
 from state.clock import FixedClock
 
@@ -71,7 +71,7 @@ def test_a_writer_that_waited_for_an_erased_log_begins_a_new_one(tmp_path: Path)
         writer.start()
         while not writer.is_alive():
             pass
-        for path in staging.list_all_files(tmp_path / "anna.jsonl"):
+        for path in log_files.list_all_files(tmp_path / "anna.jsonl"):
             path.unlink()
     writer.join(10)
 
@@ -153,9 +153,9 @@ def kill_at(step: int) -> Any:
         patch.object(Path, "mkdir", dying(Path.mkdir)),
         patch.object(os, "fsync", dying(os.fsync)),
         patch.object(os, "pwrite", dying(os.pwrite)),
-        patch.object(staging, "clear_staged_files", dying(staging.clear_staged_files)),
-        patch.object(staging.shutil, "copyfile", dying(staging.shutil.copyfile)),
-        patch.object(staging.shutil, "rmtree", dying(staging.shutil.rmtree)),
+        patch.object(log_files, "clear_staged_files", dying(log_files.clear_staged_files)),
+        patch.object(log_files.shutil, "copyfile", dying(log_files.shutil.copyfile)),
+        patch.object(log_files.shutil, "rmtree", dying(log_files.shutil.rmtree)),
     ), left
 
 
@@ -187,7 +187,7 @@ def test_a_kill_at_any_step_leaves_the_old_log_or_the_new_one(tmp_path: Path) ->
         assert list(verify_logs(folder)) == [], step
         transform_user(folder, "anna", without_romashka)
         assert "Ромашка" not in "".join(
-            path.read_bytes().decode(errors="replace") for path in staging.list_all_files(folder / "anna.jsonl") if path.is_file()
+            path.read_bytes().decode(errors="replace") for path in log_files.list_all_files(folder / "anna.jsonl") if path.is_file()
         )
         assert not any(path.is_dir() for path in folder.iterdir()), step
         if left[0] > 0:

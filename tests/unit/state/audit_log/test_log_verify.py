@@ -9,11 +9,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from state.audit_log.archives import find_unpacked_logs, pack_text
+from state.audit_log.archives import build_ledger_path, find_unpacked_logs, pack_text
 from state.audit_log.chain import EMPTY, add_link
 from state.audit_log.interaction_log import InteractionLogger, read_records
-from state.audit_log.ledger import build_ledger_path
-from state.audit_log.locks import build_lock_path
+from state.audit_log.log_files import build_lock_path
 from state.audit_log.verify import verify_logs
 from state.clock import FixedClock
 from state.findings import Finding
