@@ -2,7 +2,7 @@
 
 Handing a call over to a thread and back costs 0.1 to 0.2 ms, more than most calls of SQLite take. What holds up the loop holds up
 everybody, so one slow call (a disk that stalls, a long query) is enough for those after it to be run in the thread, until enough quick ones
-have followed. docs/adr/0042-store-calls-on-the-loop.md has the reasons and figures.
+have followed. docs/adr/0046-store-calls-on-the-loop.md has the reasons and figures.
 """
 
 import asyncio
