@@ -19,6 +19,7 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    tuple_,
     update,
 )
 
@@ -250,14 +251,9 @@ class Statements:
         )
         self.drop_outbox = self._compile(delete(outbox).where(by_id))
         newest = outbox.alias("newest")
-        by_newest = exists().where(
-            newest.c.id == bindparam("at_id"),
-            newest.c.status != REPLACED,
-            newest.c.key != "",
-            newest.c.session == outbox.c.session,
-            newest.c.key == outbox.c.key,
-        )
-        self.drop_replaced = self._compile(delete(outbox).where(outbox.c.status == REPLACED, by_newest))
+        is_newest = and_(newest.c.id == bindparam("at_id"), newest.c.status != REPLACED, newest.c.key != "")
+        same_key = tuple_(outbox.c.session, outbox.c.key).in_(select(newest.c.session, newest.c.key).where(is_newest))
+        self.drop_replaced = self._compile(delete(outbox).where(outbox.c.status == REPLACED, same_key))
         """Removes the rows that the row `at_id`, which was sent, has replaced."""
         self.where_sent = self._compile(
             select(deliveries.c.sent_ref).where(deliveries.c.session == bindparam("at_session"), deliveries.c.key == bindparam("at_key"))

@@ -7,7 +7,7 @@ import pytest
 from state.sql import open_store
 
 
-@pytest.mark.parametrize("name", ["add_first_with_key", "unsent_with_key", "delivered", "drop_outbox", "drop_replaced", "outbox_retry"])
+@pytest.mark.parametrize("name", ["add_first_with_key", "unsent_with_key", "keep_delivery", "drop_outbox", "drop_replaced", "outbox_retry"])
 def test_no_statement_about_one_message_reads_the_whole_outbox(name: str) -> None:
     """Four thousand messages that cannot be delivered would make each turn dearer."""
     store = open_store("sqlite://")

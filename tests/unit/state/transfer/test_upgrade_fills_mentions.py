@@ -45,6 +45,9 @@ def older(home: Home) -> None:
             connection.execute(text(f"DROP VIEW {view}"))
         for table in ("mentions", "runs", "definitions", "definition_keys", "definition_texts", "definition_history"):
             connection.execute(text(f"DROP TABLE {table}"))
+        connection.execute(text("DROP INDEX ix_outbox_replaced"))
+        if connection.dialect.name == "sqlite":
+            connection.execute(text("DROP INDEX ix_outbox_new"))
         connection.execute(text("UPDATE alembic_version SET version_num = '0003'"))
 
 
