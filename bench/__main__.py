@@ -33,10 +33,12 @@ from bench.sessions import session_benches
 from bench.stairs import stairs_benches
 from bench.tokens import token_benches
 from bench.turn import turn_benches
+from bench.turn_ratio import ratio_benches
 from bench.workflows import workflow_benches
 
 BENCHES = {
     "turn": turn_benches,
+    "ratio": ratio_benches,
     "stairs": stairs_benches,
     "prompt": prompt_benches,
     "journal": journal_benches,
