@@ -242,6 +242,8 @@ class Runner:
         orchestrator.listeners.append(self._handled.release)
         self._last = 0
         self.approvals = 0
+        self.delivering = 0.0
+        """Seconds of the processor for taking messages from the outbox in the door's place, while nothing else is at work."""
 
     async def turns(self, count: int) -> tuple[list[float], list[int]]:
         """Seconds and journal bytes of each turn of one conversation about one deal."""
@@ -323,11 +325,13 @@ class Runner:
 
     async def _take(self) -> list[Any]:
         """Everything that waits in the outbox, which gives one row of a chat at a time."""
+        begun = time.process_time()
         taken: list[Any] = []
         while rows := await self._store.list_due_outbox("tg", SystemClock().now()):
             for row in rows:
                 await self._store.mark_outbox_sent(row.id, "1")
             taken.extend(rows)
+        self.delivering += time.process_time() - begun
         return taken
 
     async def _journal_bytes(self) -> int:
