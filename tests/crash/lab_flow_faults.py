@@ -124,7 +124,7 @@ def told_again() -> None:
 
 def told_as_first() -> None:
     """Of a card that was replaced the turn reads what became of the first, not of the last."""
-    paused_turns.find_origin_slot = lambda card, cards: card.slot  # type: ignore[attr-defined]
+    paused_turns.find_origin_slots = lambda cards: {one.confirmation_id: one.slot for one in cards.values()}  # type: ignore[attr-defined]
 
 
 PLANTED: tuple[Callable[[], None], ...] = (

@@ -141,7 +141,7 @@ class Progress:
         self._typing_at = {key: at for key, at in self._typing_at.items() if now - at < TYPING_EVERY} | {session: now}
         chat, thread = parse_chat(session)
         show = _TurnView(session=session, chat=chat, thread=thread, began=now)
-        self._start(self._run_guarded(show, self._send_typing(show, now)))
+        self._start_call(show, self._send_typing(show, now))
 
     async def tell(self, session: str, said: str | Notice) -> None:
         """Take a report on the session's running turn, or on a run that is shown there, and show it soon. Returns at once.
@@ -273,7 +273,7 @@ class Progress:
         if work is None:  # no room now: later there may be room, and more to show
             show.timer = asyncio.get_running_loop().call_later(RETRY, self._show_if_due, show)
             return
-        show.call_task = self._start(self._run_guarded(show, work))
+        show.call_task = self._start_call(show, work)
         if show.call_task is not None:
             show.call_task.add_done_callback(lambda _: self._finish_call(show))
 
@@ -286,6 +286,15 @@ class Progress:
             work.close()
             return None
         return self._group.create_task(work)
+
+    def _start_call(self, show: _TurnView, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
+        """Begin the call `work`, a coroutine that is closed even if the task ends before it has begun."""
+        task = self._start(self._run_guarded(show, work))
+        if task is None:
+            work.close()
+        else:
+            task.add_done_callback(lambda _: work.close())
+        return task
 
     def _build_next_call(self, show: _TurnView, now: float) -> Coroutine[None, None, None] | None:
         """Return the next call to Telegram that shows this turn's progress, as a coroutine.

@@ -117,6 +117,7 @@ async def test_a_snapshot_shows_nothing_in_channels_that_is_no_part_of_the_way(t
         await world.idle()
         world.model.will("первый", SILENT, "второй не вышел", "конец")
         await api.post(f"/api/flows/{run}/control", {"action": "retryStep"})
+        await world.idle()
         world.clock.advance(timedelta(seconds=1.1))
         await world.idle()
         shown = (await api.get(f"/api/flows/{run}/snapshot")).json()
