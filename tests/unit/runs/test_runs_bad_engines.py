@@ -207,8 +207,12 @@ async def test_the_second_attempt_of_a_node_meets_no_other_node(tmp_path: Path) 
 async def test_a_name_that_is_used_twice_at_once_is_a_mistake(tmp_path: Path) -> None:
     """Two nodes side by side under one name would both ask the model, and one answer would be lost."""
 
+    async def wait() -> int:
+        await asyncio.sleep(0)  # else the first has ended before the second begins
+        return 7
+
     async def play(ctx: RunContext) -> RunResult:
-        await asyncio.gather(NODES["memo"](ctx, "x"), NODES["memo"](ctx, "x"))
+        await asyncio.gather(ctx.memo("x", wait), ctx.memo("x", wait))
         return RunResult()
 
     assert await play_out(tmp_path, play) == [("failed", FAILED)]
