@@ -200,7 +200,7 @@ async def opened_door(world: World) -> AsyncIterator[tuple[TelegramDoor, Wire]]:
     door = TelegramDoor(Bot(TOKEN, session=wire), world.store, ChatPeople(access()), world.clock)
     task = asyncio.ensure_future(door.run(world.orchestrator))
     try:
-        while not wire.calls("getUpdates"):  # before it polls, it takes nothing
+        while not wire.calls("getUpdates"):  # noqa: ASYNC110 - before it polls, it takes nothing
             await asyncio.sleep(0)
         yield door, wire
     finally:
