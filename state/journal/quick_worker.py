@@ -9,11 +9,12 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Final, ParamSpec, Protocol, TypeVar
 
 from state.journal.store import StoreLocked
-from state.journal.thread_worker import Answer, ThreadWorker
+from state.journal.thread_worker import Answer, ThreadWorker, run_to_end
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -195,7 +196,8 @@ class QuickWorker(ThreadWorker):
         try:
             await self._round.wait_for_next()
         except asyncio.CancelledError:
-            await asyncio.gather(self._call(pace, job), return_exceptions=True)
+            with suppress(Exception):  # the caller gets the cancellation
+                await run_to_end(self._call(pace, job))  # a second cancellation must not reach a task that has not begun
             raise
         else:
             self._joined = self._round.number

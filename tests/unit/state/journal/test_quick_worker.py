@@ -174,6 +174,20 @@ async def test_what_was_handed_in_is_done_also_if_its_caller_is_cancelled_before
     assert done == [1]
 
 
+async def test_what_was_handed_in_is_done_also_if_its_caller_is_cancelled_twice(desk: Desk) -> None:
+    """A time limit and a shutdown may meet in one round of the loop: a write that nobody carried out would be lost to both."""
+    done: list[int] = []
+    waiting = asyncio.ensure_future(desk.call_in_full_round(lambda: done.append(1)))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    following = desk.worker._round._next
+    assert following is not None
+    following.add_done_callback(lambda _: waiting.cancel())  # once the first one has woken it
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert done == [1]
+
+
 async def test_closing_waits_for_the_calls_of_the_next_round(desk: Desk) -> None:
     """Taken is taken; what comes later is refused."""
     waiting = asyncio.ensure_future(desk.call_in_full_round(desk.work))
