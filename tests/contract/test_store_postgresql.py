@@ -73,6 +73,18 @@ def test_a_large_commit_does_not_wait_for_its_own_answers(world: World) -> None:
 
 
 @postgres_only
+def test_a_machine_that_is_lost_in_a_commit_keeps_no_locks_for_hours(world: World) -> None:
+    """No time limit of the server's holds for a commit that is half sent: only by keepalives does it see that nobody is there any more."""
+    store = world.open()
+    asked = "SELECT setting::int, source FROM pg_settings WHERE name LIKE 'tcp_keepalives_%' ORDER BY name"
+    with store._database.read() as transaction:
+        (count, idle, interval), sources = zip(*transaction._cursor.execute(asked).fetchall(), strict=True)
+        over_a_socket = transaction._cursor.execute("SELECT inet_client_addr() IS NULL").fetchone()[0]
+    assert set(sources) == {"session"}
+    assert over_a_socket or 0 < idle + interval * count <= 30
+
+
+@postgres_only
 def test_a_connection_that_dies_in_a_step_keeps_nothing_of_it(world: World, postgres: Server) -> None:
     """The caller is told, the step is not there, the next one works."""
     store = world.open()
