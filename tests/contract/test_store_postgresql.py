@@ -12,6 +12,7 @@ from sqlalchemy import make_url
 from state.journal import journal
 from state.journal.async_store import AsyncStore
 from state.journal.store import StaleEpoch, StoreError, StoreUnwritable
+from state.sql import pipeline
 from state.sql.commit_batch import CommitBatch
 from state.sql.notifier import PostgresNotifier
 from tests.contract.store_kit import NOW, SESSION, STREAM, World, incoming, lease, said, step
@@ -47,6 +48,18 @@ def test_statements_that_were_deallocated_are_prepared_anew(world: World) -> Non
     assert [item.seq for item in store.commit(step(held, said()))] == [2]
     assert store.put_inbox([incoming("a")]).fresh == [True]
     assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
+
+
+@postgres_only
+def test_a_statement_that_was_prepared_just_now_is_not_prepared_again(world: World) -> None:
+    """Only those behind it were deallocated: an input that comes in then is stored at the first try."""
+    store = world.open()
+    store.put_inbox([incoming("a")])
+    [idle] = store._database._idle
+    store.put_inbox([], [(SESSION, "turn")])
+    idle.driver_connection.execute("DEALLOCATE ALL")
+    pipeline._PREPARED[idle.driver_connection].remove(store._statements.add_inbox.native.name)
+    assert store.put_inbox([incoming("b")], [(SESSION, "turn")]).fresh == [True]
 
 
 @postgres_only
