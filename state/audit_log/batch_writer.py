@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakSet, ref
 
-from state.audit_log.interaction_log import InteractionLogger
+from state.audit_log.interaction_log import InteractionLogger, LogErased
 
 log = logging.getLogger(__name__)
 
@@ -38,13 +38,13 @@ Mask = Callable[[str, Sequence[bytes]], Sequence[bytes]]
 
 @dataclass(kw_only=True)
 class _Backlog:
-    """The records of one user that are ready to be written; after a failure also when they are tried again."""
+    """Records of one user that are gathered or ready to be written; after a failure also when they are tried again."""
 
     records: deque[bytes] = field(default_factory=deque)
     failures: int = 0
     due: float = 0.0
     lock: int | None = None
-    """The log's lock file, as `find_lock` returned it after the first failure."""
+    """The log's lock file, as `find_lock` returned it when the first record came, or after the first failure if there was none then."""
 
 
 class BatchWriter:
@@ -57,7 +57,7 @@ class BatchWriter:
         self._thread = ThreadPoolExecutor(1, "audit")
         """A clean end of the program waits for what it was given, and for nothing else: a writer that tries again is woken by a timer."""
         self._guard = threading.Lock()
-        self._fresh: dict[str, list[bytes]] = {}
+        self._fresh: dict[str, _Backlog] = {}
         self._fresh_bytes = 0
         self._is_planned = False
         self._hurry = threading.Event()
@@ -76,7 +76,9 @@ class BatchWriter:
             if is_full:
                 self._left_out += len(records)
             else:
-                self._fresh.setdefault(user, []).extend(records)
+                if user not in self._fresh:
+                    self._fresh[user] = _Backlog(lock=self._log.find_lock(user))
+                self._fresh[user].records.extend(records)
                 self._fresh_bytes += size
             if self._fresh_bytes >= SOON_BYTES:
                 self._hurry.set()
@@ -133,26 +135,32 @@ class BatchWriter:
             self._fresh_bytes = 0
             self._is_planned = False
             self._hurry.clear()
-        for user, records in fresh.items():
-            self._backlogs.setdefault(user, _Backlog()).records.extend(self._mask(user, records))
+        for user, gathered in fresh.items():
+            try:
+                masked = self._mask(user, gathered.records)
+            except Exception:  # what cannot be masked may hold a secret; the records of others are written
+                self._left_out += len(gathered.records)
+                log.exception("an interaction was not logged", extra={"action": "interaction_log.record"})
+            else:
+                self._backlogs.setdefault(user, _Backlog(lock=gathered.lock)).records.extend(masked)
 
     def _write(self, user: str, backlog: _Backlog, patience: float | None) -> float | None:
         """Write the records of one user, or put them off; return how long the next one may wait for its lock."""
         count = len(backlog.records)
-        if backlog.lock and self._log.find_lock(user) not in {None, backlog.lock}:  # erased meanwhile, and nothing of it may come back
+        try:
+            self._log.append(user, backlog.records, seconds=patience, known=backlog.lock)
+        except LogErased:  # nothing of it may come back
             self._left_out += count
+        except Exception as error:  # noqa: BLE001 - whatever it is, others are written
+            self._put_off(user, backlog, error)
+            return 0.0 if isinstance(error, TimeoutError) else patience
         else:
-            try:
-                self._log.append(user, backlog.records, seconds=patience)
-            except Exception as error:  # noqa: BLE001 - whatever it is, others are written
-                self._put_off(user, backlog, error)
-                return 0.0 if isinstance(error, TimeoutError) else patience
             self._late += count if backlog.failures else 0
         del self._backlogs[user]
         return patience
 
     def _put_off(self, user: str, backlog: _Backlog, error: Exception) -> None:
-        if not backlog.failures:
+        if not backlog.lock:
             backlog.lock = self._log.find_lock(user)
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(backlog.failures, 9))
         backlog.failures += 1

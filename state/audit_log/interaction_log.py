@@ -26,6 +26,7 @@ from state.clock import Clock, format_iso
 __all__ = [
     "DamagedArchive",
     "InteractionLogger",
+    "LogErased",
     "build_file_name",
     "build_log_path",
     "erase_user",
@@ -40,6 +41,10 @@ log = logging.getLogger(__name__)
 
 LIMIT = 5 * 1024 * 1024
 KEEP = 10
+
+
+class LogErased(Exception):
+    """The log was erased after its records were handed in, so they are not written."""
 
 
 class InteractionLogger:
@@ -80,22 +85,31 @@ class InteractionLogger:
         with _fail_open():
             self.append(user, deque(records))
 
-    def append(self, user: str, records: deque[bytes], *, seconds: float | None = None) -> None:
+    def append(self, user: str, records: deque[bytes], *, seconds: float | None = None, known: int | None = None) -> None:
         """Append records as `write` does, and remove from the deque those that are in the log; what is left was not written.
 
-        Waits at most `seconds` for the log's lock (None: LOCK_SECONDS), then raises TimeoutError. Raises OSError as well.
+        Waits at most `seconds` for the log's lock (None: LOCK_SECONDS), then raises TimeoutError. Raises OSError as well. `known` is what
+        `find_lock` returned when the records were handed in; raises LogErased if the log was erased since then.
         """
+        found = self.find_lock(user) if known else None
+        if found not in {None, known}:
+            raise LogErased(user)
         path = build_log_path(self._folder, user)
         if not os.access(self._folder, os.F_OK):
             self._folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
         rotated = False
-        with hold_in_place(path, seconds=seconds) as lock:
-            try:
-                while records:
-                    rotated |= self._append(path, lock, records)
-            finally:
-                if rotated:
-                    packer.pack(path, self._keep)
+        try:
+            with hold_in_place(path, seconds=seconds, create=found is None) as lock:
+                try:
+                    while records:
+                        rotated |= self._append(path, lock, records)
+                finally:
+                    if rotated:
+                        packer.pack(path, self._keep)
+        except FileNotFoundError:
+            if found is not None and self.find_lock(user) == 0:  # an erasure held the lock that this waited for
+                raise LogErased(user) from None
+            raise
 
     def find_lock(self, user: str) -> int | None:
         """Return the number (inode) of the log's lock file, 0 if the folder has none, and None if that cannot be told.

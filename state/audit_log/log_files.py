@@ -88,12 +88,13 @@ def build_archive_lock_path(log: Path) -> Path:
 
 
 @contextmanager
-def hold_lock(path: Path, *, seconds: float | None = None) -> Iterator[int]:
-    """Hold an exclusive lock on the file `path` while the block runs, and yield the descriptor of the file, which is created if missing.
+def hold_lock(path: Path, *, seconds: float | None = None, create: bool = True) -> Iterator[int]:
+    """Hold an exclusive lock on the file `path` while the block runs, and yield the descriptor of the file.
 
-    Raises TimeoutError if others hold the lock for `seconds` (None: LOCK_SECONDS).
+    Raises TimeoutError if others hold the lock for `seconds` (None: LOCK_SECONDS). A missing file is created; without `create`, raises
+    FileNotFoundError instead, also if the file is removed while others hold the lock.
     """
-    descriptor = _open_locked(path, os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX, LOCK_SECONDS if seconds is None else seconds)
+    descriptor = _open_locked(path, os.O_RDWR | (os.O_CREAT if create else 0), fcntl.LOCK_EX, LOCK_SECONDS if seconds is None else seconds)
     try:
         yield descriptor
     finally:
@@ -194,15 +195,15 @@ def resolve_log(log: Path) -> Path:
 
 
 @contextmanager
-def hold_in_place(log: Path, *, seconds: float | None = None) -> Iterator[int]:
-    """Hold the lock of `log` while the block runs, and yield the descriptor of the lock file.
+def hold_in_place(log: Path, *, seconds: float | None = None, create: bool = True) -> Iterator[int]:
+    """Hold the lock of `log` while the block runs, and yield the descriptor of the lock file; `create` is as in `hold_lock`.
 
     First an interrupted replacement of the log's files is finished. Raises TimeoutError if that is not possible within `seconds` (None:
     LOCK_SECONDS).
     """
     deadline = time.monotonic() + (LOCK_SECONDS if seconds is None else seconds)
     while True:
-        with hold_lock(build_lock_path(log), seconds=seconds) as lock:
+        with hold_lock(build_lock_path(log), seconds=seconds, create=create) as lock:
             if not os.access(build_committed_path(log), os.F_OK) or _try_finish(log, lock):
                 yield lock
                 return

@@ -9,11 +9,12 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Final, ParamSpec, Protocol, TypeVar
 
 from state.journal.store import StoreLocked
-from state.journal.thread_worker import Answer, ThreadWorker
+from state.journal.thread_worker import Answer, ThreadWorker, run_to_end
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,6 +56,8 @@ class LoopRound:
         self._spent = 0.0
         self._is_watched = False
         self._next: Answer[None] | None = None
+        self._is_first_woken = False
+        """Whether none of those that waited for this round has got its turn yet."""
 
     @property
     def is_full(self) -> bool:
@@ -75,8 +78,16 @@ class LoopRound:
             self._next = Answer(loop=asyncio.get_running_loop())
         await self._next
 
+    async def wait_for_turn(self) -> None:
+        """Return in the next round that has room, for one of those that wait in any case. A cancellation is raised in the next round."""
+        await self.wait_for_next()
+        while self.is_full and not self._is_first_woken:
+            await self.wait_for_next()
+        self._is_first_woken = False
+
     def _begin_next(self) -> None:
         self.number += 1
+        self._is_first_woken = True
         self._is_watched, self._spent = False, 0.0
         waiting, self._next = self._next, None
         if waiting is not None:
@@ -190,12 +201,13 @@ class QuickWorker(ThreadWorker):
         return pace.may_run_here(now) and self._all.may_run_here(now)
 
     async def _call_in_next_round(self, pace: _Pace | None, job: Callable[[], T]) -> T:
-        """Run `job` in the next round of the loop, also if the caller is cancelled before: it was handed in."""
+        """Run `job` in a later round of the loop, the next one that has room, also if the caller is cancelled before: it was handed in."""
         self._delayed += 1
         try:
-            await self._round.wait_for_next()
+            await self._round.wait_for_turn()
         except asyncio.CancelledError:
-            await asyncio.gather(self._call(pace, job), return_exceptions=True)
+            with suppress(Exception):  # the caller gets the cancellation
+                await run_to_end(self._call(pace, job))  # a second cancellation must not reach a task that has not begun
             raise
         else:
             self._joined = self._round.number

@@ -24,10 +24,16 @@ SELECT set_config('lock_timeout', '5s', false), set_config('statement_timeout', 
     set_config('idle_in_transaction_session_timeout', '10s', false), set_config('TimeZone', 'UTC', false),
     set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false),
     set_config('default_transaction_isolation', 'read committed', false),
+    set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
+    set_config('tcp_keepalives_count', '3', false),
     set_config('synchronous_commit', CASE current_setting('synchronous_commit')
         WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
 """
-"""The settings of each PostgreSQL session; their time limits keep a process suspended in a transaction from blocking others for long."""
+"""The settings of each PostgreSQL session; their time limits keep a process suspended in a transaction from blocking others for long.
+
+They do not hold for one whose transaction is being sent in one round trip (`state.sql.pipeline`): of a machine that is lost after the first
+part of a large commit the server knows by the keepalives alone, which by default begin after two hours, and keeps all locks until then.
+"""
 NETWORK = {"connect_timeout": 10, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
 SCHEMA_LOCK = 0x5DE1CA
 """The number of PostgreSQL's advisory lock for schema changes."""
@@ -49,7 +55,7 @@ class Dialect:
     begin: str
     begin_one: str
     batches_commits: bool
-    """Whether a commit is sent as one call of a server function, because single statements would cost a round trip each."""
+    """Whether a commit is sent in one round trip, because single statements would cost one each."""
     threads: int
     """The number of database calls that one process can usefully make at the same time."""
     one_writer: bool

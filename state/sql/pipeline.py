@@ -67,10 +67,12 @@ class _PipelineCall:
     def execute(self) -> list[Answer]:
         """Send everything, receive everything."""
         encoded = [_encode(one.statement, one.params) for one in self._queued]  # all of it before the first is sent
+        before = set(self._prepared)
         answers, failed = self._exchange(encoded)
         if failed is not None and failed[1].error_field(_SQLSTATE) == _UNKNOWN_NAME:
-            # The driver deallocates all statements now and then, after a rollback for example. Nothing was committed.
-            self._prepared.clear()
+            # The driver deallocates all statements now and then, after a rollback for example. Nothing was committed, but what was prepared
+            # just now stays.
+            self._prepared -= before
             answers, failed = self._exchange(encoded)
         if failed is not None:
             self._raise_error(*failed)

@@ -12,7 +12,7 @@ import pytest
 
 from state.journal import journal
 from state.journal.async_store import LONGEST_PAGE, SHORTEST_PAGE, AsyncStore
-from state.journal.store import Commit, Lease, StoreLocked, StoreUnwritable
+from state.journal.store import Commit, Lease, StaleEpoch, StoreLocked, StoreUnwritable
 from state.sql import SqlStore, open_store
 from state.sql.dialect import build_sqlite_url
 from tests.contract.store_kit import STREAM, incoming, intent, lease, said, step
@@ -103,6 +103,16 @@ async def test_commits_of_one_round_of_the_loop_share_transactions(world: Watche
     assert world.groups == [1, 8]
     assert world.here == [True, True]
     assert [[event.stream for event in one] for one in answers] == [[f"session:{one.session}"] for one in held]
+
+
+async def test_commits_that_are_parted_are_written_in_the_thread(world: Watched) -> None:
+    """One cannot be stored, so each of the others has a flush of its own: 64 of them on the loop would hold up everybody."""
+    held = [lease(world.sql, f"tg:{number}") for number in range(9)]
+    waiting = [world.store.commit(step(one, said(), after=5 if one.session == "tg:4" else 0)) for one in held]
+    answers = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [number for number, one in enumerate(answers) if isinstance(one, StaleEpoch)] == [4]
+    assert [world.count_events(one) for one in held] == [1, 1, 1, 1, 0, 1, 1, 1, 1]
+    assert (world.groups, world.here) == ([1] * 8, [True, *[False] * 7])
 
 
 async def test_a_cancelled_commit_of_a_group_is_stored_and_told(world: Watched) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import make_url
 from state.journal import journal
 from state.journal.async_store import AsyncStore
 from state.journal.store import StaleEpoch, StoreError, StoreUnwritable
+from state.sql import pipeline
 from state.sql.commit_batch import CommitBatch
 from state.sql.notifier import PostgresNotifier
 from tests.contract.store_kit import NOW, SESSION, STREAM, World, incoming, lease, said, step
@@ -50,6 +51,18 @@ def test_statements_that_were_deallocated_are_prepared_anew(world: World) -> Non
 
 
 @postgres_only
+def test_a_statement_that_was_prepared_just_now_is_not_prepared_again(world: World) -> None:
+    """Only those behind it were deallocated: an input that comes in then is stored at the first try."""
+    store = world.open()
+    store.put_inbox([incoming("a")])
+    [idle] = store._database._idle
+    store.put_inbox([], [(SESSION, "turn")])
+    idle.driver_connection.execute("DEALLOCATE ALL")
+    pipeline._PREPARED[idle.driver_connection].remove(store._statements.add_inbox.native.name)
+    assert store.put_inbox([incoming("b")], [(SESSION, "turn")]).fresh == [True]
+
+
+@postgres_only
 def test_a_text_with_a_nul_is_refused_and_not_cut_off(world: World) -> None:
     """The protocol ends a text there; what cannot be stored whole is not stored, and the store goes on."""
     store = world.open()
@@ -70,6 +83,18 @@ def test_a_large_commit_does_not_wait_for_its_own_answers(world: World) -> None:
     blobs = {f"d{number}": "x" * 1000 for number in range(5000)}
     store.commit(step(held, said("м" * 3_000_000), blobs=blobs))
     assert store.load_blob("d4999") == "x" * 1000
+
+
+@postgres_only
+def test_a_machine_that_is_lost_in_a_commit_keeps_no_locks_for_hours(world: World) -> None:
+    """No time limit of the server's holds for a commit that is half sent: only by keepalives does it see that nobody is there any more."""
+    store = world.open()
+    asked = "SELECT setting::int, source FROM pg_settings WHERE name LIKE 'tcp_keepalives_%' ORDER BY name"
+    with store._database.read() as transaction:
+        (count, idle, interval), sources = zip(*transaction._cursor.execute(asked).fetchall(), strict=True)
+        over_a_socket = transaction._cursor.execute("SELECT inet_client_addr() IS NULL").fetchone()[0]
+    assert set(sources) == {"session"}
+    assert over_a_socket or 0 < idle + interval * count <= 30
 
 
 @postgres_only

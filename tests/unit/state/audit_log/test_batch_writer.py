@@ -178,9 +178,9 @@ def test_a_lock_that_somebody_holds_keeps_nobody_else_waiting(folder: Path, writ
     patience: list[float | None] = []
     append = InteractionLogger.append
 
-    def note(self: InteractionLogger, user: str, records: Any, *, seconds: float | None = None) -> None:
+    def note(self: InteractionLogger, user: str, records: Any, *, seconds: float | None = None, known: int | None = None) -> None:
         patience.append(seconds)
-        append(self, user, records, seconds=seconds)
+        append(self, user, records, seconds=seconds, known=known)
 
     monkeypatch.setattr(InteractionLogger, "append", note)
     with held(folder / ".a.jsonl.lock"), held(folder / ".b.jsonl.lock"), held(folder / ".c.jsonl.lock"):
@@ -229,6 +229,56 @@ def test_a_log_that_was_erased_meanwhile_does_not_come_back(folder: Path, writer
     writer.put("anna", [record(2)])
     writer.wait(5)
     assert numbers(folder) == [2]
+
+
+def test_what_was_gathered_when_a_person_was_erased_does_not_come_back(folder: Path, writer: BatchWriter) -> None:
+    """Nothing had failed yet: the record waited for others, and the log is gone when its turn comes."""
+    writer.put("anna", [record(0)])
+    writer.wait(5)
+    writer.put("anna", [record(1)])
+    assert erase_user(folder, "anna") == 1
+    writer.wait(5)
+    assert not (folder / "anna.jsonl").exists()
+    writer.put("anna", [record(2)])
+    writer.wait(5)
+    assert numbers(folder) == [2]
+
+
+def test_a_log_that_is_erased_while_its_lock_is_waited_for_does_not_come_back(
+    folder: Path, writer: BatchWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An erasure holds the lock until it is done."""
+    writer.put("anna", [record(0)])
+    writer.wait(5)
+    hold = interaction_log.hold_in_place
+
+    def erase_first(path: Path, **more: Any) -> Any:
+        monkeypatch.setattr(interaction_log, "hold_in_place", hold)
+        erase_user(folder, "anna")
+        return hold(path, **more)
+
+    monkeypatch.setattr(interaction_log, "hold_in_place", erase_first)
+    writer.put("anna", [record(1)])
+    writer.wait(5)
+    assert not (folder / "anna.jsonl").exists()
+
+
+def test_a_record_that_cannot_be_masked_takes_no_others_with_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is left out, since it may hold a secret; the records of everybody else of that moment are written, and what comes later."""
+
+    def mask(user: str, records: Sequence[bytes]) -> Sequence[bytes]:
+        if user == "anna":
+            raise ValueError("it cannot be read")
+        return records
+
+    monkeypatch.setattr(batch_writer, "GATHER_SECONDS", 60)
+    writer = BatchWriter(InteractionLogger(folder, clock=FixedClock(START)), mask)
+    writer.put("anna", [record(0)])
+    writer.put("boris", [record(0, "boris")])
+    writer.wait(5)
+    assert numbers(folder, "boris") == [0]
+    assert not (folder / "anna.jsonl").exists()
+    assert not writer.is_behind
 
 
 def test_a_writer_that_nobody_has_any_more_tries_no_longer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

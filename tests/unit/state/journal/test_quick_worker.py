@@ -162,6 +162,25 @@ async def test_a_caller_of_many_calls_lets_others_have_their_turn(desk: Desk) ->
     assert turns >= 4
 
 
+async def test_calls_that_wait_for_a_round_do_not_all_run_in_the_next_one(desk: Desk) -> None:
+    """Two hundred people at once: between the calls that a round has room for, others get their turn; each round has one at least."""
+    rounds = 0
+    ran_in: list[int] = []
+
+    async def others() -> None:
+        nonlocal rounds
+        while len(ran_in) < 12:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    def work() -> None:
+        desk.now += FULL * 0.3
+        ran_in.append(rounds)
+
+    await asyncio.gather(others(), *(desk.call_in_full_round(work) for _ in range(12)))
+    assert [ran_in.count(one) for one in sorted(set(ran_in))] == [4, 4, 4]
+
+
 async def test_what_was_handed_in_is_done_also_if_its_caller_is_cancelled_before_its_round(desk: Desk) -> None:
     """As in the thread: the cancellation is raised after the call."""
     done: list[int] = []
@@ -169,6 +188,20 @@ async def test_what_was_handed_in_is_done_also_if_its_caller_is_cancelled_before
     await asyncio.sleep(0)
     assert done == []
     waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert done == [1]
+
+
+async def test_what_was_handed_in_is_done_also_if_its_caller_is_cancelled_twice(desk: Desk) -> None:
+    """A time limit and a shutdown may meet in one round of the loop: a write that nobody carried out would be lost to both."""
+    done: list[int] = []
+    waiting = asyncio.ensure_future(desk.call_in_full_round(lambda: done.append(1)))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    following = desk.worker._round._next
+    assert following is not None
+    following.add_done_callback(lambda _: waiting.cancel())  # once the first one has woken it
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert done == [1]
