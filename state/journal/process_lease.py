@@ -12,6 +12,7 @@ from datetime import timedelta
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
 from state.journal.store import Lease, StoreError
+from state.journal.thread_worker import run_to_end
 
 log = logging.getLogger(__name__)
 
@@ -29,11 +30,16 @@ async def keep_process_lease(store: AsyncStore, clock: Clock, owner: str) -> Non
     A process that cannot renew it works on: should another one take over a session, the epoch of that session refuses its commits.
     """
     lease: Lease | None = None
+
+    async def renew_lease() -> None:
+        nonlocal lease
+        now = clock.now()
+        lease = await store.acquire(f"{PREFIX}{owner}", owner, now, now + PROCESS_LEASE)
+
     try:
         while True:
-            now = clock.now()
             try:
-                lease = await store.acquire(f"{PREFIX}{owner}", owner, now, now + PROCESS_LEASE)
+                await run_to_end(renew_lease())  # a lease that is got in the moment of the end is known, and released below
             except StoreError as error:
                 log.warning("the lease of this process cannot be renewed: %s", error, extra={"action": "process_lease_in_doubt"})
             await asyncio.sleep(PROCESS_LEASE.total_seconds() * RENEWED_PART)

@@ -21,6 +21,8 @@ T = TypeVar("T")
 
 SLOW: Final = 0.008
 """Seconds from which on a call is slow, on a machine that is not overloaded."""
+MOST_OVERLOADED: Final = 4
+"""By how much more a call may take on an overloaded machine: the load also counts who waits for a disk, and a slow disk is no excuse."""
 FULL: Final = 0.02
 """Seconds for which calls run in one round of the loop; those after them wait for the next one, so that others get their turn."""
 _PROCESSORS: Final = os.cpu_count() or 1
@@ -37,7 +39,7 @@ STEADY: Final = 16
 
 def is_slow(seconds: float) -> bool:
     """Return whether a call took so long that it must have waited for more than its turn of a processor."""
-    return seconds >= SLOW and seconds >= SLOW * os.getloadavg()[0] / _PROCESSORS
+    return seconds >= SLOW * min(MOST_OVERLOADED, max(1.0, os.getloadavg()[0] / _PROCESSORS))
 
 
 class RunHere(Protocol):

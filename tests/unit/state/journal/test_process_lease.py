@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from state.clock import SystemClock
-from state.journal import process_lease
+from state.journal import process_lease, quick_worker
 from state.journal.async_store import AsyncStore
 from state.journal.process_lease import PREFIX, keep_process_lease
 from state.journal.store import Lease, StoreUnwritable
@@ -44,4 +44,24 @@ async def test_a_lease_is_renewed_through_trouble_and_released_at_the_end(store:
     keeping.cancel()
     await asyncio.gather(keeping, return_exceptions=True)
     assert set(asked) == {f"{PREFIX}one"}
+    assert await acquire(f"{PREFIX}one", "two", now, now + timedelta(hours=1)) is not None
+
+
+async def test_a_lease_got_in_the_moment_of_the_end_is_released(store: AsyncStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ends while it asks for its first lease: the database gives it, and yet nobody waits for it to run out."""
+    monkeypatch.setattr(quick_worker, "SLOW", 0.0)  # every call is slow, so the next one runs in the thread and can be waited for
+    acquire, asked = store.acquire, asyncio.Event()
+    now = SystemClock().now()
+    await acquire("another", "one", now, now)
+
+    async def note_question(session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
+        asked.set()
+        return await acquire(session, owner, now, until)
+
+    monkeypatch.setattr(store, "acquire", note_question)
+    keeping = asyncio.ensure_future(keep_process_lease(store, SystemClock(), "one"))
+    await asked.wait()
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+    now = SystemClock().now()
     assert await acquire(f"{PREFIX}one", "two", now, now + timedelta(hours=1)) is not None
