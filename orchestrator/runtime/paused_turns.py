@@ -164,6 +164,13 @@ class RestoredTurn:
     """The events of the turn, in order."""
 
 
+def build_restored_turn(events: Sequence[StoredEvent]) -> RestoredTurn | None:
+    """Return the turn whose events, in order, are `events`; None if it did not begin with a request of its own."""
+    said = MessageReceived.from_data(events[0].data)
+    turn = _build_turn_input(said, events)
+    return RestoredTurn(turn=turn, events=events) if turn is not None else None
+
+
 async def restore_turn(turn_id: str, stream: str, end: int, store: AsyncStore) -> RestoredTurn | None:
     """Return the turn as the journal holds it; None if the journal does not hold its beginning any more. Raises StoreError.
 

@@ -34,7 +34,14 @@ from orchestrator.replies.turn_outcome import add_change_notices, build_early_en
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
-from orchestrator.runtime.paused_turns import RestoredTurn, find_told_part, is_from_backup, read_turn_events, restore_turn
+from orchestrator.runtime.paused_turns import (
+    RestoredTurn,
+    build_restored_turn,
+    find_told_part,
+    is_from_backup,
+    read_turn_events,
+    restore_turn,
+)
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices
 from orchestrator.runtime.turn_ending import end_turn
@@ -141,6 +148,8 @@ async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> Res
     if paused is not None and await is_from_backup(paused, tools.store):
         return Notice(code="restored-not-resumed")
     await session.flush()
+    if kept := session.kept_turns.find_events(said.turn_id):
+        return build_restored_turn(kept)
     return await restore_turn(said.turn_id, session.stream, session.seq, tools.store)
 
 
