@@ -128,7 +128,7 @@ async def _is_unchanged(card: Card, step: ProposedStep, deps: GateDeps, ledger: 
     if record is None or entity is None:
         return True
     watched = {to_field_key(name, kind) for name in (entity.title_field, entity.owner_field) if name}
-    written = critical_fields.extract_written_fields(maker)
+    written = maker.written_fields
     return all(
         critical_fields.has_value(maker, name, value, record) for name, value in written.items() if to_field_key(name, kind) in watched
     )

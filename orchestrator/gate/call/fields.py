@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import TypeGuard
 
 from bitrix.catalogue import names
@@ -40,8 +41,8 @@ def find_value(record: JsonObject, name: str, entity: str = "") -> object:
     """
     if name in record:  # two custom fields may share a key
         return record[name]
-    wanted = to_field_key(name, entity)
-    return next((value for key, value in record.items() if to_field_key(key, entity) == wanted), None)
+    found = _index_names(tuple(record), entity).get(to_field_key(name, entity))
+    return record[found] if found is not None else None
 
 
 def has_field(record: JsonObject, name: str, entity: str = "") -> bool:
@@ -51,8 +52,13 @@ def has_field(record: JsonObject, name: str, entity: str = "") -> bool:
     """
     if name in record:
         return True
-    wanted = to_field_key(name, entity)
-    return any(to_field_key(key, entity) == wanted for key in record)
+    return to_field_key(name, entity) in _index_names(tuple(record), entity)
+
+
+@lru_cache(maxsize=512)  # a portal's records of one kind have the same fields, so there are few
+def _index_names(names: tuple[str, ...], entity: str) -> Mapping[str, str]:
+    """Return for the key of each field the first of `names` that spells it."""
+    return {to_field_key(name, entity): name for name in reversed(names)}
 
 
 def find_field_info(entity: Entity | None, name: str) -> FieldInfo | None:

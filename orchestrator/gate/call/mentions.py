@@ -80,8 +80,11 @@ def _collect_marked_texts(value: object, found: list[str]) -> None:
     if isinstance(value, str):
         if "[" in value or "@" in value:
             found.append(value)
-    elif isinstance(value, Mapping | list | tuple):
-        for item in value.values() if isinstance(value, Mapping) else value:
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _collect_marked_texts(item, found)
+    elif isinstance(value, Mapping):
+        for item in value.values():
             _collect_marked_texts(item, found)
 
 
