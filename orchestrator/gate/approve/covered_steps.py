@@ -55,6 +55,8 @@ def list_covered(shown: Preview, drawn: Sequence[tuple[FollowingStep, Preview]])
     `drawn` are the steps with the previews that the card shows. None is covered if the card has no room for all values: its message would
     then leave out what it stands for.
     """
+    if not drawn:
+        return []
     room = shown.measure_all() + sum(preview.measure_all() + _HEADING for _, preview in drawn)
     if room > CARD_ROOM or shown.exceeds_card:
         return []

@@ -85,6 +85,8 @@ async def draw_following(
     steps: Sequence[FollowingStep], maker: Call, actor: Actor, deps: GateDeps, ledger: Ledger
 ) -> list[tuple[FollowingStep, Preview]]:
     """Return the steps that follow on the call `maker`, each with its preview, with the title of the new record in place of its number."""
+    if not steps:
+        return []
     number = _LOWEST + secrets.randbelow(9 * _LOWEST)
     drawing = _Drawing(maker=maker, number=number, actor=actor, deps=deps, ledger=ledger)
     title = find_new_title(maker)

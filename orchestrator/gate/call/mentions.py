@@ -18,6 +18,7 @@ _PLACES = {kind: re.compile(_LEXICON.read_text(kind), _FLAGS) for kind in ("user
 _NAME = re.compile(_LEXICON.read_text("name"), re.IGNORECASE)
 _LINK = re.compile(_LEXICON.read_text("link"), _FLAGS)
 _MEMBERS = "members"
+_LISTS = (list, tuple)
 EVERYBODY = "all"
 """The id of a mark that addresses everybody."""
 
@@ -80,11 +81,11 @@ def _collect_marked_texts(value: object, found: list[str]) -> None:
     if isinstance(value, str):
         if "[" in value or "@" in value:
             found.append(value)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            _collect_marked_texts(item, found)
     elif isinstance(value, Mapping):
         for item in value.values():
+            _collect_marked_texts(item, found)
+    elif isinstance(value, _LISTS):
+        for item in value:
             _collect_marked_texts(item, found)
 
 
