@@ -240,12 +240,12 @@ def handle_kept() -> None:
         failed.append(connection)
         self._idle.append(connection)
 
-    def take(self: Any) -> Any:
+    def take(self: Any, idle: Any) -> Any:
         for connection in failed:
             if connection in self._idle:
                 self._idle.remove(connection)
                 return connection
-        return pop(self)
+        return pop(self, idle)
 
     database.Database._forget = keep  # type: ignore[method-assign]
     database.Database._pop_connection = take  # type: ignore[method-assign]
