@@ -54,7 +54,8 @@ def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonOb
     kinds, such as files and answers to clicks, are returned unchanged. `locale` is the language of the word that replaces a removed
     address.
     """
-    hosts = frozenset(host for address in _find_own_addresses(body) for host in extract_hosts(address))
+    is_known = kind == "reply" or kind in _ADDRESSES_SHOWN or kind in _ADDRESSES_HIDDEN
+    hosts = frozenset(host for address in _find_own_addresses(body) for host in extract_hosts(address)) if is_known else frozenset()
     match kind:
         case _ if kind in _ADDRESSES_SHOWN:
             return {name: _disable_nested_links(name, value, hosts, locale="") for name, value in body.items()}
@@ -68,9 +69,11 @@ def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonOb
 
 def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
     """Return `text` with invisible characters inserted so that nothing in it is clickable, except addresses of the given hosts."""
-    kept = _ADDRESS.sub(
-        lambda found: found[0] if extract_hosts(found[0]) & hosts else _STOP.sub(lambda stop: stop[0] + JOINER, found[0]), text
-    )
+    kept = text
+    if "." in text or "://" in text:  # as every address has; most texts have neither
+        kept = _ADDRESS.sub(
+            lambda found: found[0] if extract_hosts(found[0]) & hosts else _STOP.sub(lambda stop: stop[0] + JOINER, found[0]), text
+        )
     return _MENTION.sub(lambda found: found[0] + JOINER, kept) if any(sign in kept for sign in "@/#$") else kept
 
 
