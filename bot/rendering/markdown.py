@@ -69,7 +69,7 @@ def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = 
 def _build_parser() -> MarkdownIt:
     """Return a CommonMark parser with tables and strikethrough, without the rules that would misread a model's plain words as markup."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST})
-    parser.enable(["table", "strikethrough"]).disable(["code", "lheading", "reference"])
+    parser.enable(["table", "strikethrough"]).disable(["code", "lheading", "reference", "html_block", "html_inline"])
     parser.normalizeLink = _keep_link  # type: ignore[method-assign]
     parser.validateLink = _accept_link  # type: ignore[method-assign]
     parser.inline.ruler.before("emphasis", "plain_stars", _take_plain_stars)
