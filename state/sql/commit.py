@@ -203,20 +203,7 @@ def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[S
             data = codec.insert_sealed(data, encryption.encrypt(fence.key, secret, row_mapping.build_place(record)))
         raw = record_text(record, data)
         prev, head = head, hash_record(head, raw)
-        event = StoredEvent(
-            stream=commit.stream,
-            seq=seq,
-            id=record.id,
-            ts=ts,
-            type=written.type,
-            v=written.v,
-            actor=commit.actor,
-            data=written.data,
-            raw=raw,
-            prev=prev,
-            hash=head,
-        )
-        stored.append((event, data))
+        stored.append((StoredEvent(*record, data=written.data, raw=raw, prev=prev, hash=head), data))
     return stored
 
 

@@ -51,7 +51,7 @@ def carded(events: Events) -> int:
 
 def changed(events: Events, at: int, **data: Any) -> Events:
     """The events with other data in one of them."""
-    return [*events[:at], replace(events[at], data={**events[at].data, **data}), *events[at + 1 :]]
+    return [*events[:at], events[at]._replace(data={**events[at].data, **data}), *events[at + 1 :]]
 
 
 def without(events: Events, at: int) -> Events:
@@ -112,7 +112,7 @@ SLIPS: dict[str, tuple[Callable[[Events], Events], str]] = {
 def as_denied(events: Events) -> StoredEvent:
     """A denial of what was approved first."""
     data = {**events[carded(events)].data, "denied_by": "tg:1007", "via": "button"}
-    return replace(events[carded(events)], type="ConfirmationDenied", data=data)
+    return events[carded(events)]._replace(type="ConfirmationDenied", data=data)
 
 
 @pytest.mark.req("G2")
