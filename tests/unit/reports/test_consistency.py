@@ -157,8 +157,8 @@ def test_an_unknown_outcome_may_be_settled_once(happened: tuple[Events, Rows]) -
     events, rows = happened
     at = first(events, "CallSucceeded", call_class="W")
     data = events[at].data
-    unknown = replace(events[at], type="CallOutcomeUnknown", data={**data, "detail": "x"})
-    settled = [replace(events[at], type="OutcomeReconciled", data={**data, "verdict": verdict}) for verdict in ("unclear", "done", "done")]
+    unknown = events[at]._replace(type="CallOutcomeUnknown", data={**data, "detail": "x"})
+    settled = [events[at]._replace(type="OutcomeReconciled", data={**data, "verdict": verdict}) for verdict in ("unclear", "done", "done")]
 
     assert judged([*events[:at], unknown, *settled[:2], *events[at + 1 :]], rows) == []
     assert "OutcomeReconciled came when it stood as succeeded" in judged([*events[:at], unknown, *settled, *events[at + 1 :]], rows)
