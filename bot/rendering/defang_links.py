@@ -98,8 +98,10 @@ def disarm_spans(text: Spans) -> Spans:
     start = 0
     for span in text:
         end = start + len(span.text)
-        is_fixed = bool(span.url) or not {"code", "pre"}.isdisjoint(span.styles)
-        kept += [span] if is_fixed else _divide_span(span, start, found)
+        if span.url or not (contacts or (span.is_foreign and found.stops)) or span.is_code:
+            kept.append(span)
+        else:
+            kept.extend(_divide_span(span, start, found))
         if span.url and span.is_foreign and joined[end : end + 1].strip():  # what follows would continue the address
             kept.append(Span(JOINER, is_foreign=True))
         start = end

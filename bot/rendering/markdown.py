@@ -259,7 +259,7 @@ class _Writer:
         """Return plain text as spans. Listed addresses become links, and other addresses are replaced by a word."""
         parts: list[Spans] = []
         end = 0
-        for found in find_addresses(text):
+        for found in find_addresses(text) if self.links else ():
             if normalize_address(found.address) in self.links:
                 link = tuple(replace(span, url=_complete(found.address)) for span in self._write(found.address))
                 parts += self._strip(text[end : found.start]), link
@@ -277,9 +277,13 @@ class _Writer:
 
         `style` is given for code. Of the current styles such a text keeps only "quote".
         """
+        if not text:
+            return ()
+        if not style and not self.styles:
+            return (Span(text, is_foreign=True),)
         outer = tuple(one for one in self.styles if one == "quote") if style else self.styles
-        first, *more = (style, *outer) if style else (outer or ("",))
-        return build_spans(Span(text, first, more=tuple(more), is_foreign=True))
+        first, *more = (style, *outer) if style else outer
+        return (Span(text, first, more=tuple(more), is_foreign=True),)
 
 
 def _complete(address: str) -> str:
@@ -292,7 +296,7 @@ def _count_cells(line: str) -> int:
 
 
 def _indent(text: Spans) -> Spans:
-    return tuple(replace(span, text=span.text.replace("\n", f"\n{_INDENT}")) for span in text)
+    return tuple(replace(span, text=span.text.replace("\n", f"\n{_INDENT}")) if "\n" in span.text else span for span in text)
 
 
 def _align_row(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -53,17 +53,20 @@ def prepare_step(step: Commit, key: str, state: SessionState, describe: Describe
     if state.run is not None and state.run.is_over and _goes_on(step, key):
         raise RunOver
     blobs: dict[str, str] = dict(step.blobs)
-    one_by_one = state.run is not None or Address.parse(key).is_pulled  # runs and clients of the API decide card by card
-    grouped = step.outbox if one_by_one else group_card_rows(step.outbox, key, state.cards, describe)
-    rows, new = add_card_copies(grouped), [*step.inbox_new, *build_go_on_rows(step, key, state)]
+    rows: Sequence[OutboxRow] = ()
     kept: Sequence[Event] = ()
     woken: Sequence[Event] = ()
+    if step.outbox:
+        one_by_one = state.run is not None or Address.parse(key).is_pulled  # runs and clients of the API decide card by card
+        grouped = step.outbox if one_by_one else group_card_rows(step.outbox, key, state.cards, describe)
+        rows = add_card_copies(grouped)
+    new = [*step.inbox_new, *build_go_on_rows(step, key, state)]
     run = _find_run(step, state)
     if run is not None:
         rows, sent = _address_to_home(rows, key, run.home)
         woken = _build_wakes(step, run)
         new = [*new, *sent, *([build_play_row(key, step.now)] if woken else [])]
-    elif is_run(key):
+    elif rows and is_run(key):
         rows = [row for row in rows if row.session not in {key, f"{key}:toast"}]  # there is no such run, so it has no chat
     if rows:
         kept, rows = split_pulled_rows(rows, key, get_trace_id() or next(iter(step.inbox_done), ""))

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from orchestrator.gate import gate
 from orchestrator.gate.approve import confirmations, run_approved
 from orchestrator.gate.call.ports import Reconciled, Unknown
-from orchestrator.gate.call.serialization import decode_call
+from orchestrator.gate.call.serialization import StoredOrder, decode_call
 from orchestrator.gate.execute import executor
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.runtime import merge_inputs, session, turn, turn_context
@@ -79,7 +79,9 @@ def recovery_resends() -> None:
         for row in await ledger.list_effects("started"):
             call = decode_call(row.call["call"], catalogue)
             performed = await performers[call.kind].execute(call)
-            await executor._store_outcome(run_approved.build_order(row, call, approved_by=""), performed, ledger, seconds=0.0)
+            stored = StoredOrder.from_data(row.call)
+            order = run_approved.build_order(row.effect_id, stored, call, approved_by="", before=stored.before)
+            await executor._store_outcome(order, performed, ledger, seconds=0.0)
         return []
 
     gate.recover_started = recover_started  # type: ignore[attr-defined]

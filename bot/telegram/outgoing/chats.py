@@ -6,9 +6,8 @@ the group.
 """
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -45,6 +44,8 @@ class Chats:
         self._moved: dict[int, int] = {}
         self._closed: dict[int, str] = {}
         self._last: dict[int, int] = {}
+        self._loaded = ""
+        """The stored state as it was last read; while it is the same, there is nothing to parse."""
         self._changing = asyncio.Lock()
 
     async def load(self) -> None:
@@ -53,9 +54,13 @@ class Chats:
             await self._load()
 
     async def _load(self) -> None:
-        stored: JsonObject = loads(await self._store.get_value(self._key) or "{}")
+        text = await self._store.get_value(self._key) or "{}"
+        if text == self._loaded:
+            return
+        stored: JsonObject = loads(text)
         self._moved = {int(old): int(new) for old, new in stored.get("moved", {}).items()}
         self._closed = {int(chat): str(why) for chat, why in stored.get("closed", {}).items()}
+        self._loaded = text
 
     def find_current_id(self, chat: int) -> int:
         """Return the present id of a chat: a group gets a new id when Telegram makes it a supergroup."""
@@ -79,7 +84,8 @@ class Chats:
 
     async def move(self, old: int, new: int) -> None:
         """Record that Telegram has made the group `old` a supergroup with the id `new`."""
-        async with self._begin_change():
+        async with self._changing:
+            await self._load()
             if old == new or self._moved.get(self.find_origin_id(old)) == new:
                 return
             log.info("a group has a new number", extra={"action": "chat_moved", "chat": old, "now": new})
@@ -88,7 +94,8 @@ class Chats:
 
     async def close(self, chat: int, why: str) -> None:
         """Record that the chat is closed to the bot, with the reason `why`. Does nothing if this is recorded already."""
-        async with self._begin_change():
+        async with self._changing:
+            await self._load()
             place = self.find_current_id(chat)
             if self._closed.get(place) == why:
                 return
@@ -98,7 +105,8 @@ class Chats:
 
     async def open(self, chat: int) -> None:
         """Record that the chat is open to the bot. The caller knows this because somebody wrote there or admitted the bot again."""
-        async with self._begin_change():
+        async with self._changing:
+            await self._load()
             place = self.find_current_id(chat)
             if self._closed.pop(place, None) is not None:
                 log.info("a chat is open to the bot again", extra={"action": "chat_opened", "chat": place})
@@ -137,22 +145,13 @@ class Chats:
             return update.model_copy(update={"callback_query": query.model_copy(update={"message": self._replace_chat(query.message)})})
         return update
 
-    @contextlib.asynccontextmanager
-    async def _begin_change(self) -> AsyncIterator[None]:
-        """Enter a context in which the state may be changed: it has been read anew, and no other change runs in this process.
-
-        The state is read anew because another process may have changed it.
-        """
-        async with self._changing:
-            await self._load()
-            yield
-
     def _replace_chat(self, message: MaybeInaccessibleMessageUnion) -> MaybeInaccessibleMessageUnion:
         return message.model_copy(update={"chat": message.chat.model_copy(update={"id": self.find_origin_id(message.chat.id)})})
 
     async def _save(self) -> None:
         moved = {str(old): new for old, new in self._moved.items()}
         closed = {str(chat): why for chat, why in self._closed.items()}
+        self._loaded = ""  # what is in memory is not yet what is stored
         await self._store.set_value(self._key, dumps({"moved": moved, "closed": closed}))
 
 
