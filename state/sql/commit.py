@@ -212,8 +212,10 @@ def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]
 
     The call of an event is looked up among the effects (proposed calls) that the commit changes.
     """
-    calls = {change.effect_id: change.call or {} for change in commit.effects}
     about = [event for event, _ in fresh if event.type in TYPES]
+    if not about:
+        return []
+    calls = {change.effect_id: change.call or {} for change in commit.effects}
     return [one for event in about for one in index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
 
 
