@@ -292,7 +292,7 @@ class Session:
                     watcher(changes)
             then()
 
-        await self._store.commit_then(replace(steps[-1], earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
+        await self._store.commit_then(steps[-1]._replace(earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
 
     def _keep_own_effects(self, steps: Sequence[Commit]) -> None:
         """Keep the rows of unfinished effects that this session stored, so that `find_effect` needs no query for them.

@@ -71,7 +71,7 @@ def prepare_step(step: Commit, key: str, state: SessionState, describe: Describe
     if rows:
         kept, rows = split_pulled_rows(rows, key, get_trace_id() or next(iter(step.inbox_done), ""))
     slim = [move_to_blob(event, key, blobs) for event in (*step.events, *woken, *kept)]
-    return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=rows, inbox_new=new, blobs=blobs)
+    return step._replace(events=slim, encoded_events=[encode(event) for event in slim], outbox=rows, inbox_new=new, blobs=blobs)
 
 
 def index_run(step: Commit, run: RunState | None) -> Commit:
@@ -82,7 +82,7 @@ def index_run(step: Commit, run: RunState | None) -> Commit:
     if not any(may_change_index(run, one.type, one.data) for one in step.encoded_events):
         return step
     after = preview_run(run, ((one.type, one.data, format_iso(step.now)) for one in step.encoded_events))
-    return replace(step, run=build_run_row(step.stream, after)) if after is not None else step
+    return step._replace(run=build_run_row(step.stream, after)) if after is not None else step
 
 
 def build_play_row(key: str, now: datetime) -> InboxRow:

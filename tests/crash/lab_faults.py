@@ -65,7 +65,7 @@ def no_compare_and_set() -> None:
         change_effect(transaction, statements, commit, replace(change, expect=anything))
 
     async def foreseen(self: Any, step: Any) -> None:
-        await foresee(self, replace(step, effects=[replace(change, expect=anything) for change in step.effects]))
+        await foresee(self, step._replace(effects=[replace(change, expect=anything) for change in step.effects]))
 
     writing._change_effect = changed
     Session._check_effects = foreseen  # type: ignore[method-assign]
