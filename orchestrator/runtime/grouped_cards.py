@@ -7,7 +7,15 @@ from typing import Any, Final
 
 from bitrix.masking import mask_value
 from orchestrator.domain.address import Address
-from orchestrator.gate.approve.card_groups import VERB, CardGroup, find_group, is_merged, list_loose_cards, narrow_group
+from orchestrator.gate.approve.card_groups import (
+    VERB,
+    CardGroup,
+    find_group,
+    is_merged,
+    is_only_card_of_plan,
+    list_loose_cards,
+    narrow_group,
+)
 from orchestrator.runtime import outbox
 from state.canonical import dumps
 from state.card import Card
@@ -31,9 +39,10 @@ def group_card_rows(rows: Sequence[OutboxRow], key: str, cards: Mapping[str, Car
     merged card of a group, which changes none. If a plan no longer fits into one message, its waiting cards get rows of their own. A client
     that fetches its messages decides cards one by one, and gets them so.
     """
-    if Address.parse(key).is_pulled or not any(_is_own_card(row, key) for row in rows):
+    own = [row for row in rows if _is_own_card(row, key)]
+    if not own or Address.parse(key).is_pulled or not _may_be_grouped(own, cards):
         return rows
-    shown = [Card.from_stored(row.body) for row in rows if _is_own_card(row, key)]
+    shown = [Card.from_stored(row.body) for row in own]
     changed = {card.confirmation_id: _overlay(cards.get(card.confirmation_id), card) for card in shown if not is_merged(card)}
     known = {**cards, **changed}
     drawn: dict[str, OutboxRow] = {}
@@ -70,6 +79,13 @@ def build_plan_details_rows(chat: str, card: Card, cards: Mapping[str, Card], no
 
 def _is_own_card(row: OutboxRow, key: str) -> bool:
     return row.kind == "card" and row.session == key and "home" not in row.body and "members" not in row.body
+
+
+def _may_be_grouped(rows: Sequence[OutboxRow], cards: Mapping[str, Card]) -> bool:
+    """Return whether the plan of a card that the rows show has led to other cards, too."""
+    new = [Card.from_stored(row.body) for row in rows if row.body["confirmation_id"] not in cards]
+    known = {**cards, **{card.confirmation_id: card for card in new}} if new else cards
+    return not all(is_only_card_of_plan(known[row.body["confirmation_id"]], known) for row in rows)
 
 
 def _overlay(old: Card | None, new: Card) -> Card:

@@ -156,6 +156,11 @@ def find_group(card: Card, cards: Mapping[str, Card]) -> CardGroup | None:
     return CardGroup(anchor=_find_anchor(placed).confirmation_id, members=members)
 
 
+def is_only_card_of_plan(card: Card, cards: Mapping[str, Card]) -> bool:
+    """Return whether no other step of the card's plan has led to one of `cards`, so that the card can belong to no group."""
+    return len(_list_versions(card, cards)) < _FEWEST
+
+
 def list_loose_cards(card: Card, cards: Mapping[str, Card]) -> list[Card]:
     """Return the cards of the card's plan that must be shown one by one because one message cannot hold them: a group may break up.
 
