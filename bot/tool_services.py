@@ -1,5 +1,6 @@
 """Builds the clients of the services that the tool agent asks: inside of this process, or at the addresses of the settings."""
 
+import ssl
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import cache
@@ -107,4 +108,6 @@ def open_client(name: str, address: str, headers: Mapping[str, str] = MappingPro
     parts = urlsplit(address.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise SettingsError(f"{name} must be an http or https address such as http://127.0.0.1:8081")  # not quoted: it may have a password
-    return httpx.AsyncClient(base_url=address.strip(), trust_env=False, headers=dict(headers))
+    # loading the certificates of the machine takes 50 ms, and an http address has none to check: it gets a context that trusts nobody
+    verify = True if parts.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return httpx.AsyncClient(base_url=address.strip(), trust_env=False, headers=dict(headers), verify=verify)

@@ -193,8 +193,21 @@ def _load(program: str) -> None:
     for name in names:
         with contextlib.suppress(ImportError):  # it will say so itself
             import_module(name)
+    if _BOT[0] in names:
+        _read_bot()
     gc.collect()
     gc.freeze()  # a collection in what is forked would copy every page
+
+
+def _read_bot() -> None:
+    """Parse what a bot keeps for good once it has read it: its texts, the catalogue of methods, and the types in which it talks to Telegram."""
+    bootstrap, types = import_module("bot.bootstrap"), import_module("aiogram.types")
+    bootstrap.load_rules(import_module("bot.settings").Settings(_env_file=None))
+    for locale in ("ru", "en"):
+        import_module("bot.i18n.translate").Translator(locale)
+    respond = import_module("aiogram.methods.base").Response
+    for kind in (types.Update, respond[types.Message], respond[types.User], respond[bool], respond[list[types.Update]]):
+        kind.model_rebuild()
 
 
 def _run(order: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from orchestrator.language.money_format import CURRENCY_AFTER, CURRENCY_BEFORE, 
 from orchestrator.language.number_words import PATTERN, read_words
 from orchestrator.language.text import Locale, fold
 
-__all__ = ["LARGEST", "Sum", "SumReason", "UnclearSum", "find_amounts", "format_sum", "format_sum_short", "names_currency", "parse_sum"]
+__all__ = ["LARGEST", "Sum", "SumReason", "UnclearSum", "find_amounts", "format_sum", "format_sum_short", "has_currency", "parse_sum"]
 
 LARGEST: Final = Decimal(10) ** 12
 SumReason = Literal["no_sum", "two_readings", "negative", "too_large", "below_kopeck", "more_than_sum"]
@@ -77,7 +77,7 @@ def find_amounts(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, in
     return found
 
 
-def names_currency(text: str) -> bool:
+def has_currency(text: str) -> bool:
     """Return whether a currency stands in the text; if not, none of the sums that `find_amounts` finds in it has one."""
     return _ANY_CURRENCY.search(fold(text)) is not None
 

@@ -11,7 +11,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
 from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
 from orchestrator.domain.effect_record import EffectOutcome
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.outcome import CommandReport, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.format_values import EMPTY, UNKNOWN, format_multifield
@@ -75,7 +75,9 @@ async def add_made_lines(reply: Reply, context: Context, deps: GateDeps) -> Repl
 
 
 async def _list_made(context: Context) -> list[EffectRow]:
-    found = [await context.find_effect(slot) for slot in context.untold_steps]
+    # What waits for a person has a card, and so does what comes of it.
+    ran = [slot for slot in context.untold_steps if not isinstance(context.outcomes.get(slot), Pending)]
+    found = [await context.find_effect(slot) for slot in ran]
     return [row for row in found if row is not None and (is_made_without_card(row) or is_batch_refused(row))]
 
 

@@ -20,7 +20,6 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.people.screens import KIND
 from state.canonical import dumps, loads
-from state.card import Card
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow
 from state.stored import JsonObject
@@ -182,8 +181,8 @@ def build_admission_check(access: Access) -> Callable[[int], bool]:
     return lambda chat: chat < 0 or access.find_actor(chat) is not None
 
 
-def is_for_anyone(row: OutboxRow) -> bool:
-    """Return whether even a person without access may see the outbox row (stored message).
+def is_for_anyone(row: OutboxRow, card: CardView | None) -> bool:
+    """Return whether even a person without access may see the outbox row (stored message); `card` is the card that it holds, if any.
 
     Such rows contain no company data: notices about invalid invitation links and lost access, and the final state of a card that was shown
     in the chat before.
@@ -192,7 +191,7 @@ def is_for_anyone(row: OutboxRow) -> bool:
         return str(row.body.get("code", "")).startswith(_FOR_STRANGERS)
     if row.kind == "reply":
         return _is_reply_for_strangers(row.body)
-    return row.kind == "card" and Card.from_stored(row.body).why == "no-access" and bool(row.sent_ref)
+    return card is not None and card.card.why == "no-access" and bool(row.sent_ref)
 
 
 def _is_reply_for_strangers(body: Mapping[str, Any]) -> bool:
@@ -201,21 +200,20 @@ def _is_reply_for_strangers(body: Mapping[str, Any]) -> bool:
     return [notice.code in _REPLIES_FOR_STRANGERS for notice in notices] == [True] and body == build_reply(*notices).model_dump(mode="json")
 
 
-def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> str:
+def find_withholding_reason(row: OutboxRow, card: CardView | None, access: Access, now: datetime) -> str:
     """Return why the outbox row (stored message) must not be shown to its reader; "" if it may be shown.
 
-    The reader's present rights count, not those at the time when the row was stored. Returns "" for every answer to a click (toast), since
-    `Poster`, which sends it, replaces its text if the reader has no access.
+    `card` is the card that it holds, if any. The reader's present rights count, not those at the time when the row was stored. Returns ""
+    for every answer to a click (toast), since `Poster`, which sends it, replaces its text if the reader has no access.
     """
     chat = parse_chat(row.session)[0]
-    if chat < 0 or row.kind == "toast" or is_for_anyone(row):
+    if chat < 0 or row.kind == "toast" or is_for_anyone(row, card):
         return ""
     actor = access.find_actor(chat)
     if actor is None:
         return NO_ACCESS
-    view = CardView.from_body(row.body) if row.kind == "card" else None
-    if view is None or not view.is_copy:
+    if card is None or not card.is_copy:
         return ""
     # it closes a card that was shown there when the person had the right
-    ends = not view.card.is_waiting and bool(row.sent_ref)
+    ends = not card.card.is_waiting and bool(row.sent_ref)
     return NO_LEAD if not ends and LeadApprovers(access, lambda: now).apply_delegation(actor).role not in _DECIDING_ROLES else ""

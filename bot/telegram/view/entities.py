@@ -40,6 +40,8 @@ def split_entities(text: str, entities: list[MessageEntity], *, limit: int = LIM
     An entity that crosses the end of a part is moved to the next part as a whole, if it fits there. A longer one is divided and continues
     in the next part.
     """
+    if count_units(text) <= limit:
+        return [(text, entities)]
     raw = text.encode("utf-16-le")
     pieces: list[tuple[str, list[MessageEntity]]] = []
     start, total = 0, len(raw) // 2

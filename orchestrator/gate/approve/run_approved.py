@@ -246,7 +246,7 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
     Return the result, with the reason for the new card as the message to the person.
     """
     shown = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
-    old_order = build_order(
+    next_order = build_order(
         build_effect_id(f"{row.effect_id}/again"),
         StoredOrder.from_data(row.call),
         new.call,
@@ -254,7 +254,7 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
         before=build_before_image(new.call, new.facts),
         policy=deps.policy.digest,
     )
-    order = replace(old_order, confirmation_id="", named=build_call_label(new.call, shown))
+    order = replace(next_order, confirmation_id="", named=build_call_label(new.call, shown))
     provenance = Provenance.model_validate(entry.provenance or {})
     asked = CardRequest(
         order=order,

@@ -190,11 +190,11 @@ def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
     found = dict(critical_fields.list_written_amounts(call)) if call.entity not in _PARTS else {}
     for total in sums.calculate_row_totals(call, record):
         found[sums.SUM] = total
-    if not any(fields.to_field_key(name) == _SUM_KEY for name in found) and _moves_currency(call, record):
+    if not any(fields.to_field_key(name) == _SUM_KEY for name in found) and _is_currency_changed(call, record):
         found[sums.SUM] = fields.find_value(record, sums.SUM, call.entity)  # the record keeps its sum, in another currency
     return found
 
 
-def _moves_currency(call: Call, record: JsonObject) -> bool:
+def _is_currency_changed(call: Call, record: JsonObject) -> bool:
     now, then = sums.find_currencies(call, record)
     return now != then

@@ -93,7 +93,7 @@ def _list_parts(call: Call, name: str, value: object) -> Iterator[tuple[Param, o
     param = build_param(call, name)
     given = value if isinstance(value, list) else [value]
     elements = [element for element in given if isinstance(element, Mapping)]
-    if not elements or len(elements) < len(given) or not _holds_params(param):
+    if not elements or len(elements) < len(given) or not _may_hold_params(param):
         yield param, value
         return
     for element in elements:
@@ -101,7 +101,7 @@ def _list_parts(call: Call, name: str, value: object) -> Iterator[tuple[Param, o
             yield from _list_parts(call, str(inner), item)
 
 
-def _holds_params(param: Param) -> bool:
+def _may_hold_params(param: Param) -> bool:
     """Return whether a field has no values of its own and may hold further parameters."""
     return param.words is not None and param.words.kind in _HOLDERS and param_kinds.find_kind(param) is None
 

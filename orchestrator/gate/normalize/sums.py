@@ -20,7 +20,7 @@ from orchestrator.gate.call.reasons import refuse, wrap_in_batch
 from orchestrator.gate.call.targets import get_at_path
 from orchestrator.gate.normalize import batch
 from orchestrator.gate.normalize.batch import find_reference_key
-from orchestrator.language.money_parser import Sum, UnclearSum, find_amounts, names_currency, parse_sum
+from orchestrator.language.money_parser import Sum, UnclearSum, find_amounts, has_currency, parse_sum
 from orchestrator.language.text import Locale
 from state.stored import JsonObject
 
@@ -234,7 +234,7 @@ def _find_unsaid_currencies(leaf: Call, text: str) -> list[tuple[str, str]]:
     if leaf.reads_only or leaf.kind != "bitrix" or leaf.named_currencies:
         return []
     bare = [(name, fields.parse_number(value)) for name, value in critical_fields.list_written_amounts(leaf)]
-    if not bare or not names_currency(text):
+    if not bare or not has_currency(text):
         return []
     own = {number for _, number in leaf.targets}
     named = [found for found, _, _ in find_amounts(text) if found.currency or found.amount not in own]

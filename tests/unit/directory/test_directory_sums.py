@@ -17,7 +17,7 @@ from orchestrator.language.money_parser import (
     find_amounts,
     format_sum,
     format_sum_short,
-    names_currency,
+    has_currency,
     parse_sum,
 )
 from orchestrator.language.text import Locale
@@ -249,12 +249,12 @@ def test_any_text_is_a_sum_or_unclear(text: str) -> None:
 def test_a_text_with_a_sum_in_a_currency_names_one(text: str) -> None:
     """The quick look leaves out no text in which a sum with a currency stands."""
     found = any(one.currency for one, _, _ in find_amounts(text))
-    assert names_currency(text) or not found
+    assert has_currency(text) or not found
 
 
 def test_a_text_without_a_currency_names_none() -> None:
     """A number alone, and a word that only begins like a currency, are not read as one."""
-    assert [names_currency(text) for text in ("подними сумму сделки 481 до 500 000", "1,5 млн", "рубрика 5", "5 ₽", "$5", "5 рублей")] == [
+    assert [has_currency(text) for text in ("подними сумму сделки 481 до 500 000", "1,5 млн", "рубрика 5", "5 ₽", "$5", "5 рублей")] == [
         *[False] * 3,
         *[True] * 3,
     ]
