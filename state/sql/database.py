@@ -269,8 +269,8 @@ class Database:
             return _Opened(self, turns.at_once, self._idle if self._dialect.one_connection else self._idle_hurried, begin, made)
         return _Opened(self, turns.waiting, self._idle, begin, made)
 
-    def connect(self, idle: list[PoolProxiedConnection]) -> PoolProxiedConnection:
-        """Return one of the idle connections, or a new one. The caller puts it back, or has it closed with `give_up`."""
+    def take_connection(self, idle: list[PoolProxiedConnection]) -> PoolProxiedConnection:
+        """Return one of the idle connections, or a new one. The caller puts it back, or has it closed with `resolve_error`."""
         if self._closed:
             raise StoreUnwritable("the store is closed")
         if self._doubtful and self._is_hurried:
@@ -305,7 +305,7 @@ class Database:
         except IndexError:  # not checked beforehand: another thread may take it in between
             return None
 
-    def give_up(self, opened: "_Opened[X]", transaction: "Transaction", error: BaseException) -> None:
+    def resolve_error(self, opened: "_Opened[X]", transaction: "Transaction", error: BaseException) -> None:
         """Undo what failed with `error`. Raises the StoreError that an error of the driver means; returns after any other error."""
         if isinstance(error, self._driver.IntegrityError):
             self._undo(opened)
@@ -380,7 +380,7 @@ class _Opened(Generic[X]):
         if self._turn is not None:
             self._turn.__enter__()
         try:
-            self.connection = self._database.connect(self.idle)
+            self.connection = self._database.take_connection(self.idle)
             self._driver = self.connection.dbapi_connection
             self.cursor = self._driver.cursor()
             self._made = self._kind(self.cursor)
@@ -396,7 +396,7 @@ class _Opened(Generic[X]):
         """Commit, or undo everything and raise the StoreError that the driver's error means."""
         try:
             if error is not None:
-                self._database.give_up(self, self._made, error)
+                self._database.resolve_error(self, self._made, error)
                 return
             if self._begin:
                 self._execute(self._driver.commit)
@@ -409,7 +409,7 @@ class _Opened(Generic[X]):
         try:
             function(*args)
         except BaseException as error:
-            self._database.give_up(self, self._made, error)
+            self._database.resolve_error(self, self._made, error)
             raise
 
 

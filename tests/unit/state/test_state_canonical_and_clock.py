@@ -83,6 +83,14 @@ def test_moments_are_utc_with_z_and_sort_as_text() -> None:
         clock.parse_iso("2026-11-21T12:00:00")
 
 
+@given(st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30)), timezone(timedelta(hours=-9))])))
+def test_every_time_is_written_with_six_digits_after_the_second(moment: datetime) -> None:
+    """Also a whole second: texts of another width would sort wrongly."""
+    moment = moment.replace(year=max(2, min(9998, moment.year)))
+    for one in (moment, moment.replace(microsecond=0)):
+        assert clock.format_iso(one) == one.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
 def test_clocks() -> None:
     """The machine's clock is aware; a fixed one moves only when told, back too."""
     fixed = clock.FixedClock(datetime(2026, 11, 21, tzinfo=UTC))
