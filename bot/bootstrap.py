@@ -74,7 +74,7 @@ from orchestrator.performers.knowledge import KnowledgePerformer
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
-from orchestrator.runs.offers import list_startable
+from orchestrator.runs.offers import StartableOffers
 from orchestrator.runs.record_blocks import build_record_host
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
@@ -282,7 +282,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
         },
         queries={
             **build_queries(reads, naming, clock, live),
-            "startable": partial_of(list_startable, engines=engines),
+            "startable": StartableOffers(engines, store).list_startable,
             "employees": employees.list_working,
             "employee": employees.read_employee,
         },

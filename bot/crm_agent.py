@@ -18,7 +18,7 @@ from orchestrator.directory.list_groups import group_list
 from orchestrator.directory.lookup import Lookup, ReferenceContext
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
-from orchestrator.directory.portal_card import PortalCard
+from orchestrator.directory.portal_card import METHODS, PortalCard
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outcome import Outcome
@@ -34,7 +34,10 @@ from state.session_state import SessionState
 from state.stored import JsonObject
 
 MOST_TEXTS: Final = 18
-"""Maximum number of cached descriptions of the portal's methods: for each of the three modes two, under each of the last three policies."""
+"""Maximum number of cached descriptions of the portal's methods: for each of the three modes two, under each of the last three policies.
+
+Of what each policy lets people read, as many are cached.
+"""
 
 
 def build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource, texts: AgentTexts) -> CrmAgent:
@@ -143,10 +146,21 @@ def _build_list_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Ma
 
 
 def _build_portal_card(reads: PortalReader, clock: Clock, policies: PolicySource) -> PortalCard:
-    """Return the portal card, which shows a person what the policy of the moment lets them read."""
+    """Return the portal card, which shows a person what the policy of the moment lets them read.
 
-    def may_read(method: str, actor: Actor) -> bool:
-        found = reads.catalogue.find(method)
-        return found is not None and may_read_shared(found, policies.now(), actor)
+    What that is, is found once for each policy, for people who see all and for the others.
+    """
+    catalogued = {name: method for name in METHODS if (method := reads.catalogue.find(name)) is not None}
 
-    return PortalCard(reads.reference, clock, may_read)
+    kept: dict[tuple[str, bool], frozenset[str]] = {}
+
+    def list_readable(actor: Actor) -> frozenset[str]:
+        policy, sees_all = policies.now(), actor.sees == "all"
+        key = policy.digest, sees_all
+        if key not in kept:
+            if len(kept) >= MOST_TEXTS:
+                kept.clear()
+            kept[key] = frozenset(name for name, one in catalogued.items() if may_read_shared(one, policy, sees_all=sees_all))
+        return kept[key]
+
+    return PortalCard(reads.reference, clock, list_readable)

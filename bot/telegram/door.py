@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from aiogram import Bot
 from aiogram.client.default import DefaultBotProperties
@@ -17,7 +17,6 @@ from aiogram.exceptions import AiogramError, ClientDecodeError
 from aiogram.methods import EditMessageText, Response, SendMessage, SendMessageDraft
 from aiogram.types import Update
 from aiogram.utils.token import TokenValidationError, validate_token
-from fastapi import APIRouter
 
 from bot.telegram.intake.ingest import Poller, RawUpdates, UpdateIntake
 from bot.telegram.intake.people import ChatPeople
@@ -45,6 +44,9 @@ from state.journal.async_store import AsyncStore
 from state.journal.run_index import PREFIX as RUN
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, StoreError, StoreUnwritable
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
 
 log = logging.getLogger(__name__)
 
@@ -131,7 +133,7 @@ class TelegramDoor:
         """Return whether this process is the leader, the only one of several processes that delivers messages now."""
         return self._election.is_leader
 
-    def build_router(self) -> APIRouter | None:
+    def build_router(self) -> "APIRouter | None":
         """Return the router of the webhook for the HTTP server, None if the bot polls.
 
         Every process may receive updates by webhook, but only one delivers messages.

@@ -29,15 +29,12 @@ def find_current(state: SessionState, kind: str) -> int | None:
 
 def list_current(state: SessionState, kinds: Collection[str] = CURRENT) -> Mapping[str, int]:
     """Return the current records of these kinds as kind → number."""
+    objects = state.agent.objects
+    numbers = {kind: number for kind in kinds if isinstance(number := objects.get(CURRENT.get(kind, "")), int)}
+    if not numbers:
+        return {}
     turns = _list_changes(state)
-    found: dict[str, int] = {}
-    for kind in kinds:
-        key = CURRENT.get(kind, "")
-        number = state.agent.objects.get(key)
-        changed = _find_changed(turns, key)
-        if isinstance(number, int) and not (number in changed and len(changed) > 1):
-            found[kind] = number
-    return found
+    return {kind: number for kind, number in numbers.items() if not _is_one_of_several(number, _find_changed(turns, CURRENT[kind]))}
 
 
 def list_tie_candidates(state: SessionState) -> Mapping[str, int]:
@@ -89,6 +86,10 @@ def _list_changes(state: SessionState) -> list[list[JsonObject]]:
     return [
         [item.get("object_ids", {}) for item in state.agent.done if str(item.get("timestamp", "")) >= since] for since in reversed(asked)
     ]
+
+
+def _is_one_of_several(number: int, changed: frozenset[int]) -> bool:
+    return number in changed and len(changed) > 1
 
 
 def _find_changed(turns: list[list[JsonObject]], key: str) -> frozenset[int]:

@@ -1,12 +1,12 @@
 """Writes the portal card: the portal's reference data as a text for the model's prompt, so that it need not ask for them.
 
 It lists funnels with their stages, statuses of leads, the company's own fields, smart processes, sources, catalogues, currencies and
-colleagues. The data come from the cache of `reference` and are as old as its rules allow. The same data give the same text, so providers
-can reuse what they have read of a prompt.
+colleagues. The data come from the cache of `reference` and are as old as its rules allow: a card is kept until that cache would give
+something else. The same data give the same text, so providers can reuse what they have read of a prompt.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
@@ -16,6 +16,7 @@ from typing import Final
 from bitrix.errors import BitrixError
 from bitrix.masking import mask
 from orchestrator.directory.reference import Reference, is_employed
+from orchestrator.directory.reference_cache import ReadLog
 from orchestrator.directory.reference_data import Category, Field, ProductCatalog, SmartType, Stage
 from orchestrator.directory.rows import User
 from orchestrator.domain.actor import Actor
@@ -23,12 +24,14 @@ from orchestrator.language.money_format import CurrencyBook
 from orchestrator.language.text import to_visible_line
 from state.clock import Clock
 
-MAY_READ = Callable[[str, Actor], bool]
-"""Says whether a person may read with a method of the portal."""
+ListReadable = Callable[[Actor], frozenset[str]]
+"""Returns those of `METHODS` with which a person may read."""
 READ_TIMEOUT: Final = 5.0
 """Seconds that a turn waits for the card; what has not come by then stands there as it was, or is said to be unknown."""
 READ_PAUSE: Final = timedelta(minutes=1)
 """How long a part of the card that came too late is not read again."""
+_MOST_KEPT: Final = 16
+"""How many cards are kept: one for each set of methods that people may read with, of which there are few."""
 MAX_NAME: Final = 60
 _LONGEST_READ: Final = 4 * MAX_NAME
 _FUNNELS, _STAGES, _FIELDS, _OPTIONS = 12, 25, 40, 15
@@ -49,59 +52,75 @@ _MARKS: Final = str.maketrans({"«": '"', "»": '"', "`": "'", "<": "‹", ">": 
 
 @dataclass(frozen=True, kw_only=True)
 class _Part:
-    """A part of the card: its heading, the methods that read it, and how its lines are made."""
+    """A part of the card: its heading, the methods that read it, and how its lines are made of the data."""
 
     heading: str
     methods: tuple[str, ...]
-    write: Callable[[], Awaitable[list[str]]]
+    write: Callable[[Reference], Awaitable[list[str]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _KeptCard:
+    """A card, and the reads of which it was made."""
+
+    text: str
+    reads: ReadLog
 
 
 class PortalCard:
     """Writes the card for a person; keeps the last text of each part. Never fails because of the portal."""
 
-    def __init__(self, reference: Reference, clock: Clock, may_read: MAY_READ) -> None:
+    def __init__(self, reference: Reference, clock: Clock, list_readable: ListReadable) -> None:
         """Keep the reader of reference data, the clock, and the function that says what a person may read; nothing is read yet."""
         self._reference = reference
         self._clock = clock
-        self._may_read = may_read
+        self._list_readable = list_readable
         self._last: dict[str, str] = {}
         self._late: dict[str, datetime] = {}
+        self._kept: dict[frozenset[str], _KeptCard] = {}
+        """By the methods with which its readers may read."""
 
     async def build(self, actor: Actor) -> str:
         """Return the card for `actor`, without the parts that this person may not read.
 
         A part that the portal does not give stands there as it was last read; if it never was, a line says that it is unknown.
         """
-        parts = [part for part in self._list_parts() if all(self._may_read(method, actor) for method in part.methods)]
-        reads = {part.heading: asyncio.ensure_future(self._update(part)) for part in parts if not self._is_resting(part.heading)}
-        if reads:
-            await self._wait(reads)
-        return "\n".join([_HEADING, *(self._last.get(part.heading, _format_unknown(part)) for part in parts)])
+        readable = self._list_readable(actor)
+        kept = self._kept.get(readable)
+        if kept is not None and self._reference.is_current(kept.reads):
+            return kept.text
+        return await self._write(readable)
 
-    def _list_parts(self) -> Iterator[_Part]:
-        yield _Part(heading="Funnels of deals", methods=("crm.category.list", "crm.status.list"), write=self._write_funnels)
-        yield _Part(heading="Statuses of leads (STATUS_ID)", methods=("crm.status.list",), write=partial(self._write_entries, "STATUS"))
-        for kind in _FIELD_KINDS:
-            yield _Part(heading=f"Own fields of {kind}", methods=(f"crm.{kind}.fields",), write=partial(self._write_fields, kind))
-        yield _Part(heading="Smart processes (entityTypeId in crm.item.*)", methods=("crm.type.list",), write=self._write_types)
-        yield _Part(heading="Sources (SOURCE_ID)", methods=("crm.status.list",), write=partial(self._write_entries, "SOURCE"))
-        yield _Part(heading="Product catalogues (iblockId)", methods=("catalog.catalog.list",), write=self._write_catalogs)
-        yield _Part(heading="Currencies", methods=("crm.currency.list",), write=self._write_currencies)
-        yield _Part(heading="Colleagues (employee id, name, position)", methods=("user.get",), write=self._write_colleagues)
+    async def _write(self, readable: frozenset[str]) -> str:
+        """Return a new card for people who may read with these methods, and keep it if no part of it is late."""
+        parts = [part for part in _PARTS if readable.issuperset(part.methods)]
+        log = ReadLog()
+        reference = self._reference.log_reads(log)
+        reads = {part.heading: asyncio.ensure_future(self._update(part, reference)) for part in parts if not self._is_resting(part.heading)}
+        late = await self._wait(reads) if reads else []
+        text = "\n".join([_HEADING, *(self._last.get(part.heading, _format_unknown(part)) for part in parts)])
+        self._kept.pop(readable, None)
+        if len(reads) == len(parts) and not late:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[readable] = _KeptCard(text=text, reads=log)
+        return text
 
-    async def _wait(self, reads: Mapping[str, asyncio.Future[None]]) -> None:
-        """Wait until the parts are read, or until the time is over; those that are late then rest for a while."""
+    async def _wait(self, reads: Mapping[str, asyncio.Future[None]]) -> list[str]:
+        """Wait until the parts are read, or until the time is over; return those that are late, which then rest for a while."""
         try:
-            _, late = await asyncio.wait(reads.values(), timeout=READ_TIMEOUT)
+            _, pending = await asyncio.wait(reads.values(), timeout=READ_TIMEOUT)
         except BaseException:
             _cancel(reads.values())
             raise
-        _cancel(late)
-        self._late |= {heading: self._clock.now() for heading, read in reads.items() if read in late}
+        _cancel(pending)
+        late = [heading for heading, read in reads.items() if read in pending]
+        self._late |= {heading: self._clock.now() for heading in late}
+        return late
 
-    async def _update(self, part: _Part) -> None:
+    async def _update(self, part: _Part, reference: Reference) -> None:
         try:
-            lines = await part.write()
+            lines = await part.write(reference)
         except BitrixError:  # the cache has nothing to show, so that there is no last text either, or it is kept
             return
         self._last[part.heading] = _format_part(part.heading, lines)
@@ -110,46 +129,68 @@ class PortalCard:
         late = self._late.get(heading)
         return late is not None and self._clock.now() - late < READ_PAUSE
 
-    async def _write_funnels(self) -> list[str]:
-        funnels: Sequence[Category] = await self._reference.load_categories("deal")
-        shown = funnels[:_FUNNELS]
-        stages = await asyncio.gather(*(self._reference.load_stages("deal", one.id) for one in shown))
-        lines = [f"- CATEGORY_ID {one.id} {_quote(one.name)}: {_join_stages(found)}" for one, found in zip(shown, stages, strict=True)]
-        return _cut(lines, len(funnels), 'crm.category.list {"entityTypeId": 2}')
 
-    async def _write_entries(self, book: str) -> list[str]:
-        entries: Sequence[Stage] = await self._reference.load_status_entries(book)
-        named = [f"{_clean(one.id)} {_quote(one.name)}" for one in entries[:_SOURCES]]
-        return _cut_line(named, len(entries), f'crm.status.list {{"filter": {{"ENTITY_ID": "{book}"}}}}')
+async def _write_funnels(reference: Reference) -> list[str]:
+    funnels: Sequence[Category] = await reference.load_categories("deal")
+    shown = funnels[:_FUNNELS]
+    stages = await asyncio.gather(*(reference.load_stages("deal", one.id) for one in shown))
+    lines = [f"- CATEGORY_ID {one.id} {_quote(one.name)}: {_join_stages(found)}" for one, found in zip(shown, stages, strict=True)]
+    return _cut(lines, len(funnels), 'crm.category.list {"entityTypeId": 2}')
 
-    async def _write_fields(self, kind: str) -> list[str]:
-        fields: Mapping[str, Field] = await self._reference.load_fields(kind)
-        own = sorted((one for one in fields.values() if one.custom), key=lambda one: one.code)
-        return _cut([_format_field(one) for one in own[:_FIELDS]], len(own), f"crm.{kind}.fields")
 
-    async def _write_types(self) -> list[str]:
-        types: Mapping[int, SmartType] = await self._reference.load_types()
-        return _cut_line([f"{number} {_quote(types[number].title)}" for number in sorted(types)[:_TYPES]], len(types), "crm.type.list")
+async def _write_entries(reference: Reference, *, book: str) -> list[str]:
+    entries: Sequence[Stage] = await reference.load_status_entries(book)
+    named = [f"{_clean(one.id)} {_quote(one.name)}" for one in entries[:_SOURCES]]
+    return _cut_line(named, len(entries), f'crm.status.list {{"filter": {{"ENTITY_ID": "{book}"}}}}')
 
-    async def _write_catalogs(self) -> list[str]:
-        found: Sequence[ProductCatalog] = await self._reference.load_catalogs()
-        named = [
-            f"{one.iblock} {_quote(one.name)}{f' (variations of {one.products})' if one.products else ''}" for one in found[:_CATALOGS]
-        ]
-        return _cut_line(named, len(found), "catalog.catalog.list")
 
-    async def _write_currencies(self) -> list[str]:
-        book: CurrencyBook = await self._reference.load_currency_book()
-        codes = [f"{_clean(code)}{' (base)' if book[code].is_base else ''}" for code in sorted(book)[:_CURRENCIES]]
-        return _cut_line(codes, len(book), "crm.currency.list")
+async def _write_fields(reference: Reference, *, kind: str) -> list[str]:
+    fields: Mapping[str, Field] = await reference.load_fields(kind)
+    own = sorted((one for one in fields.values() if one.custom), key=lambda one: one.code)
+    return _cut([_format_field(one) for one in own[:_FIELDS]], len(own), f"crm.{kind}.fields")
 
-    async def _write_colleagues(self) -> list[str]:
-        users: Mapping[int, User] = await self._reference.load_users()
-        here = [users[number] for number in sorted(users) if is_employed(users[number])]
-        named = [
-            f"{one.id} {_quote(one.full_name)}{f' {_quote(one.work_position)}' if one.work_position else ''}" for one in here[:_COLLEAGUES]
-        ]
-        return _cut_line(named, len(here), 'user.get {"FILTER": {"ACTIVE": true}}')
+
+async def _write_types(reference: Reference) -> list[str]:
+    types: Mapping[int, SmartType] = await reference.load_types()
+    return _cut_line([f"{number} {_quote(types[number].title)}" for number in sorted(types)[:_TYPES]], len(types), "crm.type.list")
+
+
+async def _write_catalogs(reference: Reference) -> list[str]:
+    found: Sequence[ProductCatalog] = await reference.load_catalogs()
+    named = [f"{one.iblock} {_quote(one.name)}{f' (variations of {one.products})' if one.products else ''}" for one in found[:_CATALOGS]]
+    return _cut_line(named, len(found), "catalog.catalog.list")
+
+
+async def _write_currencies(reference: Reference) -> list[str]:
+    book: CurrencyBook = await reference.load_currency_book()
+    codes = [f"{_clean(code)}{' (base)' if book[code].is_base else ''}" for code in sorted(book)[:_CURRENCIES]]
+    return _cut_line(codes, len(book), "crm.currency.list")
+
+
+async def _write_colleagues(reference: Reference) -> list[str]:
+    users: Mapping[int, User] = await reference.load_users()
+    here = [users[number] for number in sorted(users) if is_employed(users[number])]
+    named = [
+        f"{one.id} {_quote(one.full_name)}{f' {_quote(one.work_position)}' if one.work_position else ''}" for one in here[:_COLLEAGUES]
+    ]
+    return _cut_line(named, len(here), 'user.get {"FILTER": {"ACTIVE": true}}')
+
+
+_PARTS: Final = (
+    _Part(heading="Funnels of deals", methods=("crm.category.list", "crm.status.list"), write=_write_funnels),
+    _Part(heading="Statuses of leads (STATUS_ID)", methods=("crm.status.list",), write=partial(_write_entries, book="STATUS")),
+    *(
+        _Part(heading=f"Own fields of {kind}", methods=(f"crm.{kind}.fields",), write=partial(_write_fields, kind=kind))
+        for kind in _FIELD_KINDS
+    ),
+    _Part(heading="Smart processes (entityTypeId in crm.item.*)", methods=("crm.type.list",), write=_write_types),
+    _Part(heading="Sources (SOURCE_ID)", methods=("crm.status.list",), write=partial(_write_entries, book="SOURCE")),
+    _Part(heading="Product catalogues (iblockId)", methods=("catalog.catalog.list",), write=_write_catalogs),
+    _Part(heading="Currencies", methods=("crm.currency.list",), write=_write_currencies),
+    _Part(heading="Colleagues (employee id, name, position)", methods=("user.get",), write=_write_colleagues),
+)
+METHODS: Final = frozenset(method for part in _PARTS for method in part.methods)
+"""The methods of the portal that read what the card shows."""
 
 
 def _format_part(heading: str, lines: Sequence[str]) -> str:

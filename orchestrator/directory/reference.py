@@ -7,6 +7,7 @@ the data that they change as outdated. For statuses and funnels Bitrix24 documen
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Final, TypeVar
 from bitrix.catalogue.names import CRM
 from bitrix.client.read_only import PortalCaller
 from orchestrator.directory import reference_reads as reads
-from orchestrator.directory.reference_cache import Key, Read, ReadCache, ReadTimeouts
+from orchestrator.directory.reference_cache import Key, Read, ReadCache, ReadLog, ReadTimeouts
 from orchestrator.directory.reference_data import (
     Category,
     Department,
@@ -49,6 +50,17 @@ class Reference:
         self._client = client
         self._shelf = ReadCache(clock)
         self._patience = ReadTimeouts(clock)
+        self._log: ReadLog | None = None
+
+    def log_reads(self, log: ReadLog) -> "Reference":
+        """Return a reader of the same cache that adds to `log` what is read through it."""
+        logged = copy(self)
+        logged._log = log  # noqa: SLF001 - it is a copy of this object
+        return logged
+
+    def is_current(self, log: ReadLog) -> bool:
+        """Return whether the reads in `log`, repeated for display, would give the same now without asking the portal."""
+        return self._shelf.is_current(log)
 
     async def load_users(self, *, fresh: bool = False, has: Contains[Mapping[int, User]] | None = None) -> Mapping[int, User]:
         """Return the first 5,000 employees by id, including those who have left the company.
@@ -192,11 +204,15 @@ class Reference:
     async def _get(self, key: Key, read: Read[T], *, fresh: bool = False, has: Contains[T] | None = None) -> T:
         life = KINDS[key[0]].life
         read = self._patience.wrap(key, read)
-        if fresh:
-            return await self._shelf.load_fresh(key, read)
-        if has is not None:
-            return await self._shelf.load_matching(key, read, has, life=life)
-        return await self._shelf.load(key, read, life=life)
+        try:
+            if fresh:
+                return await self._shelf.load_fresh(key, read)
+            if has is not None:
+                return await self._shelf.load_matching(key, read, has, life=life)
+            return await self._shelf.load(key, read, life=life)
+        finally:
+            if self._log is not None:
+                self._shelf.note(key, self._log, life=life)
 
 
 def is_employed(user: User) -> bool:

@@ -8,7 +8,7 @@ the portal's error. For each key only one read runs at a time.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar, cast
 
 from bitrix.errors import BitrixError, OutcomeUnknown, Refused
@@ -38,6 +38,35 @@ class _Entry:
     forgotten: int = 0
     failed_at: datetime | None = None
     failure: BitrixError | None = None
+    changes: int = 0
+    """Grows whenever `load` gives something else than before."""
+
+
+class ReadLog:
+    """What was loaded for one text, so that its writer can tell whether the same loads would give the same now (`ReadCache.is_current`)."""
+
+    def __init__(self) -> None:
+        """Begin with no loads."""
+        self._loads: list[tuple[Key, _Entry, int]] = []
+        self._until = _NEVER_OVER
+
+    def add(self, key: Key, entry: _Entry, until: datetime) -> None:
+        """Note a load of `key`, which gave what `entry` has, and would ask the portal again from `until` on."""
+        self._loads.append((key, entry, entry.changes))
+        self._until = min(self._until, until)
+
+    def is_current(self, entries: Mapping[Key, _Entry], now: datetime) -> bool:
+        """Return whether all loads would give the same from these entries now, and would not ask the portal."""
+        if now >= self._until:
+            return False
+        for key, entry, changes in self._loads:  # noqa: SIM110 - a generator takes twice as long, and each prompt asks this
+            if entries.get(key) is not entry or entry.changes != changes:
+                return False
+        return True
+
+
+_NEVER_OVER: Final = datetime.max.replace(tzinfo=UTC)
+_OVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class ReadCache:
@@ -92,6 +121,16 @@ class ReadCache:
             if key[: len(prefix)] == prefix:
                 entry.read_at = entry.failed_at = entry.failure = None
                 entry.forgotten += 1
+                entry.changes += 1
+
+    def note(self, key: Key, log: ReadLog, *, life: timedelta) -> None:
+        """Add to `log` what a `load` of `key` with this `life` has just given, also if it has raised."""
+        entry = self._entries.get(key) or _Entry()
+        log.add(key, entry, self._find_end(entry, life))
+
+    def is_current(self, log: ReadLog) -> bool:
+        """Return whether what `log` has would be loaded just so now, without asking the portal."""
+        return log.is_current(self._entries, self._clock.now())
 
     def clear(self) -> None:
         """Remove all values from the cache."""
@@ -113,6 +152,8 @@ class ReadCache:
         self._reads += 1
         began, forgotten = self._reads, entry.forgotten
         value = await read()
+        if not entry.known or value != entry.value:
+            entry.changes += 1
         entry.value, entry.known, entry.began = value, True, began
         entry.failed_at = entry.failure = None
         # If the key was discarded during the read, the value may be from before the change that caused this, so it counts as outdated.
@@ -136,12 +177,18 @@ class ReadCache:
                 raise
 
     def _is_resting(self, entry: _Entry, life: timedelta) -> bool:
-        if entry.failed_at is None:
-            return False
-        since = self._clock.now() - entry.failed_at
-        if isinstance(entry.failure, Refused):
-            return since < life
-        return since < (FAILURE_PAUSE if entry.known else FIRST_FAILURE_PAUSE)
+        return entry.failed_at is not None and self._clock.now() - entry.failed_at < _find_pause(entry, life)
+
+    def _find_end(self, entry: _Entry, life: timedelta) -> datetime:
+        """Return the moment from which `load` asks the portal for this value again."""
+        young = entry.read_at + life if entry.read_at is not None else _OVER
+        return max(young, entry.failed_at + _find_pause(entry, life)) if entry.failed_at is not None else young
+
+
+def _find_pause(entry: _Entry, life: timedelta) -> timedelta:
+    if isinstance(entry.failure, Refused):
+        return life
+    return FAILURE_PAUSE if entry.known else FIRST_FAILURE_PAUSE
 
 
 R = TypeVar("R")

@@ -100,12 +100,17 @@ class ModelRequest:
 
     def estimate_tokens(self) -> tuple[int, int]:
         """Return about how many tokens the request costs: (read, written). Nothing is known of how the provider counts."""
-        texts = sum(len(str(one.get("content") or "")) + len(str(one.get("tool_calls") or "")) for one in self.messages)
-        tools = sum(len(str(one.parameters)) + len(one.description) for one in self.tools)
-        return math.ceil((texts + tools) / CHARACTERS_PER_TOKEN) + 4 * len(self.messages), self.options.max_tokens or EXPECTED_ANSWER
+        length = sum(len(str(one.parameters)) + len(one.description) for one in self.tools) if self.tools else 0
+        for one in self.messages:
+            content, calls = one.get("content"), one.get("tool_calls")
+            length += len(content if isinstance(content, str) else str(content or ""))
+            length += len(str(calls)) if calls else 0
+        return math.ceil(length / CHARACTERS_PER_TOKEN) + 4 * len(self.messages), self.options.max_tokens or EXPECTED_ANSWER
 
     def count_missing(self, answer: "ModelAnswer") -> "ModelAnswer":
         """Return the answer with an estimate for each count of tokens that the provider does not report, so that no use is free."""
+        if answer.prompt_tokens and answer.completion_tokens:
+            return answer
         calls = "".join(f"{one.name}{dict(one.arguments)}" for one in answer.calls)
         return replace(
             answer,

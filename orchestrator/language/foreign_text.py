@@ -30,7 +30,7 @@ class SplitText(NamedTuple):
 
 def split_foreign_text(text: str) -> SplitText:
     """Divide a message into the person's own words and the text of others. Both keep their words in the original order."""
-    folded = "".join("\n" if char == "\n" else fold(char) for char in text)
+    folded = "\n".join(map(fold, text.split("\n")))
     lines = list(_list_lines(folded, text))
     spans = [*find_fences(folded), *find_set_apart(lines), *find_instructions_in_marks(folded), *find_quotations(folded)]
     around = list(_list_lines(_blank_out(folded, _merge(spans)), text))

@@ -41,7 +41,7 @@ _OPENING: Final = re.compile(
 
 def find_led_in(lines: Sequence[Line]) -> int | None:
     """Return the offset of the text after a line that announces it, or None; a list of values for the person's order is no such text."""
-    for number, line in enumerate(lines):
+    for number, line in enumerate(lines[:-1]):  # nothing stands below the last one
         if line.is_blank or QUOTED_LINE.match(line.folded) or not is_lead_in(line.folded):
             continue
         rest = [other for other in lines[number + 1 :] if not other.is_blank]

@@ -1,5 +1,6 @@
 """Finds the quotations in a person's message that hold somebody else's words, not a value. Pure."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -28,6 +29,7 @@ MAX_PHRASE: Final = 40
 MAX_GREETING: Final = 20
 """A quotation that only greets («добрый день») is a value."""
 _LABELS: Final = compile_words("labels")
+_OPENER: Final = re.compile(f"[{re.escape(''.join(OPENERS))}]")
 
 
 def find_quotations(folded: str) -> Iterator[Span]:
@@ -47,9 +49,9 @@ def find_quotations(folded: str) -> Iterator[Span]:
 
 
 def _find_opener(folded: str, position: int) -> int | None:
-    for place in range(position, len(folded)):
-        char = folded[place]
-        if char not in OPENERS or (char in SYMMETRIC and place and folded[place - 1].isalnum()):
+    for found in _OPENER.finditer(folded, position):
+        place, char = found.start(), found[0]
+        if char in SYMMETRIC and place and folded[place - 1].isalnum():
             continue
         if char not in SYMMETRIC or not folded.startswith(char, place + 1):  # of several marks in a row, the last one opens
             return place

@@ -82,7 +82,8 @@ class ModelRouter:
 
         Once text was passed to `on_delta`, another provider is asked only if `on_restart` can take it back, which is called before.
         """
-        request = replace(request, messages=hide_installed(request.messages))
+        hidden = hide_installed(request.messages)
+        request = request if hidden is request.messages else replace(request, messages=hidden)
         handed_out = False
 
         async def watch(piece: str) -> None:
@@ -104,14 +105,18 @@ class ModelRouter:
             )
         except UnusableAnswer as error:
             if error.answer is not None:
-                error.answer = self._complete_answer(error.answer, request, self.routes[error.answer.provider])
+                known = error.answer
+                error.answer = self._complete_answer(known, request, self.routes[known.provider], known.failed_before)
             raise
-        return self._complete_answer(replace(answer, failed_before=tuple(failed)), request, route)
+        return self._complete_answer(answer, request, route, tuple(failed))
 
-    def _complete_answer(self, answer: ModelAnswer, request: ModelRequest, route: Route) -> ModelAnswer:
-        """Return the answer with its provider and with what the provider did not say of it: budgets count by model and by tokens."""
+    def _complete_answer(self, answer: ModelAnswer, request: ModelRequest, route: Route, failed: tuple[str, ...]) -> ModelAnswer:
+        """Return the answer with its provider, with those that `failed` before, and with what the provider did not say of it.
+
+        Budgets count by model and by tokens.
+        """
         model = answer.model or request.options.model or route.provider.model or route.name
-        return replace(request.count_missing(answer), model=model, provider=route.name)
+        return replace(request.count_missing(answer), model=model, provider=route.name, failed_before=failed)
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
         """Return the vectors of the first provider of the chain that gives them."""
@@ -183,6 +188,8 @@ class ModelRouter:
 
     async def _ask_in_time(self, route: Route, ask: Callable[[Route], Awaitable[T]], seconds: float | None) -> T:
         """Return what the provider answers. Raises ModelClientError, also after so many seconds."""
+        if seconds is None:
+            return await self._ask_route(route, ask)
         watch = asyncio.timeout(seconds)
         try:
             async with watch:

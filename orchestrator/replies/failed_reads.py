@@ -31,7 +31,7 @@ def add_failed_reads(reply: Reply, context: Context, deps: GateDeps) -> Reply:
 def _list_failed(outcome: Outcome, deps: GateDeps) -> list[Command]:
     """Return the reading commands of a batch that did not succeed; empty for any other call."""
     failed = {report.key for report in outcome.commands if report.status != "success"}
-    return [one for one in _parse(outcome) if one.key in failed and _is_read(one, deps)]
+    return [one for one in _parse(outcome) if one.key in failed and _is_read(one, deps)] if failed else []
 
 
 def _is_read(command: Command, deps: GateDeps) -> bool:

@@ -11,7 +11,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
 from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
 from orchestrator.domain.effect_record import EffectOutcome
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.outcome import CommandReport, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.format_values import EMPTY, UNKNOWN, format_multifield
@@ -75,7 +75,9 @@ async def add_made_lines(reply: Reply, context: Context, deps: GateDeps) -> Repl
 
 
 async def _list_made(context: Context) -> list[EffectRow]:
-    found = [await context.find_effect(slot) for slot in context.untold_steps]
+    # What waits for a person has a card, and so does what comes of it.
+    ran = [slot for slot in context.untold_steps if not isinstance(context.outcomes.get(slot), Pending)]
+    found = [await context.find_effect(slot) for slot in ran]
     return [row for row in found if row is not None and (is_made_without_card(row) or is_batch_refused(row))]
 
 
@@ -187,7 +189,7 @@ def _format_line(line: PreviewLine, change: _Change, actor: Actor) -> str:
     call, kind = change.call, _find_kind(line, change.call)
     if kind == "multifield" and (steps := find_steps(call, change.before).get(line.field)):
         return f"{line.name}: {', '.join(_format_step(step, actor.locale, is_new=change.part.verb == 'add') for step in steps)}"
-    written = critical_fields.extract_written_fields(call).get(line.field)
+    written = call.written_fields.get(line.field)
     own = actor.bitrix_user_id is not None and fields.parse_ids(written) == {str(actor.bitrix_user_id)}
     after = _YOU[actor.locale] if own and kind == "user" else _format_text(line.after)
     before = "" if line.before in {UNKNOWN[actor.locale], EMPTY} else _format_text(line.before)

@@ -45,28 +45,22 @@ class TextGuard:
         Links to addresses that the person wrote in `person_text` are kept.
         """
         own = extract_addresses(person_text)
-        masked = self._mask_reply(reply)
-        parts = tuple(
-            Text(text=strip_unknown_links(part.text, self.hosts, locale=locale, addresses=own)) if isinstance(part, Text) else part
-            for part in masked.parts
-        )
-        links = (link for part in parts if isinstance(part, Text) for link in find_allowed_links(part.text, self.hosts, own))
-        return masked.model_copy(update={"parts": parts, "links": tuple(dict.fromkeys(links))})
-
-    def _mask_reply(self, reply: Reply) -> Reply:
+        parts = tuple([self._clean_part(part, own, locale=locale) for part in reply.parts])
+        links = [link for part in parts if isinstance(part, Text) for link in find_allowed_links(part.text, self.hosts, own)]
         return reply.model_copy(
             update={
-                "parts": tuple(map(self._mask_part, reply.parts)),
-                "sections": tuple((self._mask_notice(title), self._mask_table(table)) for title, table in reply.sections),
+                "parts": parts,
+                "links": tuple(dict.fromkeys(links)),
+                "sections": tuple([(self._mask_notice(title), self._mask_table(table)) for title, table in reply.sections]),
                 "notices": tuple(map(self._mask_notice, reply.notices)),
-                "choices": tuple(choice.model_copy(update={"label": self.secrets.mask(choice.label)}) for choice in reply.choices),
+                "choices": tuple([choice.model_copy(update={"label": self.secrets.mask(choice.label)}) for choice in reply.choices]),
             }
         )
 
-    def _mask_part(self, part: Text | Table | Passage) -> Text | Table | Passage:
+    def _clean_part(self, part: Text | Table | Passage, own: frozenset[str], *, locale: str) -> Text | Table | Passage:
         match part:
             case Text():
-                return Text(text=self.secrets.mask(part.text))
+                return Text(text=strip_unknown_links(self.secrets.mask(part.text), self.hosts, locale=locale, addresses=own))
             case Passage():
                 return Passage(title=self.secrets.mask(part.title), text=self.secrets.mask(part.text))
             case _:

@@ -188,14 +188,18 @@ async def _collect_changes(context: Context) -> _Changes:
 
 def is_made_without_card(row: EffectRow) -> bool:
     """Return whether the stored effect is a call of the portal that was carried out and had no card."""
+    if row.status != "succeeded":
+        return False
     order = StoredOrder.from_data(row.call)
-    return row.status == "succeeded" and not order.is_erased and not order.confirmation_id and order.call.kind == "bitrix"
+    return not order.is_erased and not order.confirmation_id and order.call.kind == "bitrix"
 
 
 def is_batch_refused(row: EffectRow) -> bool:
     """Return whether the stored effect is a batch without a card, none of whose commands the portal carried out."""
+    if row.status != "refused":
+        return False
     order, outcome = StoredOrder.from_data(row.call), EffectOutcome.model_validate(row.outcome or {})
-    return row.status == "refused" and not order.is_erased and not order.confirmation_id and bool(outcome.commands)
+    return not order.is_erased and not order.confirmation_id and bool(outcome.commands)
 
 
 def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate:

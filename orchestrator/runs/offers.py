@@ -1,9 +1,11 @@
 """Offers the definitions that a person may start: a list with buttons, of which each starts one run."""
 
+import time
+from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import uuid5
 
-from orchestrator.domain.actor import Actor
+from orchestrator.domain.actor import Actor, Role
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.taint import Value
@@ -16,6 +18,8 @@ from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from state.canonical import hash_text
 from state.clock import UUID_NAMESPACE, generate_id
+from state.journal.async_store import AsyncStore
+from state.journal.definition_turn import STREAM
 from state.journal.store import InboxRow
 from state.stored import JsonObject
 
@@ -25,6 +29,8 @@ NO_SUMMARY: Final = "none"
 LONGEST_SUMMARY: Final = 200
 MOST_TOLD: Final = 20
 """How many definitions of one engine a model is told of."""
+LOOK_EVERY: Final = 1.0
+"""Seconds between two looks for definitions that other processes have changed."""
 _NAME_LENGTH: Final = 12
 _LIST_LENGTH: Final = 8
 
@@ -45,6 +51,56 @@ async def list_offers(engine: str, command: str, actor: Actor, engines: Engines)
         )
         buttons.append(Action(words=(OFFER, _name_offer(engine, one), list_id), label=Notice(code="run-offer", args={"title": title})))
     return Reply(notices=(Notice(code="run-offers", args={"command": command}), *lines), actions=tuple(buttons))
+
+
+class StartableOffers:
+    """Keeps what models are told that people may start, until a definition is published or switched.
+
+    This process's own changes of definitions are told by the store, and are seen at the next prompt. For those of other processes the store
+    is asked for the last event of definitions, which costs one short read, at most once every `LOOK_EVERY` seconds. Whether something may
+    be started is asked anew when a person starts it.
+    """
+
+    def __init__(self, engines: Engines, store: AsyncStore, clock: Callable[[], float] = time.monotonic) -> None:
+        """Offer what `engines` have, with definitions of `store`. There is one for a program: the store keeps it as a listener."""
+        self._engines, self._store, self._clock = engines, store, clock
+        self._kept: dict[Role, tuple[JsonObject, ...]] = {}
+        """By role, which alone decides what people may start: see `may_start`."""
+        self._head: tuple[int, str] | None = None
+        """The last event of definitions for which `_kept` holds."""
+        self._looked_at = 0.0
+        self._told = 0
+        self._seen = -1
+        """How many notices of the store there were, and how many when it was asked last."""
+        store.listeners.append(self._hear)
+
+    async def list_startable(self, actor: Actor) -> Sequence[JsonObject]:
+        """Return what `list_startable` does; the same object while nothing has changed."""
+        if actor.for_customers:
+            return ()
+        await self._drop_outdated()
+        found = self._kept.get(actor.role)
+        if found is None:
+            head = self._head
+            found = tuple(await list_startable(actor, self._engines))
+            if head == self._head:
+                self._kept[actor.role] = found
+        return found
+
+    def _hear(self) -> None:
+        """Note that this process, or perhaps another one, has stored something."""
+        self._told += 1
+
+    async def _drop_outdated(self) -> None:
+        """Keep nothing of what was found before the last change of definitions."""
+        now = self._clock()
+        if self._seen == self._told and now - self._looked_at < LOOK_EVERY:
+            return
+        told = self._told
+        head = await self._store.read_head(STREAM)
+        if head != self._head:
+            self._kept.clear()
+        self._head, self._seen, self._looked_at = head, told, now
 
 
 async def list_startable(actor: Actor, engines: Engines) -> list[JsonObject]:

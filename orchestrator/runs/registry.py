@@ -75,7 +75,10 @@ class RegisteredEngine:
 
 
 def may_start(actor: Actor, registered: RegisteredEngine, document: Any) -> bool:
-    """Return whether the actor may start runs of this definition: the role decides, and for customers the mark of the definition."""
+    """Return whether the actor may start runs of this definition: the role decides, and for customers the mark of the definition.
+
+    Nothing else of the actor counts: `offers.StartableOffers` keeps what it has found for a role.
+    """
     return actor.role in registered.roles and (not actor.for_customers or registered.is_for_customers(document))
 
 

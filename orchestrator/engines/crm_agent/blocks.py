@@ -7,6 +7,8 @@ first ASSISTANT header and inside <think>…</think> is never executed. Steps ou
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import attrgetter
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
@@ -20,6 +22,8 @@ from state.stored import JsonObject
 __all__ = ["AssistantStream", "Blocks", "Step", "parse"]
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_BRACE = re.compile(r"[{}]")
+_START = attrgetter("start")
 _METHOD = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}(?:\.[A-Za-z0-9_]{1,60}){0,8}")
 
 
@@ -66,21 +70,22 @@ def parse(text: str, *, may_be_silent: bool = False) -> Blocks:
     end = find_end(text)
     masked = mask_thinking(text, end)
     headers = _find_blocks(masked, end)
-    _check_surroundings(masked, headers)
-    steps = _parse_steps(text, headers, end)
-    speech = headers["ASSISTANT"]
-    thought_start = headers["THOUGHT"].end if "THOUGHT" in headers else 0
+    ends = _find_ends(headers, end)
+    _check_surroundings(masked, headers, ends)
+    steps = _parse_steps(text, headers, ends)
+    speech, thought = headers["ASSISTANT"], headers.get("THOUGHT")
+    thought_start = thought.end if thought is not None else 0
     refuse_stray_plan(masked, thought_start, headers.get("ACTION", speech).start, has_steps=bool(steps))
     refuse_stray_plan(masked, speech.end, end, has_steps=bool(steps))
-    if not is_only_reading([step.method for step in steps]):
+    if steps and not is_only_reading([step.method for step in steps]):
         refuse_postponed_plan(masked, speech.end, end)
     assistant = cut_stray_fence(masked[speech.end :].strip(BLANKS))
     if not assistant and (steps or not may_be_silent):
         raise build_format_error(text, speech.start, "the block ASSISTANT: is empty", "Write at least one sentence in it.")
     if has_second_turn(assistant):
         raise build_format_error(text, speech.start, "ASSISTANT: goes on after an end mark", "Stop after the text for the person.")
-    thought = text[headers["THOUGHT"].end : _find_end("THOUGHT", headers, end)] if "THOUGHT" in headers else ""
-    return Blocks(thought=thought.strip(BLANKS), steps=steps, assistant=assistant)
+    reasons = text[thought_start : ends["THOUGHT"]].strip(BLANKS) if thought is not None else ""
+    return Blocks(thought=reasons, steps=steps, assistant=assistant)
 
 
 def _find_blocks(masked: str, end: int) -> dict[str, Header]:
@@ -119,37 +124,37 @@ def _refuse_misplaced(masked: str, header: Header, found: Mapping[str, Header]) 
         raise build_format_error(masked, header.start, "THOUGHT: stands after ACTION:", "Begin with THOUGHT:, or leave it out.")
 
 
-def _check_surroundings(masked: str, headers: Mapping[str, Header]) -> None:
+def _find_ends(headers: Mapping[str, Header], end: int) -> Mapping[str, int]:
+    """Return the offset at which each block ends: where the next header begins, or where the answer ends."""
+    ordered = sorted(headers.values(), key=_START)
+    return {header.word: after.start for header, after in pairwise(ordered)} | {ordered[-1].word: end}
+
+
+def _check_surroundings(masked: str, headers: Mapping[str, Header], ends: Mapping[str, int]) -> None:
     """Raise ModelClientError if JSON stands before the first header, or if a code fence in THOUGHT is still open at the next header.
 
     `masked` is the answer with the model's thinking replaced by spaces.
     """
-    first = min(header.start for header in headers.values())
-    brace = re.compile(r"[{}]").search(masked, 0, first)
+    first = min(headers.values(), key=_START).start
+    brace = _BRACE.search(masked, 0, first)
     if brace is not None:
         what = "JSON stands before the first header"
         raise build_format_error(masked, brace.start(), what, "Begin with THOUGHT:; steps belong under ACTION:.")
     if "THOUGHT" in headers:
-        thought = headers["THOUGHT"]
-        stop = _find_end("THOUGHT", headers, len(masked))
-        if has_open_fence(masked[thought.end : stop]):
+        stop = ends["THOUGHT"]
+        if has_open_fence(masked[headers["THOUGHT"].end : stop]):
             cure = "Close the code fence in THOUGHT: before the next header."
             raise build_format_error(masked, stop, "a header stands inside a code fence", cure)
 
 
-def _find_end(word: str, headers: Mapping[str, Header], end: int) -> int:
-    own = headers[word].start
-    return min((header.start for header in headers.values() if header.start > own), default=end)
-
-
-def _parse_steps(text: str, headers: Mapping[str, Header], end: int) -> tuple[Step, ...]:
+def _parse_steps(text: str, headers: Mapping[str, Header], ends: Mapping[str, int]) -> tuple[Step, ...]:
     if "ACTION" not in headers:
         return ()
-    span = find_json(text, headers["ACTION"].end, _find_end("ACTION", headers, end))
+    span = find_json(text, headers["ACTION"].end, ends["ACTION"])
     if span is None:
         return ()
     steps = tuple(_parse_step(raw, number) for number, raw in enumerate(read_array(text, span.start, span.stop), start=1))
-    if not is_only_reading([step.method for step in steps]):
+    if steps and not is_only_reading([step.method for step in steps]):
         refuse_postponed_array(text, headers["ACTION"].end, span.start)
     return steps
 

@@ -55,6 +55,8 @@ async def fill_created(ctx: TurnContext, planned: PlannedStep, results: Mapping[
 
 async def list_following(ctx: TurnContext, plan: Sequence[PlannedStep], number: int) -> tuple[FollowingStep, ...]:
     """Return the steps of the plan that need the record which step `number` creates, with a stand-in for the record's number."""
+    if number == len(plan):
+        return ()
     made = await ctx.query("kind", method=plan[number - 1].step.method, params=plan[number - 1].step.params)
     found: list[FollowingStep] = []
     for planned in plan[number:]:

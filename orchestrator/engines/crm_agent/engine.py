@@ -29,7 +29,7 @@ from orchestrator.engines.crm_agent.plan import (
     plan_steps,
     resume_question,
 )
-from orchestrator.engines.crm_agent.run_offers import build_offer_messages, take_offers
+from orchestrator.engines.crm_agent.run_offers import take_offers
 from orchestrator.engines.crm_agent.setbacks import find_repeated
 from orchestrator.engines.crm_agent.turn_work import start_work
 from state.stored import JsonObject
@@ -47,9 +47,7 @@ class CrmAgent:
         text with worked examples. `methods` is a function that returns, for a safety mode and whether the person sees all records, the
         description of the allowed portal methods that the model reads.
         """
-        self._examples = examples
-        self._constitution = constitution
-        self._protocol = protocol
+        self._heads = prompt.PromptHeads(constitution=constitution, protocol=protocol, examples=examples)
         self._methods = methods
         self._max_iterations = max_iterations
 
@@ -59,7 +57,11 @@ class CrmAgent:
 
     def build_system_message(self, mode: Mode, *, sees_all: bool = True) -> dict[str, str]:
         """Return the first message of the prompt: the same for every turn in the safety mode `mode` of people who see all, or only some."""
-        return prompt.build_system_message(self._constitution, self._protocol, self._methods(mode, sees_all), mode, self._examples)
+        return self._heads.build_system(mode, self._methods(mode, sees_all))
+
+    def build_head(self, mode: Mode, *, sees_all: bool, card: str, offered: Sequence[JsonObject]) -> Sequence[Mapping[str, str]]:
+        """Return the messages with which the prompt begins: the first one, the portal card, and what may be offered."""
+        return self._heads.build(mode, methods=self._methods(mode, sees_all), card=card, offered=offered)
 
     @property
     def max_iterations(self) -> int:
@@ -105,7 +107,7 @@ class _Turn:
         self._work.notices.append(Notice(code="iteration-limit", args={"limit": self._agent.max_iterations}))
         return await self._finish("limit", "")
 
-    async def _build_base_messages(self) -> list[dict[str, str]]:
+    async def _build_base_messages(self) -> list[Mapping[str, str]]:
         ctx = self._ctx
         when = await ctx.query("when", actor=ctx.actor)
         current = await ctx.query("current", state=ctx.state, actor=ctx.actor)
@@ -114,9 +116,7 @@ class _Turn:
         # The present message stands at the end of the prompt, and what this turn has answered before its cards stands after it.
         history = [line for line in ctx.state.history if line.turn_id != ctx.turn.turn_id]
         return [
-            self._agent.build_system_message(ctx.mode, sees_all=ctx.actor.sees == "all"),
-            *([prompt.build_portal_message(card)] if card else []),
-            *build_offer_messages(self._offered),
+            *self._agent.build_head(ctx.mode, sees_all=ctx.actor.sees == "all", card=card, offered=self._offered),
             *prompt.build_history_messages(history),
             prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),
             prompt.build_user_message(ctx.turn, self._work.text, self._fence),

@@ -39,6 +39,7 @@ TAG_PREFIXES = frozenset(tag[:size] for tag in _TAGS for size in range(1, len(ta
 _MARK_PREFIXES = frozenset(mark[:size] for mark in END_MARKS for size in range(1, len(mark)))
 _LONGEST_MARK = max(map(len, END_MARKS))
 _TURN_GOES_ON = re.compile("(?:" + "|".join(map(re.escape, END_MARKS)) + r")[ \t\r]{0,8}\n|<\|im_start\|>|<\|start_header_id\|>")
+_FENCE_BEGUN = re.compile(r"[ ]{0,3}(?:`+|~+)")
 _ACTS = re.compile(r"action|assistant|[\[\]{}]", re.IGNORECASE)
 _CURE = "Close <think> once, before the first header; inside the answer reason under THOUGHT: only."
 
@@ -67,7 +68,7 @@ def find_secure_end(text: str) -> int:
             break
     stop = find_end(text, 0, stop)
     line = text.rfind("\n", 0, stop) + 1
-    if stop - line <= _LONGEST_MARK and re.fullmatch(r"[ ]{0,3}(?:`+|~+)", text[line:stop]):
+    if stop - line <= _LONGEST_MARK and _FENCE_BEGUN.fullmatch(text, line, stop):
         stop = find_end(text, 0, line)
     return stop
 
@@ -99,7 +100,7 @@ def mask_thinking(text: str, end: int) -> str:
     Raises ModelClientError if it is not clear what is thinking: a tag is not closed, is closed twice, or a span after the first header
     contains text such as ACTION or JSON that would otherwise have an effect.
     """
-    spans = list(_find_thinking(text, end))
+    spans = list(_find_thinking(text, end)) if "<" in text else []
     if not spans:
         return text[:end]
     pieces: list[str] = []

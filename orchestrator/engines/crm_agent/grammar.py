@@ -8,7 +8,7 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.language.text import RUSSIAN_LETTERS
@@ -61,8 +61,7 @@ _ONE_HEADER = re.compile(_HEADER)
 _LONGEST_UNDECIDED = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """A header line in an answer: the name of its block (`word`), its offsets, and its form.
 
     `plain` is True if the header is written as the prompt asks for it; `has_colon` is True if a colon follows the word.
@@ -94,20 +93,24 @@ def find_headers(text: str, start: int, stop: int) -> Iterator[Header]:
 
 
 def _build_header(text: str, found: re.Match[str]) -> Header | None:
-    if _INDENTED.match(text, found.start()):
+    start, end = found.span()
+    if _INDENTED.match(text, start):
         return None
-    written, decor = found["word"], found["decor"]
-    if found["bare"] is not None and written not in _BLOCKS and "#" not in decor:
+    written, decor, bare = found.group("word", "decor", "bare")
+    if bare is not None and written not in _BLOCKS and "#" not in decor:
         return None
-    plain = _PLAIN_HEADER.match(text, found.start(), found.end()) is not None
+    plain = _PLAIN_HEADER.match(text, start, end) is not None
     if written in FOREIGN and not plain:
         return None
     word = written if written in FOREIGN else written.upper()
     has_colon = ":" in found[0] or "\uff1a" in found[0]
-    return Header(word=word, start=found.start(), end=found.end(), plain=plain, has_colon=has_colon)
+    return Header(word, start, end, plain, has_colon)
 
 
 _OPENING_PATTERN = re.compile(_OPENING)
+_OPENING_SIGNS = re.compile(r"[-+•‣◦(]?|\(?\d{1,2}[.)]?|[*_`#]{1,6}")
+_HEADER_WORDS = (*_BLOCKS, *map(str.upper, FOREIGN))
+_FIRST_LETTERS = tuple({word[0] for word in _HEADER_WORDS})
 _CLOSING_SIGNS = re.compile(rf"[ \t\r*_`:\uff1a{ZERO_WIDTH}]*")
 
 
@@ -117,11 +120,14 @@ def may_become_header(line: str) -> bool:
         return False
     opening = _OPENING_PATTERN.match(line)
     tail = line[opening.end() if opening else 0 :]
-    if re.fullmatch(r"[-+•‣◦(]?|\(?\d{1,2}[.)]?|[*_`#]{1,6}", tail):
+    if _OPENING_SIGNS.fullmatch(tail):
         return True
+    upper = tail.upper()
+    if not upper.startswith(_FIRST_LETTERS):
+        return False
     return any(
-        word.startswith(tail.upper()) or (tail.upper().startswith(word) and _CLOSING_SIGNS.fullmatch(tail, len(word)))
-        for word in (*_BLOCKS, *map(str.upper, FOREIGN))
+        word.startswith(upper) or (upper.startswith(word) and _CLOSING_SIGNS.fullmatch(tail, len(word)) is not None)
+        for word in _HEADER_WORDS
     )
 
 

@@ -120,7 +120,7 @@ def read_array(text: str, start: int, end: int) -> list[object]:
     """
     cleaned = _blank_spans(text, start, end, _find_surplus(text, start, end))
     try:
-        value = json.loads(cleaned, strict=False, object_pairs_hook=_Pairs)
+        value = _DECODER.decode(cleaned)
     except json.JSONDecodeError as error:
         raise build_format_error(text, start + error.pos, f"not valid JSON ({error.msg})", "Correct the JSON.") from None
     return [_to_plain(value, text, start)] if isinstance(value, _Pairs) else _to_plain_list(value, text, start)
@@ -128,6 +128,9 @@ def read_array(text: str, start: int, end: int) -> list[object]:
 
 class _Pairs(list[tuple[str, object]]):
     """A JSON object as key-value pairs, so that a duplicate key can still be detected."""
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_Pairs)
 
 
 def _to_plain_list(value: list[object], text: str, start: int) -> list[object]:

@@ -7,7 +7,7 @@ restored. This module runs no step. A reference replaces a whole value and is ne
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 from uuid import uuid5
 
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
@@ -79,7 +79,9 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
         asked = await check_known_person(ctx, work, found.step) if found.problem is None else None
         if isinstance(asked, tuple):
             return NameQuestion(reference=asked[0], several=asked[1])
-        settled.append(replace(found, problem=asked or found.problem, group_by=group_by, limit=limit))
+        settled.append(
+            replace(found, problem=asked or found.problem, group_by=group_by, limit=limit) if asked or group_by or limit else found
+        )
     await _record_plan(ctx, work, iteration=iteration, settled=settled)
     return settled
 
@@ -157,6 +159,8 @@ def _settle_next(ctx: TurnContext, work: TurnWork, written: Step, *, slot: str) 
 
 async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
     """Replace the references of `step` by their values, and return the planned step; or return the question if the person must choose."""
+    if _REFERENCE_SIGN not in str(step.params):
+        return await _settle_dates(ctx, work, step=step, slot=slot)
     step = replace(step, params=strip_letters(step.params))
     values: dict[str, object] = {}
     kinds: dict[str, str] = {}
@@ -222,7 +226,8 @@ async def _settle_dates(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
         case Unresolved():
             return PlannedStep(slot=slot, step=step, problem=found)
         case DatedParams():
-            return PlannedStep(slot=slot, step=replace(step, params=found.params), dates=found.bounds)
+            dated = step if found.params == step.params else replace(step, params=found.params)
+            return PlannedStep(slot=slot, step=dated, dates=found.bounds)
         case _:
             assert_never(found)
 
@@ -303,6 +308,8 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
     return (reference, several) if several is not None else None
 
 
+_REFERENCE_SIGN: Final = "@"
+"""The sign with which all references begin, those in keys too: most steps have none."""
 _REFERENCE = re.compile(
     r"@(?:(?:deal|lead|contact|company|task|user|reminder|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL
 )

@@ -6,11 +6,14 @@ begins the prompt of the next turn too, so that providers can reuse what they ha
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import to_written_params
 from orchestrator.engines.base import PlanStep, TurnInput
 from orchestrator.engines.crm_agent.grammar import Fence, escape_headers
+from orchestrator.engines.crm_agent.run_offers import build_offer_messages
 from orchestrator.engines.crm_agent.shown_text import format_history_line, format_last_shown, format_reminders
 from state.session_state import AgentState, HistoryLine, SessionState
 from state.stored import JsonObject
@@ -19,12 +22,51 @@ KEEP_DONE = 5
 KEEP_WAITING = 5
 KEEP_PLANNED = 10
 KEEP_BINDINGS = 20
+MOST_HEADS: Final = 16
+"""How many beginnings of prompts are kept: one for each mode and kind of rights, under the last policies and portal cards."""
 
 MODE_TEXT: Mapping[Mode, str] = {
     "shadow": "Mode: shadow. Nothing you propose is run; your plan is recorded and shown to the person as what you would do.",
     "canary": "Mode: canary. Reads, safe creates, batch of those and event.get may run; every change of existing records is refused.",
     "full": "Mode: full. All listed methods may be proposed; changes that matter ask a person first.",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Head:
+    """The messages with which prompts begin, and the offers of which the last ones were made."""
+
+    offered: Sequence[JsonObject]
+    messages: tuple[Mapping[str, str], ...]
+
+
+class PromptHeads:
+    """Builds the messages with which prompts begin: what is the same for all people with the same rights until something changes.
+
+    They are kept by all that they are made of, so that a change of any of it is in the next prompt: the texts of the portal card and of the
+    methods are part of the key, and the offers are compared.
+    """
+
+    def __init__(self, *, constitution: str, protocol: str, examples: str = "") -> None:
+        """Take the fixed texts: the model's basic rules, the format of its answers, and worked examples."""
+        self._constitution, self._protocol, self._examples = constitution, protocol, examples
+        self._kept: dict[tuple[Mode, str, str], _Head] = {}
+
+    def build_system(self, mode: Mode, methods: str) -> dict[str, str]:
+        """Return the first message; `methods` describes what may be called in this mode."""
+        return build_system_message(self._constitution, self._protocol, methods, mode, self._examples)
+
+    def build(self, mode: Mode, *, methods: str, card: str, offered: Sequence[JsonObject]) -> tuple[Mapping[str, str], ...]:
+        """Return the first message, that with the portal card if there is one, and those of what may be offered."""
+        key = mode, methods, card
+        kept = self._kept.get(key)
+        if kept is None or kept.offered != offered:
+            portal = [build_portal_message(card)] if card else []
+            kept = _Head(offered=offered, messages=(self.build_system(mode, methods), *portal, *build_offer_messages(offered)))
+            if len(self._kept) >= MOST_HEADS:
+                self._kept.clear()
+            self._kept[key] = kept
+        return kept.messages
 
 
 def build_system_message(constitution: str, protocol: str, methods: str, mode: Mode, examples: str = "") -> dict[str, str]:

@@ -42,6 +42,8 @@ def build_offer_messages(known: Sequence[JsonObject]) -> list[dict[str, str]]:
 
 def take_offers(blocks: Blocks, known: Sequence[JsonObject], work: TurnWork, turn_id: str) -> Blocks:
     """Return the answer without the steps that offer something, whose buttons the end of the turn shows."""
+    if not any(step.method in _METHODS for step in blocks.steps):
+        return blocks
     by_name = {(one["kind"], str(one["name"])): one for one in known}
     for step in blocks.steps:
         kind = _METHODS.get(step.method)

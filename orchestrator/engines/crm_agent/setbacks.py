@@ -94,9 +94,12 @@ def find_recovered(results: Sequence[StepResult], titles: Mapping[str, str]) -> 
 
 def list_open_steps(results: Sequence[StepResult], titles: Mapping[str, str]) -> list[PlanStep]:
     """Return the steps that are still to be done, in their order; of a step that was proposed again only the last proposal."""
+    if not any(one.is_open for one in results):
+        return []
     recovered = find_recovered(results, titles)
-    last = {_build_key(one.entry): one.iteration for one in results}
-    return [one.entry for one in results if one.is_open and one not in recovered and one.iteration == last[_build_key(one.entry)]]
+    keyed = [(_build_key(one.entry), one) for one in results]
+    last = {key: one.iteration for key, one in keyed}
+    return [one.entry for key, one in keyed if one.is_open and one not in recovered and one.iteration == last[key]]
 
 
 def find_repeated(results: Sequence[StepResult]) -> StepResult | None:

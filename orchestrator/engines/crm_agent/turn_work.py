@@ -158,14 +158,14 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     trusted (named by a person or created by a turn). So are trusted records in steps that wait or did not run, and those that the
     last turn changed, because people speak of these without their names: "try again", "not 500 but 550".
     """
-    remembered = tuple(row.label for line in state.history for shown in line.shown_lists for row in shown.rows)
+    remembered = tuple(row.label for line in state.history if line.lists for shown in line.shown_lists for row in shown.rows)
     work = TurnWork(text=text, prose=bool(quoted), pasted=bool(quoted), remembered=tuple(dict.fromkeys(remembered)))
     for number in _NUMBER.findall(text):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
     trusted = set(state.trusted)
     work.targets |= {one for kind, number in list_current(state).items() if (one := f"{kind}:{number}") in trusted}
-    in_hand = list_numbers_in_hand(state)
-    work.targets |= {one for one in trusted if one.rpartition(":")[2] in in_hand}
+    if trusted and (in_hand := list_numbers_in_hand(state)):
+        work.targets |= {one for one in trusted if one.rpartition(":")[2] in in_hand}
     return work
 
 

@@ -27,14 +27,14 @@ def may_run(call: Call, mode: Mode) -> bool:
     return call.reads_only or (call.spec.safe_create and set(call.classes) <= {"R", "W"})
 
 
-def may_read_shared(method: Method, policy: Policy, actor: Actor) -> bool:
-    """Return whether a person may see what a reading method gives when the program reads it for everybody, as for the portal card.
+def may_read_shared(method: Method, policy: Policy, *, sees_all: bool) -> bool:
+    """Return whether people may see what a reading method gives when the program reads it for everybody, as for the portal card.
 
     Data that the policy refuses are seen by nobody, and data whose owners cannot be checked only by people who see all records.
     """
     if not method.reads_only or policy.is_listed(policy.refuse_methods, method.name):
         return False
-    return method.owner == "reference" or actor.sees == "all"
+    return method.owner == "reference" or sees_all
 
 
 _WORDS = {"R": "reads", "W": "changes", "D": "deletes", "C": "configures the portal", "M": "money", "N": "sends outward"}

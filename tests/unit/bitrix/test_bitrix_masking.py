@@ -274,3 +274,14 @@ def test_only_installed_secrets_are_taken_out_of_what_people_write() -> None:
     foreign = "пароль клиента: token=abcdefgh12345678"
     assert hide_installed({"text": f"{foreign} {INSTALLED}"}) == {"text": f"{foreign} ***"}
     assert hide_installed(None) is None
+
+
+def test_a_long_text_that_was_clean_is_searched_for_secrets_that_came_later() -> None:
+    """What is remembered of a search holds for the secrets that were searched for, and for exactly this text."""
+    text = "Правила работы с порталом. " * 1_000
+    install_secrets(["another-secret-0001"])
+    assert hide_installed({"t": f"{text}{INSTALLED}"}) == {"t": f"{text}{INSTALLED}"}
+    install_secrets([INSTALLED])
+    for _ in range(2):
+        assert hide_installed({"t": f"{text}{INSTALLED}"}) == {"t": f"{text}***"}
+        assert hide_installed({"t": text}) == {"t": text}

@@ -1,6 +1,7 @@
 """The portal card: what the portal has, in one bounded text that names cannot leave and a failing portal cannot stop."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.directory import portal_card
-from orchestrator.directory.portal_card import PortalCard
+from orchestrator.directory.portal_card import METHODS, PortalCard
 from orchestrator.domain.actor import Actor
 from orchestrator.engines.crm_agent import prompt
 from orchestrator.engines.crm_agent.grammar import find_headers
@@ -54,8 +55,8 @@ def _portal(**more: Any) -> dict[str, Any]:
     return answers | more
 
 
-def _card(desk: Desk, **more: Any) -> PortalCard:
-    return PortalCard(desk.reads.reference, desk.clock, **{"may_read": lambda method, actor: True, **more})
+def _card(desk: Desk, *, may_read: Callable[[str, Actor], bool] = lambda method, actor: True) -> PortalCard:
+    return PortalCard(desk.reads.reference, desk.clock, lambda actor: frozenset(one for one in METHODS if may_read(one, actor)))
 
 
 async def test_it_says_what_the_portal_has() -> None:
@@ -134,7 +135,6 @@ async def test_a_change_of_the_portal_is_shown_at_once() -> None:
 
 async def test_a_portal_that_hangs_does_not_hold_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """What came in time stands there; what is late is not waited for again for a while."""
-    monkeypatch.setattr(portal_card, "READ_TIMEOUT", 0.05)
     portal, asked = _portal(), asyncio.Event()
 
     async def hold(method: str) -> None:
@@ -145,6 +145,7 @@ async def test_a_portal_that_hangs_does_not_hold_the_turn(monkeypatch: pytest.Mo
     async with open_desk(portal) as desk:
         card = _card(desk, may_read=lambda method, actor: actor is ANNA or method != "user.get")
         await card.build(Actor(key="tg:1008", name="Борис"))
+        monkeypatch.setattr(portal_card, "READ_TIMEOUT", 0.05)
         desk.portal.hold = hold
         told = await card.build(ANNA)
         assert asked.is_set()
@@ -235,7 +236,7 @@ async def test_a_secret_in_a_name_is_hidden() -> None:
 async def test_the_sandbox_portal_has_a_card_of_ordinary_size() -> None:
     """A few thousand characters; nothing in it is an address or a phone."""
     async with sandbox() as naming:
-        told = await PortalCard(naming._reads.reference, FixedClock(NOW), lambda method, actor: True).build(ANNA)
+        told = await PortalCard(naming._reads.reference, FixedClock(NOW), lambda actor: METHODS).build(ANNA)
     assert 1_000 < len(told) < 12_000
     assert "http" not in told
     assert "could not be read" not in told
