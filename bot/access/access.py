@@ -51,6 +51,8 @@ class Access:
         self._access_file = file
         self._pending_news: list[InboxRow] = []
         self._zones: dict[int, str] = {}
+        self._actors: dict[int, tuple[Person, str | None, Actor]] = {}
+        """Actors that were built, each with the person and the time zone of which it was made: any other is built anew."""
         self._zone_of: Callable[..., Awaitable[str]] | None = None
         self._registry = Registry()
         self._seq = -1
@@ -59,7 +61,14 @@ class Access:
     def find_actor(self, telegram_id: int) -> Actor | None:
         """Return the actor for this Telegram id, with the rights that the person has now; None for a stranger."""
         person = self._by_telegram.get(telegram_id)
-        return person.to_actor(self._zones.get(telegram_id)) if person else None
+        return self._build_actor(person) if person else None
+
+    def _build_actor(self, person: Person) -> Actor:
+        zone, number = self._zones.get(person.telegram_id), person.telegram_id
+        built = self._actors.get(number)
+        if built is None or built[0] is not person or built[1] != zone:
+            built = self._actors[number] = person, zone, person.to_actor(zone)
+        return built[2]
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
         """Return the actor with the person's present rights, None if they lost access; an actor outside Telegram is returned unchanged."""
@@ -87,7 +96,7 @@ class Access:
 
     def list_people(self) -> list[Actor]:
         """Return one actor for each person who may use the bot."""
-        return [person.to_actor(self._zones.get(number)) for number, person in self._by_telegram.items()]
+        return [self._build_actor(person) for person in self._by_telegram.values()]
 
     def list_admins(self) -> list[Actor]:
         """Return the administrators who may use the bot."""
@@ -152,8 +161,7 @@ class Access:
     def find_subscribers(self, user_id: int) -> list[Actor]:
         """Return the actors of this portal employee (one for each Telegram account) who want to be notified of changes to their records."""
         mine = [person for person in self._by_telegram.values() if person.bitrix_user_id == user_id]
-        actors = (person.to_actor(self._zones.get(person.telegram_id)) for person in mine)
-        return [actor for actor in actors if self.is_subscribed(actor, "alerts")]
+        return [actor for actor in map(self._build_actor, mine) if self.is_subscribed(actor, "alerts")]
 
     async def fetch_zones(self, zone_of: Callable[..., Awaitable[str]]) -> None:
         """Fetch time zones from the portal for all people to whom the access file gives none, and remember them.

@@ -1,11 +1,13 @@
 """Renders why a card asks for a confirmation, and how risky its call is. Pure."""
 
+from functools import lru_cache
+
 from bot.i18n.translate import Translator
 from bot.rendering.headings import MAX_FIELDS, is_number
 from bot.rendering.spans import Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview
 from orchestrator.domain.outputs import Notice
-from orchestrator.language.text import quote
+from orchestrator.language.text import Locale, quote
 from state.stored import JsonObject
 
 _SUM_REASONS = frozenset({"gate-sum-jump", "gate-sum-lost", "gate-sum-steps"})
@@ -50,15 +52,17 @@ def _name_reason(reason: Notice, preview: Preview, tr: Translator) -> JsonObject
         title = next((part.title for part in parts if part.record == place and not is_number(part.title)), "")
         return {**reason.args, "title": title} if title else reason.args
     field = _find_field(reason)
-    if not field or not _has_no_word(field, tr):
+    if not field or not _has_no_word(field, tr.locale):
         return reason.args
     wanted = field.replace("_", "").lower()
     name = next((line.name for part in parts for line in part.lines if line.field.replace("_", "").lower() == wanted), "")
     return {**reason.args, "field": quote(name, tr.locale)} if name else reason.args
 
 
-def _has_no_word(field: str, tr: Translator) -> bool:
-    """Return whether the Fluent files have no word for this field."""
+@lru_cache(maxsize=1024)
+def _has_no_word(field: str, locale: Locale) -> bool:
+    """Return whether the Fluent files, which are read once, have no word for this field; each look goes through all their words."""
+    tr = Translator(locale)
     return tr.translate("gate-field", field=field) == tr.translate("gate-field", field="\0").replace("\0", field)
 
 
@@ -99,7 +103,7 @@ def _join_texts(code: str, texts: list[str], view: CardView, tr: Translator) -> 
     if code == "gate-critical" and len(texts) <= MAX_FIELDS:
         same = [reason for reason in view.reasons if _find_code(reason) == code]
         named = [(_find_field(reason), str(_name_reason(reason, view.preview, tr).get("field") or "")) for reason in same]
-        if not any(field == name and _has_no_word(field, tr) for field, name in named):
+        if not any(field == name and _has_no_word(field, tr.locale) for field, name in named):
             fields = dict.fromkeys(tr.translate("gate-field", field=name) for _, name in named)
             return tr.translate("reason-fields", fields=", ".join(fields))
     return tr.translate("reason-more", text=texts[0], count=len(texts) - 1)

@@ -6,7 +6,7 @@ displayed text is changed, not the stored one.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -69,8 +69,14 @@ def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonOb
 
 def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
     """Return `text` with invisible characters inserted so that nothing in it is clickable, except addresses of the given hosts."""
-    kept = _ADDRESS.sub(lambda found: found[0] if extract_hosts(found[0]) & hosts else _STOP.sub(_add_joiner, found[0]), text)
-    return _MENTION.sub(_add_joiner, kept) if not _MENTION_SIGNS.isdisjoint(kept) else kept
+    return _disable_addresses(text, lambda: hosts)
+
+
+def _disable_addresses(text: str, get_hosts: Callable[[], AbstractSet[str]]) -> str:
+    """Return `text` as `disable_links` does; the hosts are asked for only if the text has an address."""
+    if "." in text or "://" in text:  # every address has one of them
+        text = _ADDRESS.sub(lambda found: found[0] if extract_hosts(found[0]) & get_hosts() else _STOP.sub(_add_joiner, found[0]), text)
+    return _MENTION.sub(_add_joiner, text) if not _MENTION_SIGNS.isdisjoint(text) else text
 
 
 def _add_joiner(found: re.Match[str]) -> str:
@@ -167,9 +173,9 @@ class _Defanger:
         return value
 
     def _disable_text(self, text: str) -> str:
-        if "." not in text and "://" not in text:  # every address has one of them, and hardly any value does
-            return _MENTION.sub(_add_joiner, text) if not _MENTION_SIGNS.isdisjoint(text) else text
-        return disable_links(strip_unknown_links(text, self._hosts, locale=self._locale) if self._locale else text, self._hosts)
+        if self._locale and ("." in text or "://" in text):
+            text = strip_unknown_links(text, self._hosts, locale=self._locale)
+        return _disable_addresses(text, lambda: self._hosts)
 
 
 def _disable_part_links(part: JsonObject, defanger: _Defanger) -> object:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 PULL_CHANNELS: Final = frozenset({"http"})
@@ -39,12 +40,10 @@ class Address:
     chat: str
     thread: str = ""
 
-    @classmethod
-    def parse(cls, session: str) -> "Address":
+    @staticmethod
+    def parse(session: str) -> "Address":
         """Return the address of a session key such as "tg:1007", "tg:-100200300:5" or "http:site:42"."""
-        channel, _, rest = session.partition(":")
-        chat, _, thread = rest.partition(":")
-        return cls(channel, chat, thread)
+        return _parse_address(session)
 
     @property
     def is_messenger(self) -> bool:
@@ -64,6 +63,13 @@ class Address:
     def format(self) -> str:
         """Return the session key that has these parts; the inverse of `parse`."""
         return ":".join(part for part in (self.channel, self.chat, self.thread) if part)
+
+
+@lru_cache(maxsize=4096)  # a key is asked for two dozen times a turn, and its parts never change
+def _parse_address(session: str) -> Address:
+    channel, _, rest = session.partition(":")
+    chat, _, thread = rest.partition(":")
+    return Address(channel, chat, thread)
 
 
 OWN_SESSION: Final = "runs"

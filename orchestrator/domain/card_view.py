@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
+import orjson
+
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.domain.outputs import Notice
@@ -111,6 +113,10 @@ class Preview(PreviewPart):
 
 def is_shown_in_part(card: Card) -> bool:
     """Return whether a chat shows only a part of the card."""
+    stored = orjson.dumps(card.preview or {})
+    objects = stored.count(b"{")  # at least one for each command and for each line
+    if objects <= CARD_COMMANDS and len(stored) + _PER_LINE * objects <= CARD_ROOM:  # a text has no more UTF-16 units than bytes
+        return False
     return Preview.model_validate(card.preview or {}).exceeds_card
 
 

@@ -95,10 +95,11 @@ class Delivery:
                 while True:
                     self._wake.clear()
                     await self._start_due(group)
-                    # wait_for of Python 3.11 would swallow a cancellation that coincides with a wake-up
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(POLL):
-                            await self._wake.wait()
+                    timer = asyncio.get_running_loop().call_later(POLL, self.wake)
+                    try:
+                        await self._wake.wait()
+                    finally:
+                        timer.cancel()
             finally:
                 await self._drain()
 

@@ -108,6 +108,10 @@ class RateLimiter:
         """
         if self._stopped:
             raise Stopped
+        now = self._seconds()
+        if not self._waiting and self._measure_wait(chat, rank, now) <= 0:
+            self._count(chat, rank, now)
+            return
         self._sequence += 1
         waiter = _Waiter(rank, self._sequence, chat, asyncio.get_running_loop().create_future())
         insort(self._waiting, waiter)
@@ -166,21 +170,26 @@ class RateLimiter:
         """Admit every waiting call that may be made now, and set a timer for the next one."""
         now, soonest = self._seconds(), 0.0
         for waiter in list(self._waiting):
-            wait = self._wait(waiter, now)
+            wait = self._measure_wait(waiter.chat, waiter.rank, now)
             if wait <= 0:
                 self._waiting.remove(waiter)
                 if not waiter.free.done():
                     waiter.free.set_result(None)
-                    if waiter.rank is not Rank.TOAST:
-                        self._take(waiter.chat, now)
+                    self._count(waiter.chat, waiter.rank, now)
             else:
                 soonest = min(soonest, wait) if soonest else wait
         self._schedule_release(soonest)
 
-    def _wait(self, waiter: _Waiter, now: float) -> float:
-        if waiter.rank is Rank.TOAST:
-            return max(0.0, self._all_closed - now)
-        return max(self.measure_hold(waiter.chat), self._find_bucket(waiter.chat, now).wait(now), self._all.wait(now))
+    def _measure_wait(self, chat: int, rank: Rank, now: float) -> float:
+        """Return the seconds until a call of this rank may be made in the chat; 0 or less if it may be made now."""
+        if rank is Rank.TOAST:
+            return self._all_closed - now
+        held = max(self._closed.get(chat, 0.0), self._all_closed) - now
+        return max(held, self._find_bucket(chat, now).wait(now), self._all.wait(now))
+
+    def _count(self, chat: int, rank: Rank, now: float) -> None:
+        if rank is not Rank.TOAST:
+            self._take(chat, now)
 
     def _schedule_release(self, seconds: float) -> None:
         if self._timer is not None:

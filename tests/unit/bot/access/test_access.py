@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.access.access import Access, Person, load_access
+from bot.access.access_file import FileNews
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
 
@@ -96,3 +97,26 @@ async def test_a_zone_that_the_file_leaves_out_is_the_employees_own() -> None:
     assert [access.find_actor(number).time_zone for number in (1, 2)] == ["Asia/Yekaterinburg", "Asia/Vladivostok"]  # type: ignore[union-attr]
     assert [person.time_zone for person in access.find_subscribers(8)] == ["Asia/Yekaterinburg"]
     assert asked == [8]
+
+
+async def test_an_actor_is_built_anew_only_when_the_person_has_changed() -> None:
+    """Rights are asked for several times a turn; a change of the file, of the registry or of a time zone counts at the next look."""
+    anna = Person(telegram_id=7, name="Анна")
+    access = Access([anna])
+    first = access.find_actor(7)
+    assert access.find_actor(7) is first
+
+    async def tell_zone(**_: object) -> str:
+        return "Asia/Omsk"
+
+    await access.fetch_zones(tell_zone)
+    moved = access.find_actor(7)
+    assert moved is not None
+    assert (moved.time_zone, moved.role) == ("Asia/Omsk", "manager")
+    access.apply_file_news(FileNews(content="x", people=(anna.model_copy(update={"role": "lead"}),)))
+    raised = access.find_actor(7)
+    assert raised is not None
+    assert (raised.time_zone, raised.role, access.list_people()) == ("Asia/Omsk", "lead", [raised])
+    access.apply_file_news(FileNews(content="y", people=()))
+    assert access.find_actor(7) is None
+    assert access.list_people() == []
