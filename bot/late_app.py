@@ -48,8 +48,14 @@ class LateApp:
         """Return the app with its work, built by the first call; raises what `build` raises."""
         async with self._building:
             if self._built is None:
-                self._built = await asyncio.to_thread(self._build)
-                gc.freeze()  # as after the imports of the start: what was imported stays alive, and need not be looked through
+                was_collecting = gc.isenabled()
+                gc.disable()  # as for the imports of the start: a collection among imported objects finds nothing and holds everybody up
+                try:
+                    self._built = await asyncio.to_thread(self._build)
+                    gc.freeze()
+                finally:
+                    if was_collecting:
+                        gc.enable()
             return self._built
 
     async def run(self, after: float) -> None:
