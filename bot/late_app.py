@@ -7,11 +7,14 @@ import asyncio
 import gc
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from state.stored import JsonObject
+
+_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 Work = Callable[[], Coroutine[object, None, None]]
 
@@ -39,7 +42,7 @@ class LateApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request or socket."""
         if self._built is None and scope["type"] == "http" and scope["method"] == "GET" and scope["path"] in self._early:
-            await JSONResponse(self._early[scope["path"]], headers={"Cache-Control": "no-store"})(scope, receive, send)
+            await JSONResponse(self._early[scope["path"]], headers=_HEADERS)(scope, receive, send)
             return
         built = self._built or await self.load()
         await built.app(scope, receive, send)
@@ -48,8 +51,14 @@ class LateApp:
         """Return the app with its work, built by the first call; raises what `build` raises."""
         async with self._building:
             if self._built is None:
-                self._built = await asyncio.to_thread(self._build)
-                gc.freeze()  # as after the imports of the start: what was imported stays alive, and need not be looked through
+                was_collecting = gc.isenabled()
+                gc.disable()  # as for the imports of the start: a collection among imported objects finds nothing and holds everybody up
+                try:
+                    self._built = await asyncio.to_thread(self._build)
+                    gc.freeze()
+                finally:
+                    if was_collecting:
+                        gc.enable()
             return self._built
 
     async def run(self, after: float) -> None:

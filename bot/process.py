@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _ZONES_INTERVAL = 3600.0
-_BUILD_HTTP_AFTER = 0.5
+_BUILD_HTTP_AFTER = 1.0
 """Seconds after the start when the app of the HTTP port is built, unless a request needs it before: the start comes first."""
 _TURNS_TIMEOUT = 15.0
 """Seconds that running turns get to finish after a stop signal; service managers wait longer before they kill the process."""
