@@ -200,6 +200,7 @@ def _load(program: str) -> None:
         _read_bot()
     gc.collect()
     gc.freeze()  # a collection in what is forked would copy every page
+    gc.set_threshold(20_000, 20, 20)  # as in conftest.py
 
 
 def _read_bot() -> None:
