@@ -52,10 +52,13 @@ _BOT = (
     "alembic.command",
     *_LIBRARIES,
 )
+_POSTGRES = ("psycopg", "sqlalchemy.dialects.postgresql.psycopg")
 LOADED = {
     "bot": _BOT,
     "examples.engines": ("examples.engines.definitions", *_BOT),
     "tests.e2e.demo_child": ("sandbox.demo.__main__", *_LIBRARIES),
+    "takeover_child.py": (*_BOT, *_POSTGRES),
+    "-c": ("state.sql", "alembic.command", *_POSTGRES),
     "sandbox.portal": ("sandbox.portal.server", *_LIBRARIES),
     "sandbox.telegram": ("sandbox.telegram.server", *_LIBRARIES),
     "sandbox.model": ("sandbox.model.server", *_LIBRARIES),
@@ -67,11 +70,11 @@ LOADED = {
         "state.transfer.restore",
     ),
 }
-"""Program → what it imports, imported when it is first asked for."""
+"""Program → what it imports, imported when it is first asked for. The texts of programs that tests have are about the store."""
 
 
 def forked(*command: str | Path) -> list[str]:
-    """The command that runs `python *command` ("-m", module, … or script, …) quickly; outside of a test run the plain one."""
+    """The command that runs `python *command` ("-m", module, …, "-c", text, … or script, …) quickly; outside of a test run the plain one."""
     where = os.environ.get(WHERE)
     plain = [sys.executable, *map(str, command)]
     return [sys.executable, "-I", "-S", str(HERE / "forked_client.py"), where, *plain[1:]] if where else plain
@@ -197,6 +200,7 @@ def _load(program: str) -> None:
         _read_bot()
     gc.collect()
     gc.freeze()  # a collection in what is forked would copy every page
+    gc.set_threshold(20_000, 20, 20)  # as in conftest.py
 
 
 def _read_bot() -> None:
@@ -222,7 +226,11 @@ def _run(order: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, order["files"])
     program, arguments = order["program"], order["arguments"]
     sys.argv = [program, *arguments]
-    if order["module"]:
+    if program == "-c":
+        sys.path[0] = order["folder"]
+        sys.argv = [program, *arguments[1:]]
+        exec(compile(arguments[0], "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102 - what `python -c` does
+    elif order["module"]:
         sys.path[0] = order["folder"]
         runpy.run_module(program, run_name="__main__", alter_sys=True)
     else:

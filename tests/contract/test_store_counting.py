@@ -1,7 +1,6 @@
 """How much a person may begin within a day, over every kind of database: the transaction that starts a write has the last word."""
 
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from state.journal.freeze_switch import SwitchOperator
 from state.journal.store import CapReached, Commit, EffectChange, EffectConflict, Lease, Uncounted, WriteStopped
 from state.sql import SqlStore, open_store
 from tests.contract.store_kit import NOW, STREAM, World, every_store, lasting_store, lease, said, step
+from tests.forker import forked
 from tests.postgres_kit import libpq
 
 ANNA = "employee:7"
@@ -242,7 +242,7 @@ def test_processes_that_begin_at_the_same_moment_never_pass_the_cap(world: World
     """Two programs on one database, each of which would come to the cap by itself, come to it together."""
     world.open()
     places = [str(Path(__file__).parents[2])]
-    command = [sys.executable, "-c", f"import sys; sys.path[:0] = {places!r}\n{CHILD}", world.url]
+    command = forked("-c", f"import sys; sys.path[:0] = {places!r}\n{CHILD}", world.url)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     children = [subprocess.Popen([*command, name, str(RUNS)], **pipes) for name in ("tg:7", "http:site:1")]  # type: ignore[call-overload]
     try:

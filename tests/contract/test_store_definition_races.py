@@ -29,6 +29,7 @@ from tests.contract.definitions_kit import (
     save,
 )
 from tests.contract.store_kit import World, lasting_store
+from tests.forker import forked
 
 CREATING = """
 import sys
@@ -68,10 +69,10 @@ insist(lambda who: publish(store, 1, 1, who=who))
 """
 
 
-def begin(script: str, *given: str) -> subprocess.Popen[str]:
-    """A process of its own that works on the database."""
-    pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, "-c", script, *given], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+def begin(script: str, *given: str, killed: bool = True) -> subprocess.Popen[str]:
+    """A process of its own that works on the database; only one that nobody kills may be a fork of another, which dies a moment later."""
+    pipe, command = subprocess.PIPE, [sys.executable, "-c", script, *given] if killed else forked("-c", script, *given)
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 def race(*works: Callable[[], Any]) -> list[Any]:
@@ -102,7 +103,7 @@ def race_insisting(works: Sequence[tuple[Author, Callable[[Author], Any]]]) -> l
 def test_everybody_may_add_versions_at_once(world: World) -> None:
     """Threads with stores of their own and processes: no error, and the versions are 1 to n, each with the text of who made it."""
     stores, each = [world.open() for _ in range(3)], 6
-    children = [begin(CREATING, world.url, str(each), str(number)) for number in (100, 101)]
+    children = [begin(CREATING, world.url, str(each), str(number), killed=False) for number in (100, 101)]
     try:
 
         def work(store: SqlStore, number: int) -> list[int]:

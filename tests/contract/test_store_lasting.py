@@ -1,7 +1,6 @@
 """What a database on disk must do: outlive its process, keep others out, say when it is full or was changed."""
 
 import subprocess
-import sys
 import threading
 from datetime import timedelta
 from hashlib import sha256
@@ -29,6 +28,7 @@ from tests.contract.store_kit import (
     said,
     step,
 )
+from tests.forker import forked
 
 
 @lasting_store
@@ -74,7 +74,7 @@ class TestLasting:
             "    print(sum(store.put_inbox([row]).fresh))\n"
         )
         started = [
-            subprocess.Popen([sys.executable, "-c", script, world.url, str(n)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            subprocess.Popen(forked("-c", script, world.url, str(n)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for n in range(2)
         ]
         outputs = [process.communicate(timeout=60) for process in started]

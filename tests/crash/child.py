@@ -258,6 +258,7 @@ def warm_up() -> None:
         thread.join(THREAD_ENDS)
     assert threading.active_count() == 1, threading.enumerate()
     gc.freeze()  # a collection in a child would copy every page of the nursery
+    gc.set_threshold(20_000, 20, 20)  # and what it makes of its own is gone with it
 
 
 def main() -> None:

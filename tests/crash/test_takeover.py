@@ -7,7 +7,6 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -22,6 +21,7 @@ from state.journal import journal
 from state.journal.process_lease import PREFIX
 from state.sql import SqlStore, open_store
 from tests.crash.takeover_world import DONE, TOKEN, Outside, opened_outside
+from tests.forker import forked
 from tests.postgres_kit import Server
 
 HERE = Path(__file__).parent
@@ -42,8 +42,9 @@ class Bots:
         self.folder = folder
         self._common = {"folder": str(folder), "database_url": url, "port": port, "lease": lease, "token": TOKEN}
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-        child = [sys.executable, str(HERE / "takeover_child.py")]
-        self._nursery = subprocess.Popen(child, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        self._nursery = subprocess.Popen(
+            forked(HERE / "takeover_child.py"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
         self._pids: dict[str, int] = {}
 
     def start(self, name: str) -> None:

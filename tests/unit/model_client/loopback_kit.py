@@ -93,3 +93,4 @@ async def serving(answer: Answer, *, tls: ssl.SSLContext | None = None) -> Async
         for task in service.tasks:
             task.cancel()
         await asyncio.gather(*service.tasks)
+        await asyncio.sleep(0)  # the transports close in the loop's next round

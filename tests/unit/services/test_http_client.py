@@ -1,5 +1,6 @@
 """The client of the services: over a real socket on loopback, with everything that can come back."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 
@@ -62,6 +63,7 @@ async def test_serving_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatc
     async def drip(_: Seen) -> AsyncIterator[bytes]:
         yield b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
         while True:
+            await asyncio.sleep(0.001)  # as fast as they can be written they keep the processor busy for ten seconds
             yield b" "
 
     with pytest.raises(ServiceFailed, match=r"no answer within 0\.05 seconds"):

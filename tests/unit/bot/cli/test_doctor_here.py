@@ -7,7 +7,6 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -23,6 +22,7 @@ from bot.cli.doctor.model import build_silence
 from bot.cli.doctor.settings_check import build_secret_filter
 from bot.settings import Settings
 from sandbox.telegram.speech import _checksum
+from tests.forker import forked
 
 ROOT = Path(__file__).resolve().parents[4]
 AREA = Area("disk")
@@ -52,7 +52,7 @@ def test_every_wrong_setting_at_once(tmp_path: Path) -> None:
     env = tmp_path / ".env"
     env.write_text("".join(f"{name}={value}\n" for name, value in written.items()), encoding="utf-8")
     env.chmod(0o644)
-    command = [sys.executable, "-m", "bot", "doctor", "--within", "0.5"]
+    command = forked("-m", "bot", "doctor", "--within", "0.5")
     ran = subprocess.run(
         command,
         cwd=tmp_path,
