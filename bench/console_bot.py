@@ -11,7 +11,7 @@ import socket
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -132,7 +132,7 @@ def _write_runs(url: str) -> None:
         last = RunFinished(status="failed" if number % 10 == 0 else "done", code="run-failed" if number % 10 == 0 else "")
         events = (first, last)
         step = Commit(stream=f"run:{run_id}", epoch=lease.epoch, actor=actor.key, now=now, events=events, blobs={digest: text})
-        store.commit(index_run(replace(step, encoded_events=[encode(event) for event in events]), None))
+        store.commit(index_run(step._replace(encoded_events=[encode(event) for event in events]), None))
         store.release(lease)
     store.close()
 

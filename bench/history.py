@@ -201,7 +201,7 @@ def write_conversations(url: str, turns: int) -> None:
             for number in range(first, first + TOGETHER)
             for events, effects in _steps(number, RECORD if number % every == 0 else 1000 + number % DEALS)
         ]
-        store.commit(replace(steps[-1], earlier=steps[:-1]))
+        store.commit(steps[-1]._replace(earlier=steps[:-1]))
     for lease in leases:
         if lease is not None:
             store.release(lease)

@@ -143,8 +143,7 @@ async def _recorded() -> list[Commit]:
 
 def _again(commit: Commit, session: str, lease: Lease, tag: str) -> Commit:
     """The same commit for another session and another person, with ids of its own."""
-    return replace(
-        commit,
+    return commit._replace(
         stream=f"session:{session}",
         epoch=lease.epoch,
         actor=session if commit.actor == "tg:7" else commit.actor,

@@ -4,35 +4,28 @@ import asyncio
 import contextlib
 import logging
 import signal
+import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse
-
 from bot.access.access import Access, load_access
 from bot.bootstrap import build_orchestrator, open_async_store
-from bot.console.app import Console
-from bot.console_door import build_console, build_link_signer
+from bot.console_door import build_link_signer
 from bot.features import SHIPPED_ENGINES
 from bot.http_api.api import Api
-from bot.http_api.server.app import build_app
-from bot.http_api.server.authentication import build_monitoring_check
-from bot.http_api.server.health import build_health_router
-from bot.http_api.server.metrics import RequestCounter, build_metrics_router
-from bot.http_api.server.portal_events import build_portal_events_router
 from bot.http_api.server.serving import bind_socket, serve
 from bot.http_api.server.tokens import PREFIX
+from bot.late_app import BuiltApp, LateApp, Work
 from bot.model_checks import log_models
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.monitoring.scenario_log import keep_scenario_log
-from bot.settings import CONSOLE_PATH, Settings, check_required, list_portal_settings, parse_webhook
+from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
 from bot.telegram.lazy_aiogram import import_aiogram
 from bot.tool_services import open_documents
 from orchestrator.domain.actor import Actor
@@ -54,8 +47,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Work = Callable[[], Coroutine[object, None, None]]
 _ZONES_INTERVAL = 3600.0
+_BUILD_HTTP_AFTER = 0.5
+"""Seconds after the start when the app of the HTTP port is built, unless a request needs it before: the start comes first."""
 _TURNS_TIMEOUT = 15.0
 """Seconds that running turns get to finish after a stop signal; service managers wait longer before they kill the process."""
 _DELIVERY_TIMEOUT = 5.0
@@ -101,7 +95,6 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             checks = monitor.build_health_checks(
                 orchestrator, delivers=doors.telegram.is_delivering if doors.telegram is not None else None
             )
-            console = build_console(settings, orchestrator, access, monitor, engines, checks)
             async with _open_http_door(
                 settings,
                 orchestrator,
@@ -111,7 +104,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
                 monitor=monitor,
                 checks=checks,
                 engines=engines,
-                console=console,
+                access=access,
             ) as http:
                 await _run_until_stopped(
                     lambda: _serve(
@@ -121,7 +114,6 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
                         [
                             http,
                             partial(watch_loop_lag, monitor.meters.observe_lag),
-                            console.run if console is not None else None,
                             # the embedded database belongs to one process: nobody would take over its sessions
                             partial(keep_process_lease, store, clock, orchestrator.owner) if settings.database_url is not None else None,
                         ],
@@ -203,45 +195,46 @@ async def _open_http_door(  # noqa: PLR0913 - each is one door
     monitor: Monitor | None = None,
     checks: HealthChecks | None = None,
     engines: Engines = SHIPPED_ENGINES,
-    console: Console | None = None,
+    access: Access | None = None,
 ) -> AsyncIterator[Work | None]:
     """Bind the HTTP port and yield a function that serves it; yield None if no setting needs HTTP.
 
-    The port serves the API, portal events, Telegram's webhook, health checks, metrics and the console.
+    The port serves the API, portal events, Telegram's webhook, health checks, metrics, and the console for the people of `access`.
     """
+    has_console = settings.console_secret is not None and access is not None
     posts = door.build_router() if door is not None else None
-    if not settings.event_tokens and posts is None and api is None and settings.metrics_token is None and console is None:
+    if not settings.event_tokens and posts is None and api is None and settings.metrics_token is None and not has_console:
         yield None
         return
     with contextlib.closing(bind_socket(settings.http_host, settings.http_port)) as listener:
-        routers = [
-            *(api.build_routers(orchestrator, engines) if api is not None else []),
-            *_build_monitoring_routers(settings, checks, monitor),
-            *([posts] if posts is not None else []),
-        ]
-        if settings.event_tokens:
-            session = await orchestrator.start_feature(PORTAL_START)
-            routers.append(build_portal_events_router(orchestrator.receive, settings.event_tokens, session, clock))
-        app = build_app(*routers, identity=api.identity if api is not None else None)
-        if monitor is not None:
-            app.add_middleware(RequestCounter, meters=monitor.meters)
-        if console is not None:
-            app.add_route(CONSOLE_PATH, _go_to_console, include_in_schema=False)
-            app.mount(CONSOLE_PATH, console)
-        yield lambda: serve(app, listener, has_sockets=console is not None)
+        session = await orchestrator.start_feature(PORTAL_START) if settings.event_tokens else None
+
+        def build() -> BuiltApp:
+            from bot.http_door import HttpParts, build_http_app  # noqa: PLC0415 - FastAPI and the endpoints, see `late_app`
+
+            parts = HttpParts(
+                settings=settings,
+                orchestrator=orchestrator,
+                clock=clock,
+                engines=engines,
+                api=api,
+                webhook=posts,
+                events_session=session,
+                monitor=monitor,
+                checks=checks,
+                access=access if has_console else None,
+            )
+            return build_http_app(parts)
+
+        app = LateApp(build, early={"/healthz": {"ok": True}})
+        yield partial(_serve_http, app, listener, has_sockets=has_console)
 
 
-async def _go_to_console(_: Request) -> RedirectResponse:
-    """Lead from the address of the console, as people type it, to its first page."""
-    return RedirectResponse(f"{CONSOLE_PATH}/")
-
-
-def _build_monitoring_routers(settings: Settings, checks: HealthChecks | None, monitor: Monitor | None) -> Sequence[APIRouter]:
-    """Return the routers of the health checks and of the metrics; empty without a monitor."""
-    if monitor is None:
-        return []
-    may = build_monitoring_check(settings.metrics_token)
-    return [build_health_router(checks, may), build_metrics_router(monitor.scrape, may)]
+async def _serve_http(app: LateApp, listener: socket.socket, *, has_sockets: bool) -> None:
+    """Serve the port until cancelled, and what the app does beside requests; raises what building the app raises."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(serve(app, listener, has_sockets=has_sockets))
+        group.create_task(app.run(_BUILD_HTTP_AFTER))
 
 
 async def _stop_gracefully(door: "TelegramDoor | None", orchestrator: Orchestrator) -> None:

@@ -1,5 +1,6 @@
 """Builds the clients of the services that the tool agent asks: inside of this process, or at the addresses of the settings."""
 
+import ssl
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from functools import cache
@@ -10,12 +11,12 @@ from urllib.parse import urlsplit
 import httpx
 
 from bot.i18n.translate import Locale, Translator
+from bot.late_app import BuiltApp, LateApp
 from bot.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Models
 from orchestrator.engines.tool_agent.engine import ToolAgent
 from orchestrator.engines.tool_agent.toolbox import AgentSettings, Services, Words
-from orchestrator.services.haiku.app import build_app as build_haiku_app
 from orchestrator.services.http_client import ServiceClients
 
 if TYPE_CHECKING:  # its libraries take a while to import, and not every installation has documents
@@ -81,7 +82,13 @@ def build_haiku_client(settings: Settings, models: Models) -> httpx.AsyncClient:
     """Return a client of the haiku service: at HAIKU_SERVICE_URL, or inside of this process over these models."""
     if settings.haiku_service_url is not None:
         return open_client("HAIKU_SERVICE_URL", settings.haiku_service_url)
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app=build_haiku_app(models), raise_app_exceptions=False), base_url=EMBEDDED)
+
+    def build() -> BuiltApp:
+        from orchestrator.services.haiku.app import build_app  # noqa: PLC0415 - few processes are asked for a poem
+
+        return BuiltApp(build_app(models))
+
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=LateApp(build), raise_app_exceptions=False), base_url=EMBEDDED)
 
 
 def build_rag_client(settings: Settings, documents: "EmbeddedRag | None" = None) -> httpx.AsyncClient:
@@ -101,4 +108,6 @@ def open_client(name: str, address: str, headers: Mapping[str, str] = MappingPro
     parts = urlsplit(address.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise SettingsError(f"{name} must be an http or https address such as http://127.0.0.1:8081")  # not quoted: it may have a password
-    return httpx.AsyncClient(base_url=address.strip(), trust_env=False, headers=dict(headers))
+    # loading the certificates of the machine takes 50 ms, and an http address has none to check: it gets a context that trusts nobody
+    verify = True if parts.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return httpx.AsyncClient(base_url=address.strip(), trust_env=False, headers=dict(headers), verify=verify)

@@ -3,10 +3,12 @@
 import os
 import time
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 from uuid import UUID
+
+import orjson
 
 UUID_NAMESPACE = UUID("8c0f5f0e-5d5b-4a39-9c57-2a1a4a9f2f60")
 """Namespace for ids derived from other ids, so that a repeated step derives the same id."""
@@ -100,12 +102,11 @@ def _identify_boot() -> str:
 
 def format_iso(moment: datetime) -> str:
     """Format `moment` as UTC ISO 8601 with microseconds and suffix Z; the texts sort in time order."""
-    return _format_utc(moment if moment.tzinfo is UTC else moment.astimezone(UTC))
-
-
-@lru_cache(64)  # the time of a step goes into every row it writes; only UTC times are cached, for which equality means equal text
-def _format_utc(moment: datetime) -> str:
-    return moment.isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    if not moment.microsecond:  # orjson would leave them out
+        return moment.isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
+    return orjson.dumps(moment, option=orjson.OPT_UTC_Z)[1:-1].decode()  # a tenth of the time of `isoformat`
 
 
 def parse_iso(text: str) -> datetime:

@@ -13,6 +13,7 @@ import runpy
 import selectors
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,8 +30,28 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 WHERE = "SDELKA_TEST_FORKER"
 """The variable that tells the workers where it listens."""
-_LIBRARIES = ("anyio._backends._asyncio", "httpcore", "uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto")
-_BOT = ("bot.cli.app", "bot.process", "bot.cli.chat", "bot.telegram.door", "alembic.command", *_LIBRARIES)
+_LIBRARIES = (
+    "anyio._backends._asyncio",
+    "httpcore",
+    "pydantic.v1",  # the first route of FastAPI asks for it
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.auto",
+    "uvicorn.loops.uvloop",
+    "uvicorn.protocols.http.auto",
+    "uvicorn.protocols.websockets.auto",
+)
+_BOT = (
+    "bot.cli.app",
+    "bot.process",
+    "bot.cli.chat",
+    "bot.telegram.door",
+    "bot.telegram.intake.files",
+    "bot.monitoring.telegram_reachability",
+    "bot.console.pages",
+    "bot.document_service",
+    "alembic.command",
+    *_LIBRARIES,
+)
 LOADED = {
     "bot": _BOT,
     "examples.engines": ("examples.engines.definitions", *_BOT),
@@ -60,7 +82,7 @@ def forking() -> Iterator[None]:
     """Have it running; when the block ends, or whoever began it dies, all that it started is killed."""
     with tempfile.TemporaryDirectory(prefix="sdelka-forker-") as folder:
         where = Path(folder) / "socket"
-        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(HERE.parent), "PYTHONIOENCODING": "utf-8"}
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(HERE.parent), "PYTHONIOENCODING": "utf-8", "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, str(HERE / "forker.py"), str(where)]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=HERE.parent)
         assert process.stdout is not None
@@ -171,8 +193,21 @@ def _load(program: str) -> None:
     for name in names:
         with contextlib.suppress(ImportError):  # it will say so itself
             import_module(name)
+    if _BOT[0] in names:
+        _read_bot()
     gc.collect()
     gc.freeze()  # a collection in what is forked would copy every page
+
+
+def _read_bot() -> None:
+    """Parse what a bot keeps for good once it has read it: its texts, the catalogue of methods, and the types in which it talks to Telegram."""
+    bootstrap, types = import_module("bot.bootstrap"), import_module("aiogram.types")
+    bootstrap.load_rules(import_module("bot.settings").Settings(_env_file=None))
+    for locale in ("ru", "en"):
+        import_module("bot.i18n.translate").Translator(locale)
+    respond = import_module("aiogram.methods.base").Response
+    for kind in (types.Update, respond[types.Message], respond[types.User], respond[bool], respond[list[types.Update]]):
+        kind.model_rebuild()
 
 
 def _run(order: dict[str, Any]) -> None:
@@ -197,6 +232,7 @@ def _run(order: dict[str, Any]) -> None:
 
 def main(where: str) -> None:
     """Serve until standard input ends."""
+    ssl.create_default_context = cache(ssl.create_default_context)  # as in conftest.py: a client of HTTP on loopback needs no certificates
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     with socket.socket(socket.AF_UNIX) as listener:

@@ -102,6 +102,21 @@ class Method(BaseModel):
         """Whether the method changes nothing."""
         return self.classes == ("R",)
 
+    @cached_property
+    def param_names(self) -> Mapping[str, str]:
+        """The names of the top-level parameters (lower case → exact spelling), in the order in which they are sent."""
+        paths = [*self.required, *self.target, self.fields_at, self.target_entity.removeprefix("@"), *self.forced, *self.params]
+        if self.target_entity and not self.target_entity.startswith("@"):
+            paths.remove(self.target_entity)
+        if self.owner == "filter":
+            paths.append("filter")
+        if self.responsible and not self.fields_at:
+            paths.append(self.responsible)
+        if self.reads_only or self.verb == "delete":
+            paths = [path for path in paths if path != self.fields_at or path in self.required]
+        tops = [path.partition(".")[0] for path in paths if path not in {"", "*"}]
+        return {name.lower(): name for name in tops}
+
 
 class Catalogue:
     """All listed methods, found by name without regard to case, and the kinds of records (`entities`)."""

@@ -15,6 +15,7 @@ import typer
 
 from orchestrator.domain.errors import SettingsError
 
+sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # its command line imports rich and pygments
 _UNWRITABLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """The errors of a file that takes no more, such as the one to which the output goes."""
 _SERVERS = ("portal", "telegram", "model")

@@ -1,37 +1,24 @@
-"""Assembles the HTTP API: its tokens, the mailbox (which wakes requests that wait for an answer) and the routers.
+"""The HTTP API of one process: its tokens, the mailbox (which wakes requests that wait for an answer) and its routers.
 
 The `Api` is created before the orchestrator, because the orchestrator reports the progress of turns to its mailbox.
 """
 
 from collections.abc import Sequence
-
-from fastapi import APIRouter
+from typing import TYPE_CHECKING
 
 from bot.access.access import Access
-from bot.definition_service import build_definition_service
 from bot.features import SHIPPED_ENGINES
-from bot.http_api.approvals.confirmations import build_confirmations_router
-from bot.http_api.approvals.freeze import build_freeze_router
-from bot.http_api.audit.audit_trail import build_audit_router
-from bot.http_api.audit.session_events import StreamReader, build_session_events_router
-from bot.http_api.chat.mailbox import InputBatcher, Mailbox
-from bot.http_api.chat.request_body import BodyReader, Overrides
-from bot.http_api.chat.responses import ChatContext
-from bot.http_api.chat.router import build_chat_router
-from bot.http_api.definitions.router import build_definitions_router
-from bot.http_api.flows.definition_router import build_flow_definition_routers
-from bot.http_api.flows.run_router import build_flow_runs_router
-from bot.http_api.runs.router import build_runs_router
-from bot.http_api.schedules.router import build_schedules_router
+from bot.http_api.chat.mailbox import Mailbox
 from bot.http_api.server.authentication import Authenticator, parse_networks
-from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.tokens import Tokens, read_tokens
 from bot.settings import Settings
 from orchestrator.runs.registry import Engines
-from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
 
 
 class Api:
@@ -45,51 +32,12 @@ class Api:
         proxies = parse_networks(settings.http_trusted_proxies)
         self.identity = Authenticator(self.tokens, per_minute=settings.http_rate_limit, proxies=proxies)
 
-    def build_routers(self, orchestrator: Orchestrator, engines: Engines = SHIPPED_ENGINES) -> Sequence[APIRouter]:
-        """Return the routers of all endpoints of the API; they pass requests to the given orchestrator (S004-67).
+    def build_routers(self, orchestrator: Orchestrator, engines: Engines = SHIPPED_ENGINES) -> "Sequence[APIRouter]":
+        """Return the routers of all endpoints, as `build_api_routers` does; imports FastAPI, which takes half a second with them."""
+        from bot.http_api.routers import build_api_routers  # noqa: PLC0415 - not needed for the start
 
-        `engines` are those whose runs (executions of scenarios, flows or workflows) may be started.
-        """
-        settings = self._settings
-        chat = ChatContext(
-            orchestrator=orchestrator,
-            mailbox=self.mailbox,
-            overrides=Overrides(
-                allowed=settings.http_allow_overrides,
-                mode=settings.agent_mode,
-                folders={"state_dir": settings.state_dir, "log_dir": settings.log_dir},
-            ),
-            clock=self._clock,
-            answer_within=settings.http_answer_within.total_seconds(),
-            reader=BodyReader(),
-            intake=InputBatcher(orchestrator.receive),
-        )
-        switch = orchestrator.tools.gate.deps.switch
-        return [build_chat_router(chat), *build_read_routers(orchestrator, self._clock, engines), build_freeze_router(switch, self._clock)]
+        return build_api_routers(self._settings, orchestrator, self.mailbox, self._clock, engines)
 
     async def run(self) -> None:
         """Watch the database for answers and wake the requests that wait for them, until cancelled."""
         await self.mailbox.run()
-
-
-def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engines = SHIPPED_ENGINES) -> Sequence[APIRouter]:
-    """Return the routers of /confirmations, /sessions, /audit, /runs, /schedules, /definitions and /api/…, which read the database.
-
-    /confirmations also submits decisions, /runs and /schedules what callers order, and /definitions and /api/… change definitions.
-    `engines` are those whose runs may be started.
-    """
-    desk = EndpointContext(orchestrator, clock)
-    reading = StreamReader(desk)
-    stored = add_stored_definitions(engines, desk.store)
-    deps = orchestrator.tools.gate.deps
-    definitions = build_definition_service(desk.store, engines, policies=deps.policies, catalogue=lambda: deps.catalogue, clock=clock)
-    return [
-        build_confirmations_router(desk),
-        build_session_events_router(desk, reading),
-        build_audit_router(desk),
-        build_runs_router(desk, reading, stored),
-        build_schedules_router(desk, stored),
-        build_definitions_router(definitions),
-        *build_flow_definition_routers(definitions),
-        build_flow_runs_router(desk, reading, stored, definitions),
-    ]

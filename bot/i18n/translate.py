@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from fluent.runtime import FluentBundle, FluentResource
-
+from bot.i18n.sentences import Sentences
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.param_words import find_common_words, find_param_words
 from orchestrator.language.date_format import format_short_day
@@ -47,7 +46,7 @@ class Translator:
         """Create a translator; the Fluent files of a language are read once per process."""
         self.locale: Locale = locale
         self._zone = ZoneInfo(time_zone)
-        self._bundle = _load_bundle(locale)
+        self._sentences = _load_sentences(locale)
 
     def translate(self, code: str, /, **args: object) -> str:
         """Return the sentence for `code` with `args` inserted; for an unknown code, return the code itself."""
@@ -60,10 +59,7 @@ class Translator:
 
     def _format(self, code: str, args: Mapping[str, object]) -> tuple[str, bool]:
         """Return the sentence for `code`, and whether there is one that got all that it needs."""
-        if not self._bundle.has_message(code):
-            return code, False
-        pattern = self._bundle.get_message(code).value
-        if pattern is None:
+        if not self._sentences.has_message(code):
             return code, False
         values = {key: self._format_value(key, value) for key, value in args.items()}
         if isinstance(at := args.get("at"), str):
@@ -76,9 +72,8 @@ class Translator:
             values["titled"] = title if _NUMBER.fullmatch(title) else _QUOTED[self.locale].format(title)
         long = {key: value for key, value in values.items() if isinstance(value, str) and len(value) > _LONG}
         marks = {key: f"\ue000{key}\ue001" for key in long}
-        text, errors = self._bundle.format_pattern(pattern, values | marks)
-        said = _MARK.sub(lambda found: long.get(found[1], found[0]), str(text)) if long else str(text)
-        return said, not errors
+        text, is_complete = self._sentences.format_message(code, values | marks)
+        return _MARK.sub(lambda found: long.get(found[1], found[0]), text) if long else text, is_complete
 
     def translate_notice(self, notice: Notice) -> str:
         """Return the sentence for a notice (a code with arguments)."""
@@ -86,7 +81,7 @@ class Translator:
 
     def has_message(self, code: str) -> bool:
         """Return whether the Fluent files have a sentence for `code`."""
-        return bool(self._bundle.has_message(code))
+        return self._sentences.has_message(code)
 
     def find_act(self, method: str) -> str:
         """Return a phrase for what a portal method does, such as «Отвязать контакт от сделки»; "" if the Fluent files have none for it."""
@@ -139,11 +134,8 @@ class Translator:
 
 
 @cache
-def _load_bundle(locale: Locale) -> FluentBundle:
-    bundle = FluentBundle([locale], use_isolating=False)
-    for path in sorted((_FOLDER / locale).glob("*.ftl")):
-        bundle.add_resource(FluentResource(path.read_text(encoding="utf-8")))
-    return bundle
+def _load_sentences(locale: Locale) -> Sentences:
+    return Sentences(locale, (path.read_text(encoding="utf-8") for path in sorted((_FOLDER / locale).glob("*.ftl"))))
 
 
 def find_service(method: str) -> str:

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
@@ -32,6 +33,7 @@ _ADDRESS = re.compile(
 _STOP = re.compile(r":(?=//)|\.(?=\w)")
 _CASHTAG: Final = r"\$(?=[A-Z]|1INCH)"
 _MENTION = re.compile(rf"(?<!\w)@(?=\w)|(?<![\w/<>])/(?=\w)|(?<![\w&])#(?=\w*[^\W\d])|{_CASHTAG}")
+_MENTION_SIGNS: Final = frozenset("@/#$")
 _ANY_STOP = re.compile(
     r":(?=//)|(?<=[\w-])\.(?=[^\W\d]{2})|(?<=\d)\.(?=(?:\d{1,3}\.){2}\d{1,3}(?!\w|\.\d))"
     rf"|@(?=\w)|(?<!\w)/(?=\w)|#(?=\w*[^\W\d])|{_CASHTAG}"
@@ -54,24 +56,25 @@ def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonOb
     kinds, such as files and answers to clicks, are returned unchanged. `locale` is the language of the word that replaces a removed
     address.
     """
-    hosts = frozenset(host for address in _find_own_addresses(body) for host in extract_hosts(address))
-    match kind:
-        case _ if kind in _ADDRESSES_SHOWN:
-            return {name: _disable_nested_links(name, value, hosts, locale="") for name, value in body.items()}
-        case _ if kind in _ADDRESSES_HIDDEN:
-            return {name: _disable_nested_links(name, value, hosts, locale=locale) for name, value in body.items()}
-        case "reply":
-            return {name: _disable_reply_links(name, value, hosts, locale) for name, value in body.items()}
-        case _:
-            return body
+    if kind == "reply":
+        lists, others = _Defanger(body, locale), _Defanger(body, locale="")
+        texts: dict[str, object] = {"parts": [_disable_part_links(part, lists) for part in body.get("parts") or ()]}
+        texts |= {name: others.disable("", body[name]) for name in ("notices", "sections") if name in body}
+        return {name: texts.get(name, value) for name, value in body.items()}
+    if kind in _ADDRESSES_SHOWN or kind in _ADDRESSES_HIDDEN:
+        defanger = _Defanger(body, locale if kind in _ADDRESSES_HIDDEN else "")
+        return {name: defanger.disable(name, value) for name, value in body.items()}
+    return body
 
 
 def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
     """Return `text` with invisible characters inserted so that nothing in it is clickable, except addresses of the given hosts."""
-    kept = _ADDRESS.sub(
-        lambda found: found[0] if extract_hosts(found[0]) & hosts else _STOP.sub(lambda stop: stop[0] + JOINER, found[0]), text
-    )
-    return _MENTION.sub(lambda found: found[0] + JOINER, kept) if any(sign in kept for sign in "@/#$") else kept
+    kept = _ADDRESS.sub(lambda found: found[0] if extract_hosts(found[0]) & hosts else _STOP.sub(_add_joiner, found[0]), text)
+    return _MENTION.sub(_add_joiner, kept) if not _MENTION_SIGNS.isdisjoint(kept) else kept
+
+
+def _add_joiner(found: re.Match[str]) -> str:
+    return found[0] + JOINER
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +101,10 @@ def disarm_spans(text: Spans) -> Spans:
     start = 0
     for span in text:
         end = start + len(span.text)
-        is_fixed = bool(span.url) or not {"code", "pre"}.isdisjoint(span.styles)
-        kept += [span] if is_fixed else _divide_span(span, start, found)
+        if span.url or not (contacts or (span.is_foreign and found.stops)) or span.is_code:
+            kept.append(span)
+        else:
+            kept.extend(_divide_span(span, start, found))
         if span.url and span.is_foreign and joined[end : end + 1].strip():  # what follows would continue the address
             kept.append(Span(JOINER, is_foreign=True))
         start = end
@@ -133,27 +138,43 @@ def _add_joiners(span: Span, start: int, end: int, found: _Findings) -> str:
     return JOINER.join(found.text[a:b] for a, b in pairwise((start, *stops, end)))
 
 
-def _disable_reply_links(name: str, value: object, hosts: AbstractSet[str], locale: str) -> object:
-    if name == "parts" and isinstance(value, list | tuple):
-        return [part if "text" in part else _disable_nested_links("", part, hosts, locale=locale) for part in value]
-    return _disable_nested_links(name, value, hosts, locale="") if name in {"notices", "sections"} else value
+class _Defanger:
+    """Disables the links in the texts of one message body, except addresses of the servers whose addresses the bot itself put into it.
 
+    If `locale` is not "", addresses are replaced by a word in that language; otherwise they stay readable.
 
-def _disable_nested_links(name: str, value: object, hosts: AbstractSet[str], *, locale: str) -> object:
-    """Return `value`, which stands under the key `name` in a message body, with links disabled in all texts inside it.
-
-    If `locale` is not "", addresses are replaced by a word in that language; otherwise they stay readable. Addresses of the servers `hosts`
-    stay clickable.
+    Every text counts as somebody else's unless its key says that the program wrote it. A type for foreign text would have to be thought of
+    at each field, so a field that forgets it could be tapped; it would be lost wherever a sentence is made of a name or a value; and
+    messages that are stored, also by earlier versions, have no types.
     """
-    if isinstance(value, str):
-        if name in _CODE_FIELDS:
-            return value
-        return disable_links(strip_unknown_links(value, hosts, locale=locale) if locale else value, hosts)
-    if isinstance(value, Mapping):
-        return {key: _disable_nested_links(str(key), item, hosts, locale=locale) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_disable_nested_links(name if name in _URL_FIELDS else "", item, hosts, locale=locale) for item in value]
-    return value
+
+    def __init__(self, body: JsonObject, locale: str) -> None:
+        self._body = body
+        self._locale = locale
+
+    @cached_property
+    def _hosts(self) -> frozenset[str]:
+        return frozenset(host for address in _find_own_addresses(self._body) for host in extract_hosts(address))
+
+    def disable(self, name: str, value: object) -> object:
+        """Return `value`, which stands under the key `name` in the body, with links disabled in all texts inside it."""
+        if isinstance(value, str):
+            return value if name in _CODE_FIELDS else self._disable_text(value)
+        if isinstance(value, Mapping):
+            return {key: self.disable(str(key), item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.disable(name if name in _URL_FIELDS else "", item) for item in value]
+        return value
+
+    def _disable_text(self, text: str) -> str:
+        if "." not in text and "://" not in text:  # every address has one of them, and hardly any value does
+            return _MENTION.sub(_add_joiner, text) if not _MENTION_SIGNS.isdisjoint(text) else text
+        return disable_links(strip_unknown_links(text, self._hosts, locale=self._locale) if self._locale else text, self._hosts)
+
+
+def _disable_part_links(part: JsonObject, defanger: _Defanger) -> object:
+    """Return a part of a reply with its links disabled; the text of a model is unchanged, since its links were checked before."""
+    return part if "text" in part else defanger.disable("", part)
 
 
 def _find_own_addresses(value: object, name: str = "") -> Iterator[str]:

@@ -34,6 +34,11 @@ _COMPARISON: Final = re.compile(r"[ \t]*(?:[\d=~≈>+.-]|[₽$€])")
 _AROUND_MASK: Final = frozenset("=/:?&-")
 _TOO_DEEP: Final = re.compile(r"^(?:[ \t]*(?:>|[-+*]|[0-9]{1,9}[.)])){40}|^[ \t]{80}", re.MULTILINE)
 """Lines that nest deeper than the parser follows: it would leave their text out."""
+_MAY_BE_MARKUP: Final = re.compile(
+    r"[*_`\[\]<>~|\\&\x00\r\t]|^[^\S\n]|[^\S\n]$|^(?:[-+#=]|[0-9]{1,9}[.)])",
+    re.MULTILINE,
+)
+"""What any markup needs somewhere, or what the parser changes. Most sentences have nothing of it, and the parser is half of their cost."""
 _DEEPEST: Final = 100
 _MOST_BRACKETS: Final = 1000
 """Beyond this the parser takes seconds."""
@@ -53,6 +58,8 @@ def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = 
     if links is None:
         links = [found.address for found in find_addresses(text) if "/" in found.address]
     writer = _Writer(locale=locale, links=frozenset(map(normalize_address, links)), lines=tuple(_LINE_END.split(text)))
+    if _MAY_BE_MARKUP.search(text) is None:
+        return writer.render_paragraphs()
     if text.count("[") > _MOST_BRACKETS or _TOO_DEEP.search(text):
         return writer.render_plain(text)
     return _trim(writer.render_blocks(_Tokens(_build_parser().parse(text))))
@@ -62,7 +69,7 @@ def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = 
 def _build_parser() -> MarkdownIt:
     """Return a CommonMark parser with tables and strikethrough, without the rules that would misread a model's plain words as markup."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST})
-    parser.enable(["table", "strikethrough"]).disable(["code", "lheading", "reference"])
+    parser.enable(["table", "strikethrough"]).disable(["code", "lheading", "reference", "html_block", "html_inline"])
     parser.normalizeLink = _keep_link  # type: ignore[method-assign]
     parser.validateLink = _accept_link  # type: ignore[method-assign]
     parser.inline.ruler.before("emphasis", "plain_stars", _take_plain_stars)
@@ -154,6 +161,18 @@ class _Writer:
     def render_plain(self, text: str) -> Spans:
         """Return the text without reading it as Markdown; listed addresses become links."""
         return self._render_words(text)
+
+    def render_paragraphs(self) -> Spans:
+        """Return the lines as a text without markup: several empty lines count as one, those at both ends as none."""
+        parts: list[Spans] = []
+        is_parted = False
+        for line in self.lines:
+            if line and parts:
+                parts.append(self._write("\n\n" if is_parted else "\n"))
+            if line:
+                parts.append(self._render_words(line))
+            is_parted = not line
+        return build_spans(*parts)
 
     def render_blocks(self, tokens: _Tokens) -> Spans:
         """Return the rendered blocks (paragraphs, lists, tables …), separated by an empty line where the source has one."""
@@ -259,7 +278,7 @@ class _Writer:
         """Return plain text as spans. Listed addresses become links, and other addresses are replaced by a word."""
         parts: list[Spans] = []
         end = 0
-        for found in find_addresses(text):
+        for found in find_addresses(text) if self.links else ():
             if normalize_address(found.address) in self.links:
                 link = tuple(replace(span, url=_complete(found.address)) for span in self._write(found.address))
                 parts += self._strip(text[end : found.start]), link
@@ -277,9 +296,13 @@ class _Writer:
 
         `style` is given for code. Of the current styles such a text keeps only "quote".
         """
+        if not text:
+            return ()
+        if not style and not self.styles:
+            return (Span(text, is_foreign=True),)
         outer = tuple(one for one in self.styles if one == "quote") if style else self.styles
-        first, *more = (style, *outer) if style else (outer or ("",))
-        return build_spans(Span(text, first, more=tuple(more), is_foreign=True))
+        first, *more = (style, *outer) if style else outer
+        return (Span(text, first, more=tuple(more), is_foreign=True),)
 
 
 def _complete(address: str) -> str:
@@ -292,7 +315,7 @@ def _count_cells(line: str) -> int:
 
 
 def _indent(text: Spans) -> Spans:
-    return tuple(replace(span, text=span.text.replace("\n", f"\n{_INDENT}")) for span in text)
+    return tuple(replace(span, text=span.text.replace("\n", f"\n{_INDENT}")) if "\n" in span.text else span for span in text)
 
 
 def _align_row(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Style = Literal["", "bold", "italic", "code", "strike", "pre", "quote", "block"]
 """How a span is shown; a "quote", used for long values, is folded if the channel can do that, a "block" never is."""
+
+_CODE: Final = frozenset({"code", "pre"})
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,11 @@ class Span:
     def styles(self) -> tuple[Style, ...]:
         """All styles of the text."""
         return (self.style, *self.more) if self.style else self.more
+
+    @property
+    def is_code(self) -> bool:
+        """Whether the text is shown in a fixed-width font; nothing in it can be tapped, except to copy it."""
+        return self.style in _CODE or not _CODE.isdisjoint(self.more)
 
 
 Spans = tuple[Span, ...]

@@ -8,25 +8,25 @@ import asyncio
 import contextlib
 import logging
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from aiogram import Bot
 from aiogram.client.default import DefaultBotProperties
-from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 from aiogram.exceptions import AiogramError, ClientDecodeError
-from aiogram.methods import Response
-from aiogram.types import Message, Update
+from aiogram.methods import EditMessageText, Response, SendMessage, SendMessageDraft
+from aiogram.types import Update
 from aiogram.utils.token import TokenValidationError, validate_token
-from fastapi import APIRouter
 
-from bot.telegram.intake.ingest import Poller, UpdateIntake
+from bot.telegram.intake.ingest import Poller, RawUpdates, UpdateIntake
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.intake.queue_position import QueueNotices
-from bot.telegram.intake.routed_updates import RestoreGuard
+from bot.telegram.intake.routed_updates import IncomingUpdate, RestoreGuard, read_update
 from bot.telegram.intake.router import OpenCard, ParsedUpdate, format_session, parse_update
 from bot.telegram.intake.sent_items import SENT_TYPES
 from bot.telegram.intake.typed_answers import may_decide
 from bot.telegram.intake.webhook import Webhook, build_webhook_router, drop_webhook, keep_webhook
+from bot.telegram.json_session import JsonSession
 from bot.telegram.leader_election import LeaderElection
 from bot.telegram.outgoing.delivery import Delivery
 from bot.telegram.outgoing.effect_messages import EffectMessages
@@ -34,7 +34,7 @@ from bot.telegram.outgoing.menus import keep_menus
 from bot.telegram.outgoing.rate_limiter import RateLimiter
 from orchestrator.domain.address import is_run
 from orchestrator.domain.errors import SettingsError
-from orchestrator.domain.inputs import REQUEST_KINDS, CardDecision, Command, FeatureClick, parse_input
+from orchestrator.domain.inputs import REQUEST_KINDS, CardDecision, Command, FeatureClick
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.cards import list_shown_cards
 from orchestrator.runtime.feature import Feature
@@ -44,12 +44,16 @@ from state.journal.async_store import AsyncStore
 from state.journal.run_index import PREFIX as RUN
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, StoreError, StoreUnwritable
-from state.stored import JsonObject
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
 
 log = logging.getLogger(__name__)
 
 _STORE_TROUBLE = Notice(code="store-trouble")
-_CACHED_RESPONSES = Response[Message], Response[bool], Response[list[JsonObject]]
+ANSWERED_OFTEN: Final = (RawUpdates, SendMessage, EditMessageText, SendMessageDraft)
+"""Methods with each type of answer that Telegram gives to frequent calls."""
+_KEPT_RESPONSES: Final = tuple(Response[method.__returning__] for method in ANSWERED_OFTEN)  # type: ignore[name-defined]
 """Types of Telegram's answers, referenced here only to keep them alive.
 
 Python drops a generic pydantic model that nobody refers to, and building it again takes milliseconds for each call.
@@ -63,7 +67,7 @@ def build_bot(token: str, api_base: str) -> Bot:
     except TokenValidationError:
         raise SettingsError("TELEGRAM_BOT_TOKEN: this is no bot token, it looks like 123456789:AA…") from None
     quiet = DefaultBotProperties(link_preview_is_disabled=True)  # a preview would fetch an address that nobody clicked
-    return Bot(token, session=AiohttpSession(api=TelegramAPIServer.from_base(api_base)), default=quiet)
+    return Bot(token, session=JsonSession(api=TelegramAPIServer.from_base(api_base)), default=quiet)
 
 
 class TelegramDoor:
@@ -129,7 +133,7 @@ class TelegramDoor:
         """Return whether this process is the leader, the only one of several processes that delivers messages now."""
         return self._election.is_leader
 
-    def build_router(self) -> APIRouter | None:
+    def build_router(self) -> "APIRouter | None":
         """Return the router of the webhook for the HTTP server, None if the bot polls.
 
         Every process may receive updates by webhook, but only one delivers messages.
@@ -188,8 +192,9 @@ class TelegramDoor:
 
     async def _parse_update(self, update: Update) -> ParsedUpdate:
         me, now = await self.bot.me(), self._clock.now()
-        cards, awaited = await self._find_open_cards(update), await self._may_answer_run(update)
-        routed = parse_update(update, self._people.access, me, cards, now, self._list_features(), may_answer_run=awaited)
+        incoming = read_update(update, me)
+        cards, awaited = await self._find_open_cards(incoming), await self._may_answer_run(incoming)
+        routed = parse_update(incoming, self._people.access, me, cards, now, self._list_features(), may_answer_run=awaited)
         routed = await self._refuse_unknown_run(update, routed)
         return self._refuse_stale_click(update, replace(routed, rows=self._people.throttle_strangers(routed.rows, now)))
 
@@ -202,10 +207,10 @@ class TelegramDoor:
             return routed
         return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
 
-    async def _may_answer_run(self, update: Update) -> bool:
+    async def _may_answer_run(self, incoming: IncomingUpdate) -> bool:
         """Return whether the update is a contact, photo or document in a chat in which a run waits for something."""
-        message = update.message
-        if message is None or message.content_type not in SENT_TYPES:
+        message, content = incoming.update.message, incoming.content
+        if message is None or content is None or content.type not in SENT_TYPES:
             return False
         return bool(await self._store.list_runs(RunFilter(home=format_session(message), statuses=("waiting", "paused"), limit=1)))
 
@@ -221,7 +226,7 @@ class TelegramDoor:
         query, row = update.callback_query, next(iter(routed.rows), None)
         if query is None or query.message is None or row is None or self._orchestrator is None:
             return routed
-        said = parse_input(row)
+        said = routed.said
         if isinstance(said, FeatureClick) and said.words[0] not in self._orchestrator.tools.features.buttons:
             return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
         stops = isinstance(said, Command) and said.name == "stop"
@@ -234,8 +239,7 @@ class TelegramDoor:
 
         A card is shown twice if the process stopped after it sent the card and before it recorded that.
         """
-        query = update.callback_query
-        said = parse_input(routed.rows[0])
+        query, said = update.callback_query, routed.said
         if query is None or query.message is None or not isinstance(said, CardDecision):
             return
         shown = ""
@@ -267,13 +271,13 @@ class TelegramDoor:
             self.delivery.progress.show_typing(routed.session)
             self._queue.watch_requests(requests, busy=busy)
 
-    async def _find_open_cards(self, update: Update) -> tuple[OpenCard, ...]:
-        """Return the cards that wait for a decision in the chat of `update`: its own, and those of the runs that are shown there.
+    async def _find_open_cards(self, incoming: IncomingUpdate) -> tuple[OpenCard, ...]:
+        """Return the cards that wait for a decision in the chat of an update: its own, and those of the runs that are shown there.
 
         Returns an empty tuple if the update is not a text that could decide a card, such as «да».
         """
-        message = update.message
-        if message is None or not may_decide(message):
+        message, content = incoming.update.message, incoming.content
+        if message is None or content is None or not may_decide(message, content):
             return ()
         session, last = format_session(message), self.delivery.chats.find_last_message(message.chat.id)
         runs = await self._store.list_runs(RunFilter(home=session, statuses=("waiting", "paused")))

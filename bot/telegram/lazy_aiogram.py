@@ -8,7 +8,7 @@ Here each one is built at its first use, as pydantic does for deferred types: th
 import sys
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 _names: dict[str, Any] = {}
 """Names that annotations of aiogram's types refer to, with their types; aiogram passes them to `model_rebuild` on import."""
@@ -18,13 +18,15 @@ def import_aiogram() -> None:
     """Import aiogram so that its types are built at first use; do nothing if it is imported already."""
     if "aiogram" in sys.modules:
         return
-    building = vars(BaseModel)["model_rebuild"]
+    building, config = vars(BaseModel)["model_rebuild"], BaseModel.model_config
     BaseModel.model_rebuild = classmethod(_defer_rebuild)  # type: ignore[method-assign,assignment]
+    BaseModel.model_config = ConfigDict(defer_build=True)
     try:
         from aiogram.methods.base import Response, TelegramMethod  # noqa: PLC0415 - imported here with deferred types only
         from aiogram.types.base import TelegramObject  # noqa: PLC0415 - as above
     finally:
         BaseModel.model_rebuild = building  # type: ignore[method-assign]
+        BaseModel.model_config = config
     if _names:
         for root in (TelegramObject, TelegramMethod, Response):
             root.model_rebuild = classmethod(_rebuild_model)  # type: ignore[method-assign,assignment]

@@ -19,6 +19,8 @@ CARD_COMMANDS: Final = 15
 _READ_VERBS: Final = frozenset({"get", "list", "fields"})
 _PER_LINE: Final = 8
 """Units that the signs between the parts of one line take."""
+_SHOWN_OTHERWISE: Final = frozenset({"opened_here", "is_cut", "in_run_chat", "hidden_waits", "members", "numbers", "steps_hidden"})
+"""Fields of a stored message that its card does not have: they say how this chat shows the card."""
 
 
 def count_units(text: str) -> int:
@@ -172,11 +174,19 @@ class CardView:
         A "details" row is the message that describes the call of a card completely.
         """
         view = cls.from_card(Card.from_stored(body), stage=body.get("stage") or 1, home=body.get("home") or "")
-        opened, is_cut, is_in_run_chat = (bool(body.get(mark)) for mark in ("opened_here", "is_cut", "in_run_chat"))
-        members = tuple(Card.from_stored(one) for one in body.get("members") or ())
-        numbers, hidden = tuple(body.get("numbers") or ()), body.get("steps_hidden") or 0
-        view = replace(view, numbers=numbers, steps_hidden=hidden, hidden_waits=bool(body.get("hidden_waits")))
-        return replace(view, members=members, opened=opened, is_cut=is_cut, is_in_run_chat=is_in_run_chat)
+        if _SHOWN_OTHERWISE.isdisjoint(body):
+            return view
+        opened, is_cut, is_in_run_chat, waits = (bool(body.get(mark)) for mark in ("opened_here", "is_cut", "in_run_chat", "hidden_waits"))
+        return replace(
+            view,
+            members=tuple(Card.from_stored(one) for one in body.get("members") or ()),
+            numbers=tuple(body.get("numbers") or ()),
+            steps_hidden=body.get("steps_hidden") or 0,
+            hidden_waits=waits,
+            opened=opened,
+            is_cut=is_cut,
+            is_in_run_chat=is_in_run_chat,
+        )
 
     @property
     def is_plan(self) -> bool:

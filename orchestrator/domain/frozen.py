@@ -1,8 +1,11 @@
 """The base classes of the values that parts of the program exchange: actors, effects, outcomes, replies, messages."""
 
+import threading
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
+_building = threading.RLock()
 
 
 class Frozen(BaseModel):
@@ -25,3 +28,30 @@ class View(BaseModel):
         So the JSON shows the difference between a field that was not set and one that was set to its default.
         """
         return self.model_dump(mode="json", exclude_unset=True)
+
+
+class LateModel(BaseModel):
+    """Base class of models that few processes use: pydantic builds what validates one at its first use, and not when it is imported.
+
+    One thread builds at a time. Pydantic's own `model_rebuild` is not thread-safe: a second thread could validate by the parent's rules.
+    """
+
+    model_config = ConfigDict(defer_build=True)
+
+    @classmethod
+    def model_rebuild(
+        cls,
+        *,
+        force: bool = False,
+        raise_errors: bool = True,
+        _parent_namespace_depth: int = 2,
+        _types_namespace: Any = None,
+    ) -> bool | None:
+        """Build the validator and the serializer, as pydantic's method does, which calls this at the first use."""
+        with _building:
+            return super().model_rebuild(
+                force=force,
+                raise_errors=raise_errors,
+                _parent_namespace_depth=_parent_namespace_depth + 1,  # this function is one frame more
+                _types_namespace=_types_namespace,
+            )

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date, timedelta
+from functools import cache
 from typing import Final, Literal
 
 from orchestrator.domain.errors import SettingsError
@@ -124,7 +125,7 @@ def find_days(text: str, anchor: Anchor, recognisers: Recognisers | None = None)
     The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it. `recognisers` are those of the file's table by default.
     """
     found: list[DayPhrase] = []
-    for pattern, read in _RECOGNISERS if recognisers is None else recognisers:
+    for pattern, read in _list_recognisers() if recognisers is None else recognisers:
         found += [read(Groups(text=match.group(), **match.groupdict("")), anchor) for match in pattern.finditer(text)]
         text = pattern.sub(lambda match: "|" * len(match.group()), text)
     return found, text
@@ -397,4 +398,9 @@ _FORMS: Final[Mapping[str, tuple[str, Recogniser]]] = {
     "at_day": (_AT_DAY, _read_short_date),
     "no_day": (_NO_DAY, _build_refusal("which_day")),
 }
-_RECOGNISERS: Final = build_recognisers(list_day_forms())
+
+
+@cache
+def _list_recognisers() -> Recognisers:
+    """Return the recognisers of all forms, whose patterns take 25 ms to compile: few texts name a day."""
+    return build_recognisers(list_day_forms())

@@ -10,6 +10,7 @@ which a part is not understood is refused as a whole.
 import re
 from collections.abc import Iterable
 from datetime import datetime, time
+from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -77,7 +78,7 @@ def build_forms(names: Iterable[str]) -> tuple[tuple[re.Pattern[str], Reader], .
 
 
 def _read(text: str, scope: Scope) -> Period:
-    for pattern, read in _READERS:
+    for pattern, read in _list_readers():
         found = pattern.fullmatch(text)
         if found is not None:
             return read(Parts(**found.groupdict("")), scope)
@@ -110,4 +111,7 @@ def _read_point(text: str, scope: Scope) -> Period:
     return Period(start=moment, end=moment, has_time=True)
 
 
-_READERS: Final = build_forms(list_period_forms())
+@cache
+def _list_readers() -> tuple[tuple[re.Pattern[str], Reader], ...]:
+    """Return the readers of all forms, whose patterns take 25 ms to compile: few texts name a period."""
+    return build_forms(list_period_forms())

@@ -9,9 +9,9 @@ import logging
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import TypeVar
 
 import httpx
+from tenacity import AsyncRetrying
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer, ProviderUnavailable, UnusableAnswer
@@ -23,19 +23,18 @@ from orchestrator.model_client.failures import (
     TryAgainError,
     Unreachable,
     build_reported_error,
+    build_retry_policy,
     build_scrubber,
     build_status_failure,
     build_wire_failure,
     check_encoding,
     find_reported_error,
-    repeat,
 )
 from orchestrator.model_client.settings import Auth, KeyAuth, ModelSettings
 from orchestrator.model_client.sse import SseDecoder
 from state.stored import JsonObject
 from state.trace import build_trace_headers
 
-T = TypeVar("T")
 OnDelta = Callable[[str], Awaitable[None]]
 
 MAX_BODY = 8_000_000
@@ -168,7 +167,7 @@ class ModelClient:
         if logged_as:
             _log.debug("%s request: %s", logged_as, self._mask(request), extra={"action": "model_request"})
         async with self._deadline():
-            body = await self._repeat(lambda: self._ask_once(request, path))
+            body: dict[str, object] = await self._build_policy()(self._ask_once, request, path)
         if logged_as:
             answer = self._mask(json.dumps(body, ensure_ascii=False).encode())
             _log.debug("%s response: %s", logged_as, answer, extra={"action": "model_answer"})
@@ -183,7 +182,8 @@ class ModelClient:
         usage = {"stream_options": {"include_usage": True}} if self.settings.reports_usage else {}
         request = self._prepare(payload, {"stream": True, **usage})
         async with self._deadline():
-            return await self._repeat(lambda: self._stream_once(request, on_delta))
+            answer: ModelAnswer = await self._build_policy()(self._stream_once, request, on_delta)
+        return answer
 
     def _prepare(self, payload: JsonObject, extra: JsonObject) -> bytes:
         messages = payload.get("messages")
@@ -205,9 +205,9 @@ class ModelClient:
         kinds = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json", **PLAIN}
         return {**kinds, **build_trace_headers(), **await self._auth.build_headers()}
 
-    async def _repeat(self, ask: Callable[[], Awaitable[T]]) -> T:
+    def _build_policy(self) -> AsyncRetrying:
         settings = self.settings
-        return await repeat(ask, attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
+        return build_retry_policy(attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
 
     async def _ask_once(self, request: bytes, path: str) -> dict[str, object]:
         """Return the body of one attempt, which may take `request_timeout` seconds (S001-5)."""

@@ -7,19 +7,17 @@ deadline.
 import json
 import re
 import ssl
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
 
 import httpx
 from pydantic import SecretStr
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, stop_before_delay
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ProviderUnavailable
 from state.canonical import to_storable_text
 
-T = TypeVar("T")
 Scrub = Callable[[str], str]
 
 NOT_UTF8 = "The model service sent bytes that are not UTF-8."
@@ -200,27 +198,27 @@ _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 8.0
 
 
-async def repeat(ask: Callable[[], Awaitable[T]], *, attempts: int, deadline: float, sleep: Sleep) -> T:
-    """Return what `ask` gives; after a `TryAgainError` it is called again.
+def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> AsyncRetrying:
+    """Return the policy by which a request is repeated after a `TryAgainError`.
 
     It makes at most `attempts` attempts. It also gives up if the pause before the next attempt would end later than `deadline` seconds
     after the first attempt began. When it gives up, the last error is raised.
     """
-    begun, attempt = time.monotonic(), 1
-    while True:
-        try:
-            return await ask()
-        except TryAgainError as error:
-            pause = _calculate_pause(error, attempt)
-            if attempt >= attempts or time.monotonic() - begun + pause >= deadline:
-                raise
-        await sleep(pause)
-        attempt += 1
+    return AsyncRetrying(
+        sleep=sleep,
+        stop=stop_after_attempt(attempts) | stop_before_delay(deadline),
+        wait=_calculate_pause,
+        retry=retry_if_exception_type(TryAgainError),
+        reraise=True,
+    )
 
 
-def _calculate_pause(error: TryAgainError, attempt: int) -> float:
-    """Return how many seconds to wait after the attempt with this number.
+def _calculate_pause(state: RetryCallState) -> float:
+    """Return how many seconds to wait before the next attempt.
 
     That is what the service asked for; otherwise a pause that doubles with each attempt, up to a maximum.
     """
-    return error.after if error.after is not None else min(_FIRST_PAUSE * 2.0 ** (attempt - 1), _LONGEST_PAUSE)
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, TryAgainError) and error.after is not None:
+        return error.after
+    return min(_FIRST_PAUSE * 2.0 ** (state.attempt_number - 1), _LONGEST_PAUSE)

@@ -14,11 +14,11 @@ from orchestrator.model_client.failures import (
     PLAIN,
     Sleep,
     TryAgainError,
+    build_retry_policy,
     build_scrubber,
     build_status_failure,
     build_wire_failure,
     check_encoding,
-    repeat,
 )
 from orchestrator.model_client.settings import ModelSettings
 from state.trace import build_trace_headers
@@ -61,16 +61,15 @@ class Transcriber:
 
         Raises `ModelClientError` for an answer that is malformed, refused, late or missing.
         """
-        attempts = self._settings.max_attempts
+        policy = build_retry_policy(attempts=self._settings.max_attempts, deadline=WITHIN, sleep=self._sleep)
         try:
             async with asyncio.timeout(WITHIN) as scope:
-                return await repeat(
-                    lambda: self._transcribe_once(recording, language), attempts=attempts, deadline=WITHIN, sleep=self._sleep
-                )
+                words: str = await policy(self._transcribe_once, recording, language)
         except TimeoutError:
             if not scope.expired():
                 raise
             raise ModelClientError("The recording was not transcribed in time.") from None
+        return words
 
     async def _transcribe_once(self, recording: bytes, language: str) -> str:
         url = self._settings.base_url.rstrip("/") + "/audio/transcriptions"

@@ -12,7 +12,6 @@ from decimal import Decimal
 from bitrix.catalogue.names import CRM
 from bitrix.errors import BitrixError
 from orchestrator.gate.call import fields, multifields
-from orchestrator.gate.call.critical_fields import extract_written_fields
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.gate.call.ports import ReadBack, Records, Succeeded
 from orchestrator.gate.normalize.merge_multifields import find_steps
@@ -97,7 +96,7 @@ def _has_own_record(call: Call) -> bool:
 
 def _find_missed_fields(look: _RecordCheck, record: JsonObject) -> Iterator[str]:
     steps = find_steps(look.call, look.old)
-    for name, value in extract_written_fields(look.call).items():
+    for name, value in look.call.written_fields.items():
         if name in look.call.references or f"{look.call.spec.fields_at}.{name}" in look.call.references:
             continue
         if name in steps:

@@ -189,7 +189,7 @@ def _format_line(line: PreviewLine, change: _Change, actor: Actor) -> str:
     call, kind = change.call, _find_kind(line, change.call)
     if kind == "multifield" and (steps := find_steps(call, change.before).get(line.field)):
         return f"{line.name}: {', '.join(_format_step(step, actor.locale, is_new=change.part.verb == 'add') for step in steps)}"
-    written = critical_fields.extract_written_fields(call).get(line.field)
+    written = call.written_fields.get(line.field)
     own = actor.bitrix_user_id is not None and fields.parse_ids(written) == {str(actor.bitrix_user_id)}
     after = _YOU[actor.locale] if own and kind == "user" else _format_text(line.after)
     before = "" if line.before in {UNKNOWN[actor.locale], EMPTY} else _format_text(line.before)

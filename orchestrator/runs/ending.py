@@ -1,7 +1,6 @@
 """Ends a run: withdraws its open cards, closes its questions, tells its person and the run that started it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -55,7 +54,7 @@ async def finish_run(
         if withdrawals < MAX_WITHDRAWALS and not last.is_over and list_open_confirmations(state):
             raise _CardOpened
         news = [*_close_questions(session, last), *_stop_children(session, last)]
-        return replace(step, timers=_list_timers(session, last), inbox_new=[*step.inbox_new, *news])
+        return step._replace(timers=_list_timers(session, last), inbox_new=[*step.inbox_new, *news])
 
     told_parent = _tell_parent(session, run, result)
     for withdrawals in range(1, MAX_WITHDRAWALS + 1):  # noqa: B007 - `end_waits` reads it

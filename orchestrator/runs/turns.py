@@ -14,8 +14,9 @@ from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, ChosenOpt
 from orchestrator.engines.runs import Ask, Option, RunFailed, RunResult, RunSuspended
 from orchestrator.runs.memo import load_output
 from orchestrator.runtime import outbox
+from orchestrator.runtime.paused_turns import is_node_of
 from orchestrator.runtime.turn_context import Context as TurnContext
-from orchestrator.runtime.turn_context import RecordedTurn, TurnServices, is_node_of
+from orchestrator.runtime.turn_context import RecordedTurn, TurnServices
 from state.events.conversation import ModelAnswered, PlanRecorded, StepRefused
 from state.events.runs import NodeDone
 from state.journal.store import StoredEvent

@@ -101,11 +101,12 @@ async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore)
     If `first` has only just arrived, nothing can be queued behind it. Then the function waits only if `first` may be the comment on a
     forwarded message that has not arrived yet.
     """
-    if _find_pause([first]) or session.now - first.row.received_at >= FRESH:
+    age = session.now - first.row.received_at
+    if _find_pause([first]) or age >= FRESH:
         return await _wait_for_fragments(first, store)
     if not _may_be_comment(first):
         return [first]
-    await asyncio.sleep(FORWARD_PAUSE)
+    await asyncio.sleep(max(0.0, FORWARD_PAUSE - age.total_seconds()))
     found = await _read_fragments(first, store)
     return await _wait_for_fragments(first, store) if any(_is_of_others(piece) for piece in found[1:2]) else [first]
 
@@ -113,10 +114,13 @@ async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore)
 def _may_be_comment(piece: _Piece) -> bool:
     """Return whether the message may be a comment that comes before a forwarded one; False if the messenger gives no sending times.
 
-    In a group no forwarded message follows: nothing in it speaks to the bot, so the door leaves it out.
+    A reply is no such comment: what it is about is the message that it answers. In a group no forwarded message follows: nothing in it
+    speaks to the bot, so the door leaves it out.
     """
     said = piece.said
-    return bool(said.text) and not said.quoted and said.at is not None and not Address.parse(piece.row.session).is_group
+    if not said.text or said.quoted or said.at is None or said.reply_to is not None:
+        return False
+    return not Address.parse(piece.row.session).is_group
 
 
 async def _wait_for_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:

@@ -4,6 +4,7 @@ The commit that settles the last card stores the input that makes the turn go on
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -154,24 +155,72 @@ async def is_from_backup(paused: PausedTurn, store: AsyncStore) -> bool:
     return text is not None and parse_iso(paused.ts) <= parse_iso(orjson.loads(text)["restored_at"])
 
 
-async def restore_turn_input(turn_id: str, stream: str, end: int, store: AsyncStore) -> TurnInput | None:
-    """Return the request of the turn as the journal holds it; None if the journal does not hold it any more. Raises StoreError.
+@dataclass(frozen=True, kw_only=True)
+class RestoredTurn:
+    """A turn as the journal holds it."""
+
+    turn: TurnInput
+    events: Sequence[StoredEvent]
+    """The events of the turn, in order."""
+
+
+def build_restored_turn(events: Sequence[StoredEvent]) -> RestoredTurn | None:
+    """Return the turn whose events, in order, are `events`; None if it did not begin with a request of its own."""
+    said = MessageReceived.from_data(events[0].data)
+    turn = _build_turn_input(said, events)
+    return RestoredTurn(turn=turn, events=events) if turn is not None else None
+
+
+async def restore_turn(turn_id: str, stream: str, end: int, store: AsyncStore) -> RestoredTurn | None:
+    """Return the turn as the journal holds it; None if the journal does not hold its beginning any more. Raises StoreError.
 
     If the turn began with a person's answer to a question, the question is read too. `end` is the number of the stream's last event.
     """
     later: list[StoredEvent] = []
     begin: StoredEvent | None = None
-    async for page in store.iterate_back(stream, end):
-        later = [*page, *later]
-        begin = begin or next((one for one in page if one.type == "MessageReceived" and one.data.get("turn_id") == turn_id), None)
-        if begin is not None:
-            said = MessageReceived.from_data(begin.data)
-            if not said.answers:
-                return TurnInput(turn_id=turn_id, text=said.text, quoted=said.quoted, ref=said.ref, is_resumed=True)
-            if (choice := _find_choice(said, later)) is not None:
-                text = choice.question.text
-                return TurnInput(turn_id=turn_id, text=text, answers=said.answers, choice=choice, is_resumed=True)
+    async with aclosing(store.iterate_back(stream, end)) as pages:
+        async for page in pages:
+            later = [*page, *later]
+            begin = begin or next((one for one in page if is_begin_of(one, turn_id)), None)
+            if begin is not None and (turn := _build_turn_input(MessageReceived.from_data(begin.data), later)) is not None:
+                return RestoredTurn(turn=turn, events=[one for one in later if is_event_of(one, turn_id)])
     return None
+
+
+async def read_turn_events(turn_id: str, stream: str, end: int, store: AsyncStore) -> list[StoredEvent]:
+    """Return the events of a turn that was begun before a crash, however many came since, also those of the other lane."""
+    found: list[StoredEvent] = []
+    async with aclosing(store.iterate_back(stream, end)) as pages:
+        async for page in pages:
+            found = [one for one in page if is_event_of(one, turn_id)] + found
+            if any(is_begin_of(one, turn_id) for one in page):
+                break
+    return found
+
+
+def is_begin_of(event: StoredEvent, turn_id: str) -> bool:
+    """Return whether the turn begins with this event."""
+    return event.type == "MessageReceived" and event.data.get("turn_id") == turn_id
+
+
+def is_event_of(event: StoredEvent, turn_id: str) -> bool:
+    """Return whether the event belongs to this turn, or holds a value that `memo` kept for it."""
+    return event.data.get("turn_id") == turn_id or is_node_of(event.data.get("node", ""), turn_id)
+
+
+def is_node_of(node: str, turn_id: str) -> bool:
+    """Return whether `node` is the name under which `memo` keeps a value of this turn."""
+    return node.startswith(f"{turn_id}#")
+
+
+def _build_turn_input(said: MessageReceived, later: Sequence[StoredEvent]) -> TurnInput | None:
+    """Return the request that `said` began; None if the question that it answers is not among the events `later`."""
+    if not said.answers:
+        return TurnInput(turn_id=said.turn_id, text=said.text, quoted=said.quoted, ref=said.ref, is_resumed=True)
+    choice = _find_choice(said, later)
+    if choice is None:
+        return None
+    return TurnInput(turn_id=said.turn_id, text=choice.question.text, answers=said.answers, choice=choice, is_resumed=True)
 
 
 def _find_choice(said: MessageReceived, events: Sequence[StoredEvent]) -> ChosenOption | None:

@@ -18,6 +18,7 @@ from typing import TypedDict
 from orchestrator.domain.errors import SessionTaken
 from orchestrator.gate.call.ports import CallsAbout
 from orchestrator.runtime.grouped_cards import DescribeCard, keep_card
+from orchestrator.runtime.kept_turns import KeptTurns
 from orchestrator.runtime.steps import index_run, is_reads_only, keep_step, prepare_step
 from state.canonical import dumps, loads
 from state.clock import Clock, SystemClock, build_lower_id, format_iso
@@ -90,6 +91,8 @@ class Session:
 
         If a commit was stored although its caller saw an error, the next commit is refused because of this number.
         """
+        self.kept_turns = KeptTurns()
+        """The events of turns that wait for their cards, as far as this session has stored them itself."""
         self._order = asyncio.Lock()
         self._buffered: list[Commit] = []
         self._effects: dict[str, EffectRow | None] = {}
@@ -267,6 +270,7 @@ class Session:
             self._state, self._seq = await self._store.read(load_state, self.stream)
             self._stored = self._seq
             self._effects, self._own_effects = {}, {}
+            self.kept_turns.forget_all()
             raise conflict
 
     async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None, then: Callable[[], None]) -> None:
@@ -278,6 +282,7 @@ class Session:
         def stored(events: Sequence[StoredEvent]) -> None:
             if events:
                 self._stored = events[-1].seq
+                self.kept_turns.keep_events(events)
             if snapshot is not None:
                 self._snapshot_seq = snapshot.seq
             self._keep_own_effects(steps)
@@ -287,7 +292,7 @@ class Session:
                     watcher(changes)
             then()
 
-        await self._store.commit_then(replace(steps[-1], earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
+        await self._store.commit_then(steps[-1]._replace(earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
 
     def _keep_own_effects(self, steps: Sequence[Commit]) -> None:
         """Keep the rows of unfinished effects that this session stored, so that `find_effect` needs no query for them.

@@ -53,22 +53,25 @@ def prepare_step(step: Commit, key: str, state: SessionState, describe: Describe
     if state.run is not None and state.run.is_over and _goes_on(step, key):
         raise RunOver
     blobs: dict[str, str] = dict(step.blobs)
-    one_by_one = state.run is not None or Address.parse(key).is_pulled  # runs and clients of the API decide card by card
-    grouped = step.outbox if one_by_one else group_card_rows(step.outbox, key, state.cards, describe)
-    rows, new = add_card_copies(grouped), [*step.inbox_new, *build_go_on_rows(step, key, state)]
+    rows: Sequence[OutboxRow] = ()
     kept: Sequence[Event] = ()
     woken: Sequence[Event] = ()
+    if step.outbox:
+        one_by_one = state.run is not None or Address.parse(key).is_pulled  # runs and clients of the API decide card by card
+        grouped = step.outbox if one_by_one else group_card_rows(step.outbox, key, state.cards, describe)
+        rows = add_card_copies(grouped)
+    new = [*step.inbox_new, *build_go_on_rows(step, key, state)]
     run = _find_run(step, state)
     if run is not None:
         rows, sent = _address_to_home(rows, key, run.home)
         woken = _build_wakes(step, run)
         new = [*new, *sent, *([build_play_row(key, step.now)] if woken else [])]
-    elif is_run(key):
+    elif rows and is_run(key):
         rows = [row for row in rows if row.session not in {key, f"{key}:toast"}]  # there is no such run, so it has no chat
     if rows:
         kept, rows = split_pulled_rows(rows, key, get_trace_id() or next(iter(step.inbox_done), ""))
     slim = [move_to_blob(event, key, blobs) for event in (*step.events, *woken, *kept)]
-    return replace(step, events=slim, encoded_events=[encode(event) for event in slim], outbox=rows, inbox_new=new, blobs=blobs)
+    return step._replace(events=slim, encoded_events=[encode(event) for event in slim], outbox=rows, inbox_new=new, blobs=blobs)
 
 
 def index_run(step: Commit, run: RunState | None) -> Commit:
@@ -79,7 +82,7 @@ def index_run(step: Commit, run: RunState | None) -> Commit:
     if not any(may_change_index(run, one.type, one.data) for one in step.encoded_events):
         return step
     after = preview_run(run, ((one.type, one.data, format_iso(step.now)) for one in step.encoded_events))
-    return replace(step, run=build_run_row(step.stream, after)) if after is not None else step
+    return step._replace(run=build_run_row(step.stream, after)) if after is not None else step
 
 
 def build_play_row(key: str, now: datetime) -> InboxRow:

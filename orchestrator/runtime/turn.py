@@ -34,9 +34,16 @@ from orchestrator.replies.turn_outcome import add_change_notices, build_early_en
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
-from orchestrator.runtime.paused_turns import find_told_part, is_from_backup, restore_turn_input
+from orchestrator.runtime.paused_turns import (
+    RestoredTurn,
+    build_restored_turn,
+    find_told_part,
+    is_from_backup,
+    read_turn_events,
+    restore_turn,
+)
 from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, is_node_of
+from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices
 from orchestrator.runtime.turn_ending import end_turn
 from state.clock import parse_iso
 from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnResumed
@@ -89,12 +96,15 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = await _admit_asker(row, session, tools) if isinstance(said, TurnGoesOn) else await admit_actor(row, session, tools)
     if actor is None:
         return
+    turn: TurnInput | None
+    stored: Sequence[StoredEvent] | None = None
     if isinstance(said, TurnGoesOn):
-        turn = await _restore_turn(said, session, tools)
-        if not isinstance(turn, TurnInput):
-            outbox_rows = [outbox.build_reply_row(session.key, build_reply(turn), session.now)] if turn is not None else []
+        restored = await _restore_turn(said, session, tools)
+        if not isinstance(restored, RestoredTurn):
+            outbox_rows = [outbox.build_reply_row(session.key, build_reply(restored), session.now)] if restored is not None else []
             await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
             return
+        turn, stored = restored.turn, restored.events
     elif (turn := _build_turn_input(row, said, session)) is None:
         outdated = Notice(code="choice-outdated")
         told = build_click_toasts(row, session, outdated) or [outbox.build_reply_row(session.key, build_reply(outdated), session.now)]
@@ -105,7 +115,8 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
     engine = said.engine if isinstance(said, TextMessage | TurnGoesOn) else DEFAULT_ENGINE
-    recorded = await _begin(turn, actor, session, tools, engine=engine, toasts=build_click_toasts(row, session, Notice(code="toast-doing")))
+    toasts = build_click_toasts(row, session, Notice(code="toast-doing"))
+    recorded = await _begin(turn, actor, session, tools, engine=engine, toasts=toasts, stored=stored)
     if not turn.is_resumed:  # one that goes on may end without a message, which would leave a placeholder of its progress behind
         await tools.show_partial(session.key, Notice(code="turn-begun", args={"turn": turn.turn_id}))
     context = Context(
@@ -126,8 +137,8 @@ async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
     await end_turn(end, context, engine, row, session, tools)
 
 
-async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> TurnInput | Notice | None:
-    """Return the request of a turn whose last card is decided; None if the person has begun anew, or if the turn has gone on already.
+async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> RestoredTurn | Notice | None:
+    """Return a turn whose last card is decided; None if the person has begun anew, or if the turn has gone on already.
 
     A notice is returned if the turn may have gone on in a part of the journal that was lost with a restore from a backup.
     """
@@ -137,7 +148,9 @@ async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> Tur
     if paused is not None and await is_from_backup(paused, tools.store):
         return Notice(code="restored-not-resumed")
     await session.flush()
-    return await restore_turn_input(said.turn_id, session.stream, session.seq, tools.store)
+    if kept := session.kept_turns.find_events(said.turn_id):
+        return build_restored_turn(kept)
+    return await restore_turn(said.turn_id, session.stream, session.seq, tools.store)
 
 
 async def _admit_asker(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
@@ -241,29 +254,31 @@ def build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[
 
 
 async def _begin(
-    turn: TurnInput, actor: Actor, session: Session, tools: Tools, *, engine: str = DEFAULT_ENGINE, toasts: Sequence[OutboxRow] = ()
+    turn: TurnInput,
+    actor: Actor,
+    session: Session,
+    tools: Tools,
+    *,
+    engine: str = DEFAULT_ENGINE,
+    toasts: Sequence[OutboxRow] = (),
+    stored: Sequence[StoredEvent] | None = None,
 ) -> RecordedTurn:
-    """Record the person's message, and return what an earlier run of this turn recorded before a crash.
+    """Record the person's message, and return what this turn has recorded before: before its cards, or before a crash.
 
-    For a new turn that is nothing. For a resumed turn the message is not recorded again.
+    For a new turn that is nothing. For any other turn the message is not recorded again. `stored` are the events of a turn that goes on.
     """
     current = session.state.turn
     if turn.is_resumed and session.state.turn_id != turn.turn_id:
-        await session.commit(TurnResumed(turn_id=turn.turn_id), actor=actor.key)
+        # A crash that loses this note lets the turn go on once more, with the same input.
+        await session.buffer(TurnResumed(turn_id=turn.turn_id), actor=actor.key)
         current = session.state.turn
     if current and current.turn_id == turn.turn_id:
-        await session.flush()
-        mine = await _read_turn_events(turn.turn_id, session, tools)
-        answers = (ModelAnswered.from_data(item.data) for item in mine if item.type == "ModelAnswered")
+        if stored is None:
+            await session.flush()
+            stored = await read_turn_events(turn.turn_id, session.stream, session.seq, tools.store)
         if await _has_waiting_stop(actor, session, tools):
             tools.running[session.key].stop()
-        return RecordedTurn(
-            answers={answer.iteration: answer for answer in answers},
-            plans={PlanRecorded.from_data(item.data).iteration: item.data for item in mine if item.type == "PlanRecorded"},
-            refused_steps={StepRefused.from_data(item.data).slot: item.data for item in mine if item.type == "StepRefused"},
-            values={item.data["node"]: NodeDone.from_data(item.data) for item in mine if item.type == "NodeDone"},
-            told=find_told_part(mine),
-        )
+        return _restore_recorded(stored)
     event = MessageReceived(
         turn_id=turn.turn_id,
         text="" if turn.answers else turn.text,
@@ -277,14 +292,16 @@ async def _begin(
     return RecordedTurn(is_fresh=True)
 
 
-async def _read_turn_events(turn_id: str, session: Session, tools: Tools) -> list[StoredEvent]:
-    """Return the events of a turn that was begun before a crash, however many came since, also those of the other lane."""
-    found: list[StoredEvent] = []
-    async for page in tools.store.iterate_back(session.stream, session.seq):
-        found = [item for item in page if item.data.get("turn_id") == turn_id or is_node_of(item.data.get("node", ""), turn_id)] + found
-        if any(item.type == "MessageReceived" and item.data.get("turn_id") == turn_id for item in page):
-            break
-    return found
+def _restore_recorded(stored: Sequence[StoredEvent]) -> RecordedTurn:
+    """Return what a turn has recorded; `stored` are its events in order."""
+    answers = (ModelAnswered.from_data(item.data) for item in stored if item.type == "ModelAnswered")
+    return RecordedTurn(
+        answers={answer.iteration: answer for answer in answers},
+        plans={PlanRecorded.from_data(item.data).iteration: item.data for item in stored if item.type == "PlanRecorded"},
+        refused_steps={StepRefused.from_data(item.data).slot: item.data for item in stored if item.type == "StepRefused"},
+        values={item.data["node"]: NodeDone.from_data(item.data) for item in stored if item.type == "NodeDone"},
+        told=find_told_part(stored),
+    )
 
 
 async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:

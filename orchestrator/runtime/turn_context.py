@@ -108,11 +108,6 @@ def describe_service_answer(done: NodeDone) -> JsonObject:
     }
 
 
-def is_node_of(node: str, turn_id: str) -> bool:
-    """Return whether `node` is the name under which `memo` keeps a value of this turn."""
-    return node.startswith(f"{turn_id}#")
-
-
 class Context:
     """One turn as its engine sees it: the person's request, and the means to ask the model and to submit effects.
 
@@ -149,6 +144,8 @@ class Context:
             self._add_proposed_steps(PlanRecorded.from_data(plan).steps)
         self._submitted_slots: set[str] = set()
         """The slots that were submitted in this process."""
+        self._has_new_answers = False
+        """Whether the model has answered in this process."""
         self._show_partial = reach.show_partial
         self.stopped = False
         self._cancel: Callable[[], object] = lambda: None
@@ -237,12 +234,13 @@ class Context:
             self.iterations.remove(entry)
             raise OverBudget(reserved.code)
         async with hold(reserved):
-            if request.iteration > 1:
+            if self._has_new_answers:
                 await self._session.flush()  # a crash must not make the previous iterations ask the model again
             # The call does not wait until this is stored: that is done while the model thinks (ADR 30).
             await self.record(asked)
             answer = await self._ask(request, entry, reserved.id, on_delta)
             await self.record(self._build_answered(request, answer, entry, reserved.id))
+            self._has_new_answers = True
             reserved.settle(answer)
         return ModelText(text=answer.text, prose=request.prose, calls=answer.calls)
 

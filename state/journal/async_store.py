@@ -9,7 +9,7 @@ then; what the call has stored can be read from the store.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Concatenate, Final, Literal, ParamSpec, Protocol, TypeVar
@@ -215,7 +215,7 @@ class AsyncStore:
         """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order."""
         return await self._reader.call(self._store.read_events, stream, after, limit)
 
-    async def iterate_back(self, stream: str, end: int) -> AsyncIterator[list[StoredEvent]]:
+    async def iterate_back(self, stream: str, end: int) -> AsyncGenerator[list[StoredEvent], None]:
         """Yield the events of a stream up to the number `end` in pages, the last page first, each in order.
 
         The first pages are short: whoever looks for something recent need not decrypt much.

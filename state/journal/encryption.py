@@ -112,7 +112,8 @@ def _unpack(content: bytes, place: str) -> str:
             return content[1:].decode()
         case b"\x01":
             unpacker = zlib.decompressobj(_WINDOW, _DICTIONARY)
-            return (unpacker.decompress(content[1:]) + unpacker.flush()).decode()
+            text = unpacker.decompress(content[1:])
+            return (text if unpacker.eof else text + unpacker.flush()).decode()
         case other:
             raise DamagedCiphertext(f"the sealed text of {place} is of a newer kind ({other.hex()})")
 

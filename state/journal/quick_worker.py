@@ -39,7 +39,7 @@ STEADY: Final = 16
 
 def is_slow(seconds: float) -> bool:
     """Return whether a call took so long that it must have waited for more than its turn of a processor."""
-    return seconds >= SLOW * min(MOST_OVERLOADED, max(1.0, os.getloadavg()[0] / _PROCESSORS))
+    return seconds >= SLOW and seconds >= SLOW * min(MOST_OVERLOADED, os.getloadavg()[0] / _PROCESSORS)
 
 
 class RunHere(Protocol):
@@ -56,19 +56,17 @@ class LoopRound:
         self.number = 0
         """Differs from round to round, if a function has run in the first of them."""
         self._spent = 0.0
+        self.is_full = False
+        """Whether functions have run long enough in this round."""
         self._is_watched = False
         self._next: Answer[None] | None = None
         self._is_first_woken = False
         """Whether none of those that waited for this round has got its turn yet."""
 
-    @property
-    def is_full(self) -> bool:
-        """Whether functions have run long enough in this round."""
-        return self._spent >= FULL
-
     def spend(self, seconds: float) -> None:
         """Note that a function has run for so long in this round."""
         self._spent += seconds
+        self.is_full = self._spent >= FULL
         if not self._is_watched:
             self._is_watched = True
             asyncio.get_running_loop().call_soon(self._begin_next)
@@ -90,7 +88,7 @@ class LoopRound:
     def _begin_next(self) -> None:
         self.number += 1
         self._is_first_woken = True
-        self._is_watched, self._spent = False, 0.0
+        self._is_watched, self.is_full, self._spent = False, False, 0.0
         waiting, self._next = self._next, None
         if waiting is not None:
             waiting.set_result(None)
@@ -99,14 +97,16 @@ class LoopRound:
 class _Pace:
     """Decides from how long calls took whether the next one runs in the loop's thread."""
 
-    __slots__ = ("_factor", "_missing", "_steady", "_until")
+    __slots__ = ("_missing", "_steady", "_until", "factor")
 
     def __init__(self, *, is_known: bool = True) -> None:
         """Begin in the loop's thread if the calls are known to be quick."""
         self._until = 0.0
         self._missing = 0 if is_known else IN_A_ROW
         """How many more quick calls in the thread are needed."""
-        self._factor, self._steady = 1, 0
+        self.factor = 1
+        """By how much longer pauses are than usual; as long as it is 1, a quick call changes nothing."""
+        self._steady = 0
 
     def may_run_here(self, now: float) -> bool:
         return not self._missing and now >= self._until
@@ -114,13 +114,13 @@ class _Pace:
     def note_here(self, now: float, took: float) -> None:
         """Note a call in the loop's thread."""
         if is_slow(took):
-            self._until = now + min(LONGEST_PAUSE, took * PAUSE * self._factor)
-            self._factor = min(MOST_DOUBLED, 2 * self._factor)
+            self._until = now + min(LONGEST_PAUSE, took * PAUSE * self.factor)
+            self.factor = min(MOST_DOUBLED, 2 * self.factor)
             self._missing, self._steady = IN_A_ROW, 0
-        elif self._factor > 1:
+        elif self.factor > 1:
             self._steady += 1
             if self._steady >= STEADY:
-                self._factor, self._steady = self._factor // 2, 0
+                self.factor, self._steady = self.factor // 2, 0
 
     def note_in_thread(self, took: float) -> None:
         """Note a call in the thread."""
@@ -159,7 +159,7 @@ class QuickWorker(ThreadWorker):
         """Run `function` and return its result; a cancellation is raised only after the function has finished."""
         self.check_open()
         pace = self._find_pace(function)
-        if self._round.is_full and self._may_run_here(pace):
+        if self._round.is_full and self._may_run_here(pace, time.perf_counter()):
             return await self._call_in_next_round(pace, partial(function, *args, **kwargs))
         return await self._call(pace, function, *args, **kwargs)
 
@@ -177,7 +177,7 @@ class QuickWorker(ThreadWorker):
         """Run `function` as `call` does, but if one was run so in this round of the loop, in the next: then others may wait, too."""
         self.check_open()
         pace = self._find_pace(function)
-        if (self._joined == self._round.number or self._round.is_full) and self._may_run_here(pace):
+        if (self._joined == self._round.number or self._round.is_full) and self._may_run_here(pace, time.perf_counter()):
             return await self._call_in_next_round(pace, partial(function, *args, **kwargs))
         self._joined = self._round.number
         return await self._call(pace, function, *args, **kwargs)
@@ -196,10 +196,9 @@ class QuickWorker(ThreadWorker):
             pace = self._single[id(code)] = _Pace(is_known=is_known)
         return pace
 
-    def _may_run_here(self, pace: _Pace | None) -> bool:
+    def _may_run_here(self, pace: _Pace | None, now: float) -> bool:
         if pace is None or (self._in_order and self._in_thread):
             return False
-        now = time.perf_counter()
         return pace.may_run_here(now) and self._all.may_run_here(now)
 
     async def _call_in_next_round(self, pace: _Pace | None, job: Callable[[], T]) -> T:
@@ -218,17 +217,19 @@ class QuickWorker(ThreadWorker):
             self._delayed -= 1
 
     async def _call(self, pace: _Pace | None, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        if pace is not None and self._may_run_here(pace):
-            began = time.perf_counter()
+        began = time.perf_counter()
+        if pace is not None and self._may_run_here(pace, began):
             try:
                 return self._run_here(function, *args, **kwargs)
             except StoreLocked:
                 self._all.note_lock()
             finally:
                 now = time.perf_counter()
-                self._round.spend(now - began)
-                pace.note_here(now, now - began)
-                self._all.note_here(now, now - began)
+                took = now - began
+                self._round.spend(took)
+                if took >= SLOW or pace.factor > 1 or self._all.factor > 1:
+                    pace.note_here(now, took)
+                    self._all.note_here(now, took)
         return await self._call_in_thread(pace, partial(function, *args, **kwargs))
 
     async def _call_in_thread(self, pace: _Pace | None, job: Callable[[], T]) -> T:

@@ -7,6 +7,7 @@ All changes that belong together are in one `Commit`, which is stored in one tra
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from state.events.base import Event
@@ -59,8 +60,7 @@ class EffectConflict(StoreError):
     """The effect (proposed call) does not have the status that the commit expects, because somebody else has changed it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoredEvent:
+class StoredEvent(NamedTuple):
     """One record of the journal; `raw` is the exact stored text that `hash` covers.
 
     `data` is decrypted and converted to the newest version of the event's fields.
@@ -230,8 +230,7 @@ class Lease:
     until: datetime
 
 
-@dataclass(frozen=True, kw_only=True)
-class Commit:
+class Commit(NamedTuple):
     """Everything that is written together in one transaction.
 
     A stream is guarded by a lease (the right of one process to write it): "session:<key>" by the lease of <key>, "run:<id>" (work outside
@@ -251,7 +250,7 @@ class Commit:
     inbox_done: Sequence[str] = ()
     inbox_new: Sequence[InboxRow] = ()
     """New inputs. One whose source is still waiting replaces the body of that row, which keeps its place in the lane."""
-    blobs: Mapping[str, str] = field(default_factory=dict)
+    blobs: Mapping[str, str] = MappingProxyType({})
     snapshot: Snapshot | None = None
     run: RunRow | None = None
     """The new entry in the index of runs, for a commit that changes the status of a run."""

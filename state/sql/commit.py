@@ -203,20 +203,7 @@ def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[S
             data = codec.insert_sealed(data, encryption.encrypt(fence.key, secret, row_mapping.build_place(record)))
         raw = record_text(record, data)
         prev, head = head, hash_record(head, raw)
-        event = StoredEvent(
-            stream=commit.stream,
-            seq=seq,
-            id=record.id,
-            ts=ts,
-            type=written.type,
-            v=written.v,
-            actor=commit.actor,
-            data=written.data,
-            raw=raw,
-            prev=prev,
-            hash=head,
-        )
-        stored.append((event, data))
+        stored.append((StoredEvent(*record, data=written.data, raw=raw, prev=prev, hash=head), data))
     return stored
 
 
@@ -225,8 +212,10 @@ def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]
 
     The call of an event is looked up among the effects (proposed calls) that the commit changes.
     """
-    calls = {change.effect_id: change.call or {} for change in commit.effects}
     about = [event for event, _ in fresh if event.type in TYPES]
+    if not about:
+        return []
+    calls = {change.effect_id: change.call or {} for change in commit.effects}
     return [one for event in about for one in index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
 
 

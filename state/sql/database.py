@@ -8,11 +8,12 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
+from types import TracebackType
+from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar
 
 from sqlalchemy import Dialect as SpokenDialect
 from sqlalchemy import PoolProxiedConnection
@@ -161,10 +162,10 @@ class _AtOnce:
 
 
 class _Turns(NamedTuple):
-    """How the threads of this process take turns with the database: not at all, or by a lock that one waits for or takes at once."""
+    """How the threads of this process take turns with the database: not at all (None), or by a lock that one waits for or takes at once."""
 
-    waiting: AbstractContextManager[Any] = nullcontext()
-    at_once: AbstractContextManager[Any] = nullcontext()
+    waiting: AbstractContextManager[Any] | None = None
+    at_once: AbstractContextManager[Any] | None = None
 
     @classmethod
     def create(cls) -> "_Turns":
@@ -231,6 +232,11 @@ class Database:
         """Open a connection for reading during the block; each statement sees the database as it is when the statement runs."""
         return self._transaction(self._read_turn, "", Transaction)
 
+    def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
+        """Execute one query; return all rows."""
+        with self._transaction(self._read_turn, "", Transaction) as transaction:
+            return transaction.fetch_rows(statement, params)
+
     def hurry(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `function` and return its result; raise StoreLocked where a transaction that it begins would have to wait for a lock.
 
@@ -258,43 +264,18 @@ class Database:
                 idle.pop().close()
         self._engine.dispose()
 
-    @contextmanager
-    def _transaction(self, turns: "_Turns", begin: str, made: Callable[[Any], X]) -> Iterator[X]:
-        with turns.at_once if self._is_hurried else turns.waiting:
-            connection = self._connect()
-            cursor = connection.cursor()
-            transaction = made(cursor)
-            try:
-                if begin:
-                    cursor.execute(begin)
-                yield transaction
-                if begin:
-                    connection.commit()
-            except self._driver.IntegrityError as error:
-                self._undo(connection, cursor)
-                raise transaction.conflict(f"a unique key is taken: {_extract_reason(error)}") from _pick_cause(error)
-            except self._driver.Error as error:
-                meant = UNDONE.get(getattr(error, "sqlstate", None) or "")
-                if self._is_hurried and self._dialect.locked(error):
-                    meant = StoreLocked
-                if meant is None:
-                    self._close_cursor(cursor)
-                    self._forget(connection, error)
-                else:  # nothing is stored, and the connection is still good
-                    self._undo(connection, cursor)
-                raise (meant or StoreUnwritable)(_describe(error)) from _pick_cause(error)
-            except BaseException:
-                self._undo(connection, cursor)
-                raise
-            else:
-                self._keep(connection)
+    def _transaction(self, turns: "_Turns", begin: str, made: Callable[[Any], X]) -> "_Opened[X]":
+        if self._hurried_thread == threading.get_ident():
+            return _Opened(self, turns.at_once, self._idle if self._dialect.one_connection else self._idle_hurried, begin, made)
+        return _Opened(self, turns.waiting, self._idle, begin, made)
 
-    def _connect(self) -> PoolProxiedConnection:
+    def connect(self, idle: list[PoolProxiedConnection]) -> PoolProxiedConnection:
+        """Return one of the idle connections, or a new one. The caller puts it back, or has it closed with `give_up`."""
         if self._closed:
             raise StoreUnwritable("the store is closed")
         if self._doubtful and self._is_hurried:
             raise StoreLocked("the log is to be flushed first")
-        connection = self._find_connection()
+        connection = self._find_connection(idle)
         if self._doubtful:
             try:
                 with translate_errors(self._driver.Error):
@@ -305,10 +286,10 @@ class Database:
             self._doubtful = False
         return connection
 
-    def _find_connection(self) -> PoolProxiedConnection:
+    def _find_connection(self, idle: list[PoolProxiedConnection]) -> PoolProxiedConnection:
         # Idle connections are kept here and not in SQLAlchemy's pool: taking one out of the pool and back costs as much as a statement.
-        while (connection := self._pop_connection()) is not None:
-            if self._dialect.alive(connection.driver_connection):
+        while (connection := self._pop_connection(idle)) is not None:
+            if self._dialect.alive(connection.dbapi_connection):
                 return connection
             self._forget(connection)
         with translate_errors(self._driver.Error):
@@ -318,26 +299,38 @@ class Database:
                 self._dialect.hurry(connection.driver_connection)
             return connection
 
-    def _get_idle(self) -> list[PoolProxiedConnection]:
-        return self._idle_hurried if self._is_hurried and not self._dialect.one_connection else self._idle
-
-    def _keep(self, connection: PoolProxiedConnection) -> None:
-        self._get_idle().append(connection)
-
-    def _pop_connection(self) -> PoolProxiedConnection | None:
+    def _pop_connection(self, idle: list[PoolProxiedConnection]) -> PoolProxiedConnection | None:
         try:
-            return self._get_idle().pop()
+            return idle.pop()
         except IndexError:  # not checked beforehand: another thread may take it in between
             return None
 
-    def _undo(self, connection: PoolProxiedConnection, cursor: Any) -> None:
-        self._close_cursor(cursor)
+    def give_up(self, opened: "_Opened[X]", transaction: "Transaction", error: BaseException) -> None:
+        """Undo what failed with `error`. Raises the StoreError that an error of the driver means; returns after any other error."""
+        if isinstance(error, self._driver.IntegrityError):
+            self._undo(opened)
+            raise transaction.conflict(f"a unique key is taken: {_extract_reason(error)}") from _pick_cause(error)
+        if not isinstance(error, self._driver.Error):
+            self._undo(opened)
+            return
+        meant = UNDONE.get(getattr(error, "sqlstate", None) or "")
+        if self._is_hurried and self._dialect.locked(error):
+            meant = StoreLocked
+        if meant is None:
+            self._close_cursor(opened.cursor)
+            self._forget(opened.connection, error)
+        else:  # nothing is stored, and the connection is still good
+            self._undo(opened)
+        raise (meant or StoreUnwritable)(_describe(error)) from _pick_cause(error)
+
+    def _undo(self, opened: "_Opened[X]") -> None:
+        self._close_cursor(opened.cursor)
         try:
-            connection.rollback()
+            opened.connection.rollback()
         except self._driver.Error as error:
-            self._forget(connection, error)
+            self._forget(opened.connection, error)
         else:
-            self._keep(connection)
+            opened.idle.append(opened.connection)
 
     def _close_cursor(self, cursor: Any) -> None:
         """Close the cursor of a failed transaction, so that its connection really ends when it is closed.
@@ -357,6 +350,67 @@ class Database:
         else:
             connection.invalidate()
         connection.close()
+
+
+class _Opened(Generic[X]):
+    """A connection during a block, and what the block gets for it. What the block did is committed when it ends, undone when it raises.
+
+    A turn opens dozens; as a generator (`contextmanager`) each would cost as much as its statement.
+    """
+
+    __slots__ = ("_begin", "_database", "_driver", "_kind", "_made", "_turn", "connection", "cursor", "idle")
+
+    def __init__(
+        self,
+        database: Database,
+        turn: AbstractContextManager[Any] | None,
+        idle: list[PoolProxiedConnection],
+        begin: str,
+        kind: Callable[[Any], X],
+    ) -> None:
+        """Use one of the connections `idle` when it is this thread's turn; `begin` is the SQL that begins the transaction, "" for none."""
+        self._database, self._turn, self.idle, self._begin, self._kind = database, turn, idle, begin, kind
+        self._driver: Any
+        self._made: X
+        self.connection: PoolProxiedConnection
+        self.cursor: Any
+
+    def __enter__(self) -> X:
+        """Wait for the turn, begin the transaction and return what the block gets."""
+        if self._turn is not None:
+            self._turn.__enter__()
+        try:
+            self.connection = self._database.connect(self.idle)
+            self._driver = self.connection.dbapi_connection
+            self.cursor = self._driver.cursor()
+            self._made = self._kind(self.cursor)
+            if self._begin:
+                self._execute(self.cursor.execute, self._begin)
+        except BaseException:
+            if self._turn is not None:
+                self._turn.__exit__(None, None, None)
+            raise
+        return self._made
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Commit, or undo everything and raise the StoreError that the driver's error means."""
+        try:
+            if error is not None:
+                self._database.give_up(self, self._made, error)
+                return
+            if self._begin:
+                self._execute(self._driver.commit)
+            self.idle.append(self.connection)
+        finally:
+            if self._turn is not None:
+                self._turn.__exit__(None, None, None)
+
+    def _execute(self, function: Callable[..., object], *args: str) -> None:
+        try:
+            function(*args)
+        except BaseException as error:
+            self._database.give_up(self, self._made, error)
+            raise
 
 
 @contextmanager

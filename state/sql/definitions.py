@@ -108,8 +108,7 @@ class SqlDefinitions:
         return _to_stored(found[0]) if found else None
 
     def _fetch_rows(self, statement: Statement, wanted: Params) -> list[Row]:
-        with self._database.read() as transaction:
-            return transaction.fetch_rows(statement, wanted)
+        return self._database.fetch_rows(statement, wanted)
 
 
 def write_definitions(transaction: Transaction, statements: DefinitionStatements, change: DefinitionChange) -> None:

@@ -57,8 +57,8 @@ def to_stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEv
     Raises UnknownEvent for an event of a newer program, DamagedCiphertext if the personal part is damaged. `secrets` maps key ids to
     secrets; an empty one belongs to an erased person.
     """
-    head = RecordHead(*row[:7])
-    data, hash_ = row[7:]
+    *columns, data, hash_ = row
+    head = RecordHead._make(columns)
     clear, told = canonical.loads(data), {}
     text = clear.pop(encryption.FIELD, "")
     if text:
@@ -68,8 +68,7 @@ def to_stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEv
         if secret != encryption.ERASED:
             told = canonical.loads(encryption.decrypt(secret, text, build_place(head)))
     shown = codec.join_parts(head.type, head.v, clear, told)
-    raw = record_text(head, data)
-    return StoredEvent(**head._asdict(), data=shown, raw=raw, prev=prev, hash=hash_, erased=bool(text) and not told)
+    return StoredEvent(*head, data=shown, raw=record_text(head, data), prev=prev, hash=hash_, erased=bool(text) and not told)
 
 
 def to_clear_event(row: Row) -> ClearEvent:

@@ -476,5 +476,4 @@ class SqlStore:
             return found, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(found))
 
     def _fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
-        with self._database.read() as transaction:
-            return transaction.fetch_rows(statement, params)
+        return self._database.fetch_rows(statement, params)

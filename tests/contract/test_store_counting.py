@@ -36,12 +36,12 @@ def start(
 
 def begin(store: SqlStore, held: Lease, change: EffectChange, *, at: datetime = NOW) -> None:
     """Start it at that moment; for a person of whom nobody has counted anything, from nothing."""
-    commit: Commit = replace(step(held, effects=[change]), now=at)
+    commit: Commit = step(held, effects=[change])._replace(now=at)
     try:
         store.commit(commit)
     except Uncounted:
         assert change.count is not None
-        store.commit(replace(commit, effects=[replace(change, count=replace(change.count, known=()))]))
+        store.commit(commit._replace(effects=[replace(change, count=replace(change.count, known=()))]))
 
 
 @every_store
@@ -293,13 +293,13 @@ def test_no_order_of_starts_passes_the_cap_nor_is_refused_without_need(order: li
                     transaction._cursor.execute("DELETE FROM \"values\" WHERE key LIKE 'begun:%'")
             fits = move.limit is None or sum(one.many for one in done if now - one.at < DAY) + move.many <= move.limit
             change = start(f"e{number}", move.many, limit=move.limit)
-            commit = replace(step(leases[move.session], effects=[change]), now=now)
+            commit = step(leases[move.session], effects=[change])._replace(now=now)
             try:
                 try:
                     store.commit(commit)
                 except Uncounted:
                     assert change.count is not None
-                    store.commit(replace(commit, effects=[replace(change, count=replace(change.count, known=list(done)))]))
+                    store.commit(commit._replace(effects=[replace(change, count=replace(change.count, known=list(done)))]))
             except CapReached:
                 assert not fits
             else:

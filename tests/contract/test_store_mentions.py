@@ -1,7 +1,6 @@
 """Where the journal speaks of a record or a call: written with the event, gone with the person, and the same as the journal everywhere."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -105,7 +104,7 @@ def a_day(store: SqlStore) -> dict[str, str]:
         RecordsSeen(records={"deal:481": {"TITLE": "Ромашка"}}, gone=["task:9"]),
         RecordsSeen(records={"deal:481": {"TITLE": "Лютик"}}),
     ]
-    seen = [store.commit(replace(step(portal, one), actor="system"))[0].id for one in looks]
+    seen = [store.commit(step(portal, one)._replace(actor="system"))[0].id for one in looks]
     store.commit(step(held, said()))
     return dict(zip((*names, "look 1", "look 2"), (*ids, *seen), strict=True))
 

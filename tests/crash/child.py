@@ -14,8 +14,10 @@ import logging
 import os
 import shutil
 import signal
+import ssl
 import sys
 import tempfile
+import threading
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
@@ -45,6 +47,7 @@ from state.journal import journal
 from state.journal.store import EffectStatus, Store
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
+from tests.crash.lab import opened_world
 from tests.crash.lab_faults import FAULTS
 from tests.crash.lab_flows import LIMIT
 from tests.crash.lab_go_on import GOING_ON, STAFFED
@@ -55,7 +58,7 @@ from tests.crash.lab_run_engine import build_lab_engines
 from tests.crash.lab_run_person import RunPerson, SharedTold, inspect_runs
 from tests.crash.lab_runs import ALL_WAYS, SHORT_SLEEP, SLEEP
 from tests.crash.lab_script import SCRIPTS
-from tests.crash.lab_shim import Shim
+from tests.crash.lab_shim import NoShim, Shim
 from tests.unit.spine_kit import build_no_card
 
 log = logging.getLogger(__name__)
@@ -65,6 +68,11 @@ REFUSED = 4
 TEMPLATE = Path(tempfile.mkdtemp(prefix=f"crash-lab-{os.getpid()}-")) / "sdelka.db"
 """A database of today's schema that children begin with, unless they are to make their own."""
 
+
+LIVED = ("sum", "add")
+"""Scripts that the nursery lives through before it has children."""
+THREAD_ENDS = 10.0
+"""Seconds in which a thread without work ends."""
 
 ALL = 100_000
 """More events than any stream of the lab has."""
@@ -222,19 +230,38 @@ def live(config: dict[str, Any]) -> None:
     os._exit(0)
 
 
+async def _live_once(script: str) -> None:
+    """A whole life on a world of its own, undisturbed."""
+    folder = Path(tempfile.mkdtemp(dir=TEMPLATE.parent))
+    shutil.copyfile(TEMPLATE, folder / "sdelka.db")
+    clock = LabClock(0.0, folder / "slept")
+    async with opened_world() as world:
+        config = {"folder": str(folder), "port": world.port, "script": script, "generation": 0}
+        await play(config, Points(config, folder / "sdelka.db-wal", NoShim(), clock), Told(folder / "told.jsonl", 0), clock)
+
+
 def warm_up() -> None:
-    """Load what would otherwise be loaded in every child; leaves no thread, loop or connection behind."""
+    """Load, parse and compile what would otherwise be so in every child, by living once; leaves no thread, loop or connection behind.
+
+    What a child finds in memory is the same for the first one and for those after a death: it can make up for nothing that was lost.
+    """
     for name in ("httpcore", "anyio._backends._asyncio", "alembic.command"):
         importlib.import_module(name)
     open_store(build_sqlite_url(TEMPLATE)).close()
     load_workdays(bootstrap.DATA / "holidays.yaml")
-    _settings()
+    ssl.create_default_context = cache(ssl.create_default_context)  # the wire is plain HTTP, and each client would read all certificates
+    for script in LIVED:
+        asyncio.run(_live_once(script))
+    signal.alarm(0)  # which each step of a life sets for itself
+    gc.collect()  # with the core that lived, the thread of its audit log ends
+    for thread in set(threading.enumerate()) - {threading.main_thread()}:
+        thread.join(THREAD_ENDS)
+    assert threading.active_count() == 1, threading.enumerate()
     gc.freeze()  # a collection in a child would copy every page of the nursery
 
 
 def main() -> None:
     """The nursery."""
-    warm_up()
     worker.POLL = 0.02
     merge_inputs.CUT_PAUSE = merge_inputs.FORWARD_PAUSE = 0.02
     atexit.register(shutil.rmtree, TEMPLATE.parent)
@@ -242,6 +269,7 @@ def main() -> None:
     dear = Rule(entity="deal", field="OPPORTUNITY", above=LIMIT, then="lead", why="дороже двух миллионов")
     rules = policy.model_copy(update={"sum_jump": None, "rules": (dear,)}), catalogue  # the lab's people press once, whatever the sum
     bootstrap.load_rules = lambda *_: rules
+    warm_up()
     for line in sys.stdin:
         config = json.loads(line)
         pid = os.fork()

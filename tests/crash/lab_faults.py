@@ -8,7 +8,7 @@ from typing import Any, get_args
 from orchestrator.gate import gate
 from orchestrator.gate.approve import confirmations, run_approved
 from orchestrator.gate.call.ports import Reconciled, Unknown
-from orchestrator.gate.call.serialization import decode_call
+from orchestrator.gate.call.serialization import StoredOrder, decode_call
 from orchestrator.gate.execute import executor
 from orchestrator.performers.bitrix import BitrixPerformer
 from orchestrator.runtime import merge_inputs, session, turn, turn_context
@@ -65,7 +65,7 @@ def no_compare_and_set() -> None:
         change_effect(transaction, statements, commit, replace(change, expect=anything))
 
     async def foreseen(self: Any, step: Any) -> None:
-        await foresee(self, replace(step, effects=[replace(change, expect=anything) for change in step.effects]))
+        await foresee(self, step._replace(effects=[replace(change, expect=anything) for change in step.effects]))
 
     writing._change_effect = changed
     Session._check_effects = foreseen  # type: ignore[method-assign]
@@ -79,7 +79,9 @@ def recovery_resends() -> None:
         for row in await ledger.list_effects("started"):
             call = decode_call(row.call["call"], catalogue)
             performed = await performers[call.kind].execute(call)
-            await executor._store_outcome(run_approved.build_order(row, call, approved_by=""), performed, ledger, seconds=0.0)
+            stored = StoredOrder.from_data(row.call)
+            order = run_approved.build_order(row.effect_id, stored, call, approved_by="", before=stored.before)
+            await executor._store_outcome(order, performed, ledger, seconds=0.0)
         return []
 
     gate.recover_started = recover_started  # type: ignore[attr-defined]
@@ -238,12 +240,12 @@ def handle_kept() -> None:
         failed.append(connection)
         self._idle.append(connection)
 
-    def take(self: Any) -> Any:
+    def take(self: Any, idle: Any) -> Any:
         for connection in failed:
             if connection in self._idle:
                 self._idle.remove(connection)
                 return connection
-        return pop(self)
+        return pop(self, idle)
 
     database.Database._forget = keep  # type: ignore[method-assign]
     database.Database._pop_connection = take  # type: ignore[method-assign]

@@ -46,6 +46,13 @@ class Shim:
             self._library.lab_shim_order(*given)
 
 
+class NoShim(Shim):
+    """Watches nothing: the nursery itself is no run."""
+
+    def __init__(self) -> None:
+        self._library = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Traced:
     """One line of a trace: a call, or a mark (`what` is its text then)."""

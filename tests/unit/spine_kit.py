@@ -340,7 +340,7 @@ def opening_of(store: SqlStore) -> Any:
 
     @contextmanager
     def opened() -> Any:
-        connection = store._database._connect()
+        connection = store._database.connect(store._database._idle)
         yield connection.driver_connection
         store._database._idle.append(connection)
 

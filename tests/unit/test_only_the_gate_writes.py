@@ -38,6 +38,7 @@ ALLOWED: Final = {
 PRIVATE: Final = {
     "bot/http_api/server/protocol.py": "fields of another connection of its own class",
     "bot/monitoring/logging_setup.py": "the text of an exception, which has no other way to be replaced",
+    "orchestrator/directory/reference.py": "the log of a copy of its own object",
     "state/audit_log/batch_writer.py": "a timer of its own class, which must not keep the writer alive",
     "state/journal/quick_worker.py": "the code of a function, by which its pace is known again",
 }

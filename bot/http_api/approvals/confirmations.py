@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bot.http_api.approvals.card_models import Confirmation, Filter, to_confirmation
 from bot.http_api.approvals.decisions import SENTENCES, DecisionConflict, DecisionRequest, Status, build_not_found, decide
-from bot.http_api.server.authentication import ClientOf, Guarded
+from bot.http_api.server.callers import ClientOf, Guarded
 from bot.http_api.server.endpoint_context import (
     LONGEST_SESSION,
     SESSION,

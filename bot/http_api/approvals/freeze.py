@@ -5,7 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.http_api.server.authentication import ClientOf, Guarded
+from bot.http_api.server.callers import ClientOf, Guarded
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.outputs import Notice

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from bot.http_api.approvals.card_models import ApiModel, Moment, Person, RunName, format_via, to_run_name
-from bot.http_api.server.authentication import ClientOf
+from bot.http_api.server.callers import ClientOf
 from bot.http_api.server.endpoint_context import CursorText, EndpointContext, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client

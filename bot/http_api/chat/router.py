@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from bot.http_api.chat.answers import ChatAnswer
 from bot.http_api.chat.request_body import ChatBody, ChatRequest
 from bot.http_api.chat.responses import MEDIA_TYPE, ChatContext, store_request, stream_answer, wait_for_answer
-from bot.http_api.server.authentication import ClientOf, resolve_client
+from bot.http_api.server.callers import ClientOf, resolve_client
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.actor import Actor

@@ -6,7 +6,7 @@ from typing import Any, Final
 from fastapi import Request, Response
 
 from bot.http_api.definitions.definition_models import to_definition, to_finding, to_version
-from bot.http_api.server.authentication import Guarded
+from bot.http_api.server.callers import Guarded
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from orchestrator.definitions.rules import Editor, NotAllowed

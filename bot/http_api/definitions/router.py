@@ -42,7 +42,7 @@ from bot.http_api.definitions.request_body import (
     build_document_schema,
     parse_revision,
 )
-from bot.http_api.server.authentication import ClientOf
+from bot.http_api.server.callers import ClientOf
 from bot.http_api.server.endpoint_context import encode_cursor, parse_cursor
 from bot.http_api.server.errors import describe_errors
 from bot.http_api.server.tokens import Client

@@ -53,7 +53,7 @@ from bot.http_api.flows.definition_models import (
 )
 from bot.http_api.flows.listing import Page, Place, list_page
 from bot.http_api.flows.statuses import find_status
-from bot.http_api.server.authentication import ClientOf
+from bot.http_api.server.callers import ClientOf
 from bot.http_api.server.endpoint_context import encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError, describe_errors
 from orchestrator.definitions.changes import Difference, compare_documents

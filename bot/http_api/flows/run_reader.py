@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -204,8 +204,8 @@ async def load_large_output(event: StoredEvent, store: AsyncStore) -> StoredEven
     try:
         output = (await load_output(NodeDone.from_data(event.data), store)).data
     except RunFailed:
-        return replace(event, erased=True)
-    return replace(event, data={**event.data, "output": output, "output_blob": ""})
+        return event._replace(erased=True)
+    return event._replace(data={**event.data, "output": output, "output_blob": ""})
 
 
 def _has_news(history: FlowHistory, asked: PollQuery) -> bool:

@@ -18,7 +18,7 @@ from bot.http_api.flows.run_reader import FlowRunReader
 from bot.http_api.runs.router import RunId, StartKey
 from bot.http_api.runs.run_inputs import RunInputs
 from bot.http_api.runs.run_reader import RunReader
-from bot.http_api.server.authentication import ClientOf
+from bot.http_api.server.callers import ClientOf
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import ApiError, describe_errors
 from orchestrator.definitions.rules import KEY_PATTERN

@@ -23,7 +23,7 @@ from bot.http_api.chat.responses import BEAT_EVERY, HEARTBEAT, MEDIA_TYPE, STREA
 from bot.http_api.runs.run_inputs import RunInputs
 from bot.http_api.runs.run_models import QUESTION, RUN_ID, AnswerBody, Run, RunAccepted, RunBody, RunQuery, Runs
 from bot.http_api.runs.run_reader import FoundRun, RunReader, build_not_found
-from bot.http_api.server.authentication import ClientOf, Guarded
+from bot.http_api.server.callers import ClientOf, Guarded
 from bot.http_api.server.endpoint_context import CursorText, EndpointContext
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client

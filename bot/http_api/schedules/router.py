@@ -19,7 +19,7 @@ from bot.http_api.schedules.schedule_models import (
     Schedules,
 )
 from bot.http_api.schedules.schedule_reader import ScheduleReader
-from bot.http_api.server.authentication import ClientOf, Guarded
+from bot.http_api.server.callers import ClientOf, Guarded
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import describe_errors
 from orchestrator.domain.schedule_inputs import ScheduleOrderName

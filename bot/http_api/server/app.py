@@ -17,7 +17,7 @@ from bot.http_api.definitions.request_body import PREFIX as DEFINITIONS
 from bot.http_api.flows.definition_router import AGENTS_PATH, FLOWS_PATH
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.docs_page import render_docs_page
-from bot.http_api.server.errors import explain_errors
+from bot.http_api.server.error_handlers import explain_errors
 from bot.http_api.server.middleware import BodyLimit, TraceHeaders
 from bot.http_api.server.portal_events import PATH as EVENTS
 from bot.http_api.server.portal_events import build_closed_portal_events_router

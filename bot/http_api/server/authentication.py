@@ -6,16 +6,14 @@ every caller look local. Refusals do not reveal what exists.
 
 import hmac
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import Depends, Request, Response, Security
-from fastapi.routing import APIRoute
-from fastapi.security import APIKeyHeader
 from pydantic import SecretStr
+from starlette.requests import Request
 
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.limits import Lockout, RequestRate
@@ -26,7 +24,6 @@ from state.clock import read_boottime
 log = logging.getLogger(__name__)
 
 Network = IPv4Network | IPv6Network
-_KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A token of HTTP_API_TOKENS.")
 _LINES_PER_MINUTE: Final = 10
 """Maximum number of log lines per minute about lock-outs, so that a caller with thousands of addresses cannot fill the log."""
 _SITE_PREFIX: Final = 64
@@ -126,32 +123,6 @@ def parse_networks(listed: str) -> list[Network]:
         except ValueError:
             raise SettingsError(f"HTTP_TRUSTED_PROXIES: {entry} is no address and no network such as 10.0.0.0/8") from None
     return found
-
-
-async def resolve_client(request: Request, presented: Annotated[str | None, Security(_KEY)]) -> Client:
-    """Return the authenticated client of this request, checked once per request; raises ApiError 401 or 429 (S004-61, S004-63, X10)."""
-    known: Client | None = getattr(request.state, "client", None)
-    if known is not None:
-        return known
-    identity: Authenticator = request.app.state.identity
-    return identity.check(request, presented)
-
-
-ClientOf = Annotated[Client, Depends(resolve_client)]
-
-
-class Guarded(APIRoute):
-    """A route that authenticates the caller before the body is read; FastAPI would read the body first."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[object, None, Response]]:
-        """Return a handler that raises ApiError 401 or 429 before it reads any of the body; FastAPI calls this once."""
-        inner = super().get_route_handler()
-
-        async def guarded(request: Request) -> Response:
-            request.state.client = await resolve_client(request, request.headers.get(_KEY.model.name))
-            return await inner(request)
-
-        return guarded
 
 
 MonitoringCheck = Callable[[Request], bool]

@@ -1,4 +1,4 @@
-"""Serves the FastAPI app over HTTP in the bot's event loop; stop signals are handled by `bot.process`."""
+"""Serves an ASGI app over HTTP in the bot's event loop; stop signals are handled by `bot.process`."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from bot.http_api.server.protocol import build_protocol
 from orchestrator.domain.errors import SettingsError
@@ -67,7 +67,7 @@ def calculate_max_connections(files: int) -> int:
     return _MAX_CONNECTIONS if files < 0 else min(_MAX_CONNECTIONS, max(files - _RESERVED_FILES, files // 2))
 
 
-async def serve(app: FastAPI, listener: socket.socket, *, has_sockets: bool = False) -> None:
+async def serve(app: ASGIApp, listener: socket.socket, *, has_sockets: bool = False) -> None:
     """Serve until cancelled; requests that are running then get `_STOP_TIMEOUT` seconds to finish.
 
     Web sockets, which the console needs, are refused unless `has_sockets`.

@@ -110,7 +110,7 @@ def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) 
             routed = make.build(Command(name="stop"), "express")
         case _:
             assert_never(press)
-    return ParsedUpdate(session=routed.session, rows=routed.rows, callback_id=query.id)
+    return ParsedUpdate(session=routed.session, rows=routed.rows, said=routed.said, callback_id=query.id)
 
 
 def parse_stop(update: Update, access: Access, source: str, now: datetime) -> ParsedUpdate | None:

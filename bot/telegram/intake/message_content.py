@@ -6,6 +6,7 @@ here.
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from aiogram.enums import ContentType
 from aiogram.types import Contact, Message, MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser, User
@@ -55,55 +56,84 @@ _READABLE = frozenset({ContentType.TEXT, ContentType.CONTACT, ContentType.VOICE}
 _COMMAND = re.compile(r"/(?P<name>[^\s@]*)(?:@(?P<addressee>\w+))?")
 
 
-def is_addressed_to(message: Message, me: User, commands: Collection[str] = ()) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageContent:
+    """What the bot reads in a message: found in one pass, and asked by everything that decides what the message is."""
+
+    type: str
+    """Telegram's word for what the message contains, such as "text" or "photo"."""
+    is_foreign: bool
+    """Whether somebody else wrote the message's text: it is forwarded, or another bot composed it (inline mode)."""
+    text: str
+    """The text or caption as it was sent, "" if there is none.
+
+    Characters that cannot be stored are replaced, but none is added or removed, so Telegram's offsets in the text stay valid.
+    """
+    words: str
+    """The text without a mention of the bot at its beginning; a text that is only the mention is unchanged.
+
+    Quotations and blocks of code, which Telegram sends as formatting, are written as lines that begin with "> ".
+    """
+    quoted: str
+    """The text in the message that its sender did not write: a shared contact, a forwarded text or a quotation; "" if there is none.
+
+    A forwarded text is preceded by a line with its author's name, if Telegram tells the name.
+    """
+
+    @property
+    def attached(self) -> str:
+        """What the message contains besides its text that the bot cannot read, such as "photo"; "" if there is nothing."""
+        return "" if self.type in _READABLE else _ATTACHED.get(self.type, "other")
+
+
+def read_content(message: Message, me: User) -> MessageContent:
+    """Return what the message contains; `me` is the bot, whose mention at the beginning is no word of the sender."""
+    is_others = is_foreign(message)
+    text = to_storable_text(message.text or message.caption or "")
+    spelled = text if is_others else _spell_quotations(message, text)
+    return MessageContent(
+        type=message.content_type,
+        is_foreign=is_others,
+        text=text,
+        words=_drop_mention(spelled.strip(), me),
+        quoted=_read_quoted(message, text, is_others=is_others),
+    )
+
+
+def is_addressed_to(message: Message, content: MessageContent, me: User, commands: Collection[str] = ()) -> bool:
     """Return whether the bot `me` shall answer the message; `commands` are those that features of this program handle.
 
     In a private chat it answers every message, in a group replies to its messages, mentions of it and commands. A command with the name of
     another bot ("/help@other_bot") is never answered. A group's command without a bot's name is answered only if this bot has that command.
     """
-    if message.content_type not in _CONTENT_TYPES:
+    if content.type not in _CONTENT_TYPES:
         return False
-    command = None if is_foreign(message) else _COMMAND.match(_extract_text(message).strip())
+    command = None if content.is_foreign else _COMMAND.match(content.text.strip())
     if command is not None and command["addressee"]:
         return command["addressee"].lower() == _find_username(me)
     if message.chat.type == "private" or _is_reply_to(message, me):
         return True
-    return command["name"].lower() in (*COMMANDS, *ADMIN_COMMANDS, *commands) if command is not None else _has_mention(message, me)
+    if command is not None:
+        return command["name"].lower() in (*COMMANDS, *ADMIN_COMMANDS, *commands)
+    return not content.is_foreign and _has_mention(message, content.text, me)
 
 
-def extract_words(message: Message, me: User) -> str:
-    """Return the message's text without a mention of the bot at its beginning. A text that is only the mention is returned unchanged.
-
-    Quotations and blocks of code, which Telegram sends as formatting, are written as lines that begin with "> ".
-    """
-    text = _spell_quotations(message).strip()
+def _drop_mention(text: str, me: User) -> str:
+    if not text.startswith("@"):
+        return text
     return re.sub(rf"^@{re.escape(_find_username(me))}\b[\s,:]*(?=\S)", "", text, count=1, flags=re.IGNORECASE)
-
-
-def find_attached_kind(message: Message) -> str:
-    """Return what the message contains besides its text that the bot cannot read, such as "photo"; "" if there is nothing."""
-    return "" if message.content_type in _READABLE else _ATTACHED.get(message.content_type, "other")
-
-
-def _extract_text(message: Message) -> str:
-    """Return the message's text or caption, "" if it has none.
-
-    Characters that cannot be stored are replaced, but none is added or removed, so Telegram's offsets in the text stay valid.
-    """
-    return to_storable_text(message.text or message.caption or "")
 
 
 _BLOCKS = frozenset({"blockquote", "expandable_blockquote", "pre"})
 
 
-def _spell_quotations(message: Message) -> str:
-    """Return the message's text with its formatting written out.
+def _spell_quotations(message: Message, text: str) -> str:
+    """Return the message's `text` with its formatting written out.
 
     Each line of a quotation or block of code gets "> " in front of it, and inline code gets backticks around it.
     """
-    text = _extract_text(message)
     entities = [one for one in message.entities or message.caption_entities or () if one.type in _BLOCKS or one.type == "code"]
-    if not entities or is_foreign(message):
+    if not entities:
         return text
     units, parts, position = text.encode("utf-16-le"), list[str](), 0
     for entity in sorted(entities, key=lambda one: (one.offset, -one.length)):
@@ -139,10 +169,7 @@ def _is_reply_to(message: Message, me: User) -> bool:
     return answered.from_user.id == me.id
 
 
-def _has_mention(message: Message, me: User) -> bool:
-    if is_foreign(message):
-        return False
-    text = _extract_text(message)
+def _has_mention(message: Message, text: str, me: User) -> bool:
     for entity in message.entities or message.caption_entities or ():
         if entity.type == "mention" and entity.extract_from(text).lower() == f"@{_find_username(me)}":
             return True
@@ -159,16 +186,12 @@ def is_foreign(message: Message) -> bool:
     return message.forward_origin is not None or message.via_bot is not None
 
 
-def extract_quoted_text(message: Message) -> str:
-    """Return the text in the message that its sender did not write: a shared contact, a forwarded text or a quotation; "" if there is none.
-
-    A forwarded text is preceded by a line with its author's name, if Telegram tells the name.
-    """
+def _read_quoted(message: Message, text: str, *, is_others: bool) -> str:
     if message.contact is not None:
         return _format_contact(message.contact)
-    if is_foreign(message):
-        text = to_storable_text(message.text or message.caption or "").strip()
-        return f"{name}:\n{text}" if (name := _find_author(message)) and text else text
+    if is_others:
+        said = text.strip()
+        return f"{name}:\n{said}" if (name := _find_author(message)) and said else said
     return to_storable_text(message.quote.text) if message.quote is not None else ""
 
 

@@ -5,19 +5,35 @@ processed, and their sender is told so. Decisions about cards (requests for conf
 decides about every call, checks whether the card is open.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import orjson
-from aiogram.types import Update
+from aiogram.types import Message, Update, User
 
+from bot.telegram.intake.message_content import MessageContent, read_content
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import AccessRequest, CardDecision, Command, DirectAnswer, Input, parse_input
+from orchestrator.domain.inputs import AccessRequest, CardDecision, Command, DirectAnswer, Input
 from orchestrator.domain.outputs import Notice
 from state.clock import generate_id, parse_iso
 from state.journal.async_store import AsyncStore
 from state.journal.restored_rows import RESTORED
 from state.journal.store import InboxRow, Lane
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingUpdate:
+    """An update, and the message that it brings, new or edited, with its content; both are None for other updates."""
+
+    update: Update
+    message: Message | None = None
+    content: MessageContent | None = None
+
+
+def read_update(update: Update, me: User) -> IncomingUpdate:
+    """Return what the update says to the bot `me`."""
+    message = update.message or update.edited_message
+    return IncomingUpdate(update) if message is None else IncomingUpdate(update, message, read_content(message, me))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +45,8 @@ class ParsedUpdate:
 
     session: str = ""
     rows: tuple[InboxRow, ...] = ()
+    said: Input | None = field(default=None, compare=False)
+    """The input that the row stores, so that nobody need parse the row's body again."""
     callback_id: str = ""
     """Id of a click that is to be answered at once, with `toast` as the text if there is one; "" for other updates."""
     toast: Notice | None = None
@@ -62,7 +80,7 @@ class RowBuilder:
             body=said.to_json(),
             received_at=self.now,
         )
-        return ParsedUpdate(session=self.session, rows=(row,))
+        return ParsedUpdate(session=self.session, rows=(row,), said=said)
 
     def build_answer(self, notice: Notice) -> ParsedUpdate:
         """Return a parsed update that only sends `notice` to the chat, without a turn (processing of a message)."""
@@ -97,13 +115,13 @@ class RestoreGuard:
         at = await self._load_restore_time()
         if at is None or not routed.rows or all(row.kind in _UNAFFECTED for row in routed.rows):
             return routed
-        row, written = routed.rows[0], _find_written_time(update)
-        said = parse_input(row)
+        row, said, written = routed.rows[0], routed.said, _find_written_time(update)
         if written is None or written > at or (isinstance(said, Command) and said.name in _READ_ONLY):
             return routed
         pressed = update.callback_query
-        refused = replace(row, session=routed.session, lane="express", kind=DirectAnswer.KIND, body=DirectAnswer(notice=_NOTICE).to_json())
-        return ParsedUpdate(session=routed.session, rows=(refused,), callback_id=pressed.id if pressed is not None else "")
+        answer = DirectAnswer(notice=_NOTICE)
+        refused = replace(row, session=routed.session, lane="express", kind=answer.KIND, body=answer.to_json())
+        return ParsedUpdate(session=routed.session, rows=(refused,), said=answer, callback_id=pressed.id if pressed is not None else "")
 
     async def _load_restore_time(self) -> datetime | None:
         if not self._known:

@@ -6,22 +6,21 @@ channels), are ignored.
 
 import re
 from datetime import datetime
-from typing import Final
+from typing import Final, TypedDict
 
-from aiogram.types import Message, Update, User, Voice
+from aiogram.types import Message, User, Voice
 
 from bot.access.access import Access
 from bot.i18n.translate import Translator
 from bot.telegram.intake.button_clicks import parse_click, parse_stop
 from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
-from bot.telegram.intake.message_content import extract_quoted_text, extract_words, find_attached_kind, is_addressed_to, is_foreign
+from bot.telegram.intake.message_content import MessageContent, is_addressed_to
 from bot.telegram.intake.people import extract_run_key, extract_start_payload, parse_stranger_message
-from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
+from bot.telegram.intake.routed_updates import IncomingUpdate, ParsedUpdate, RowBuilder
 from bot.telegram.intake.sent_items import offer_to_documents, offer_to_run
 from bot.telegram.intake.typed_answers import OpenCard, extract_reason, is_no, is_refusal, is_yes, parse_typed_decision
-from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import is_chat
-from orchestrator.domain.inputs import CardDecision, DenialReason, EditedMessage, PlacedInput, TextMessage, VoiceMessage
+from orchestrator.domain.inputs import CardDecision, DenialReason, EditedMessage, TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.leads.denial_reasons import PRESS as DENY_WITH_REASON
 from orchestrator.runtime.commands import parse_command
@@ -37,7 +36,7 @@ NO_FEATURES: Final = Feature()
 
 
 def parse_update(
-    update: Update,
+    incoming: IncomingUpdate,
     access: Access,
     me: User,
     cards: tuple[OpenCard, ...],
@@ -46,22 +45,32 @@ def parse_update(
     *,
     may_answer_run: bool = False,
 ) -> ParsedUpdate:
-    """Return the inbox row for `update`, and the answer to a click; an empty result if the bot `me` ignores the update.
+    """Return the inbox row for an update, and the answer to a click; an empty result if the bot `me` ignores the update.
 
     `cards` are the cards of the chat that wait for a decision; a typed «да» or «нет» may decide one. `features` are what all features
     registered: their commands are known in groups and go to the lane that they want. With `may_answer_run` a run waits in the chat, so a
     contact, photo or document may be an answer to it.
     """
+    update, message, content = incoming.update, incoming.message, incoming.content
     source = f"telegram:{me.id}:{update.update_id}"
     if update.callback_query is not None:
         return parse_click(update.callback_query, access, source, now)
-    if update.message is not None and is_addressed_to(update.message, me, {*features.commands, *features.command_specs}):
-        routed = _parse_message(update.message, access, me, source=source, cards=cards, now=now, features=features)
-        routed = offer_to_documents(update.message, routed)
-        return offer_to_run(update.message, routed) if may_answer_run else routed
-    if update.edited_message is not None and is_addressed_to(update.edited_message, me):
-        return _parse_edit(update.edited_message, access, me, source=source, now=now)
-    return parse_stop(update, access, source, now) or ParsedUpdate()
+    if message is None or content is None:
+        return parse_stop(update, access, source, now) or ParsedUpdate()
+    is_new = update.message is not None
+    commands = {*features.commands, *features.command_specs} if is_new and message.chat.type != "private" else ()
+    if not is_addressed_to(message, content, me, commands):
+        return ParsedUpdate()
+    if message.from_user is None or message.from_user.is_bot or message.sender_chat is not None:
+        return ParsedUpdate()  # its author is a bot, a channel or an anonymous administrator
+    session, actor = format_session(message), access.find_actor(message.from_user.id)
+    if actor is None:
+        return ParsedUpdate(session=session, rows=parse_stranger_message(message, source, now)) if is_new else ParsedUpdate()
+    make = RowBuilder(source=source, session=session, actor=actor, now=now)
+    if not is_new:
+        return _parse_edit(message, content, make)
+    routed = offer_to_documents(message, _parse_message(message, content, me, cards, make, features))
+    return offer_to_run(message, content, routed) if may_answer_run else routed
 
 
 def format_session(message: Message) -> str:
@@ -70,68 +79,66 @@ def format_session(message: Message) -> str:
     return f"tg:{message.chat.id}{thread}"
 
 
-def _is_nobody(message: Message) -> bool:
-    """Return whether no identifiable person wrote the message: its author is a bot, a channel or an anonymous administrator."""
-    return message.from_user is None or message.from_user.is_bot or message.sender_chat is not None
-
-
 def _parse_message(
-    message: Message, access: Access, me: User, *, source: str, cards: tuple[OpenCard, ...], now: datetime, features: Feature
+    message: Message, content: MessageContent, me: User, cards: tuple[OpenCard, ...], make: RowBuilder, features: Feature
 ) -> ParsedUpdate:
-    session = format_session(message)
-    if _is_nobody(message) or message.from_user is None:
-        return ParsedUpdate()
-    actor = access.find_actor(message.from_user.id)
-    if actor is None:
-        return ParsedUpdate(session=session, rows=parse_stranger_message(message, source, now))
-    make = RowBuilder(source=source, session=session, actor=actor, now=now)
     if message.voice is not None:
-        return make.build(_build_recording(message, message.voice, extract_words(message, me)), "turn")
-    text, quoted = extract_words(message, me), extract_quoted_text(message)
-    if not text and not quoted and message.media_group_id is None:
-        return make.build_answer(Notice(code="only-text", args={"kind": find_attached_kind(message) or "other"}))
-    length = len(text) + len(quoted)
+        return make.build(_build_recording(message, content, message.voice), "turn")
+    if not content.words and not content.quoted and message.media_group_id is None:
+        return make.build_answer(Notice(code="only-text", args={"kind": content.attached or "other"}))
+    length = len(content.words) + len(content.quoted)
     if length > MAX_TEXT:
         return make.build_answer(Notice(code="too-long", args={"length": length, "limit": MAX_TEXT}))
-    if text.startswith("/") and not is_foreign(message):
-        return _parse_command(message, text, make, features)
+    if content.words.startswith("/") and not content.is_foreign:
+        return _parse_command(message, content.words, make, features)
     return (
-        parse_typed_decision(message, text, cards, make)
-        or _parse_reason(message, text, me, make)
-        or _build_request(message, text, quoted, make)
+        parse_typed_decision(message, content, cards, make)
+        or _parse_reason(message, content, me, make)
+        or make.build(_build_request(message, content), "turn")
     )
 
 
-def _build_request(message: Message, text: str, quoted: str, make: RowBuilder) -> ParsedUpdate:
-    """Return a parsed update with the message as a request to the model.
+def _build_request(message: Message, content: MessageContent) -> TextMessage:
+    """Return the input for a message as a request to the model.
 
-    If the text is forwarded or composed by another bot, only `quoted` is stored, so that it is never read as an instruction of the sender.
+    If the text is forwarded or composed by another bot, it is stored only as quoted, so that it is never read as an instruction of the
+    sender.
     """
-    own, attached = "" if is_foreign(message) else text, find_attached_kind(message)
-    said = TextMessage(text=own, quoted=quoted, origin="typed", **_describe_place(message).to_json())
-    return make.build(said.model_copy(update={"attached": attached}) if attached else said, "turn")
+    own, attached = "" if content.is_foreign else content.words, {"attached": content.attached} if content.attached else {}
+    return TextMessage(text=own, quoted=content.quoted, origin="typed", **attached, **_describe_place(message, content))
 
 
-def _describe_place(message: Message) -> PlacedInput:
-    """Return where and when the message was sent: its time and id, the id of the message it replies to, and the id of its album.
+class _Place(TypedDict, total=False):
+    """Where and when a message was sent: the fields of `PlacedInput` that are known of it."""
+
+    at: int
+    message_id: int
+    reply_to: int
+    album: str
+
+
+def _describe_place(message: Message, content: MessageContent) -> _Place:
+    """Return the message's time and id, the id of the message it replies to, and the id of its album.
 
     The last two are left out if there is no such message or album.
     """
-    answered = message.reply_to_message if not is_foreign(message) else None
-    place = {"at": int(message.date.timestamp()), "message_id": message.message_id}
-    reply = {"reply_to": answered.message_id} if answered is not None else {}
-    return PlacedInput.model_validate(place | reply | ({"album": message.media_group_id} if message.media_group_id else {}))
+    place = _Place(at=int(message.date.timestamp()), message_id=message.message_id)
+    if message.reply_to_message is not None and not content.is_foreign:
+        place["reply_to"] = message.reply_to_message.message_id
+    if message.media_group_id:
+        place["album"] = message.media_group_id
+    return place
 
 
-def _build_recording(message: Message, voice: Voice, caption: str) -> VoiceMessage:
+def _build_recording(message: Message, content: MessageContent, voice: Voice) -> VoiceMessage:
     """Return the input for a voice message, which is transcribed later. A forwarded one is marked as the words of somebody else."""
     return VoiceMessage(
         file_id=voice.file_id,
         seconds=voice.duration,
         size=voice.file_size or 0,
-        forwarded=is_foreign(message),
-        caption=caption,
-        **_describe_place(message).to_json(),
+        forwarded=content.is_foreign,
+        caption=content.words,
+        **_describe_place(message, content),
     )
 
 
@@ -156,7 +163,7 @@ def _parse_command(message: Message, text: str, make: RowBuilder, features: Feat
     return ParsedUpdate(session=make.session, rows=parse_stranger_message(message, make.source, make.now))
 
 
-def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> ParsedUpdate | None:
+def _parse_reason(message: Message, content: MessageContent, me: User, make: RowBuilder) -> ParsedUpdate | None:
     """Return the denial that a lead (head of sales) typed in reply to a card about somebody else's request; None for other messages.
 
     «нет», or a refusal with its reason, denies the card (request for confirmation). After «да» or any other text the lead is only told to
@@ -166,13 +173,14 @@ def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> Pa
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.from_user.id != me.id or answered.reply_markup is None:
         return None
-    if is_foreign(message) or message.chat.type != "private":
+    if content.is_foreign or message.chat.type != "private":
         return None
     presses = [unpack(button.callback_data or "") for line in answered.reply_markup.inline_keyboard for button in line]
     press = next((found for found in presses if isinstance(found, CardClick) and found.home), None)
     is_copy = any(isinstance(found, ActionClick) and found.words[0] == DENY_WITH_REASON for found in presses)
     if press is None or not (is_copy or is_chat(press.home)):  # the card of a run in the run's own chat is no card of somebody else
         return None
+    text = content.words
     if is_yes(text):
         return make.build_answer(Notice(code="only-button"))
     if is_no(text):
@@ -190,20 +198,8 @@ def _parse_reason(message: Message, text: str, me: User, make: RowBuilder) -> Pa
     return make.build(reason, "express")
 
 
-def _parse_edit(message: Message, access: Access, me: User, *, source: str, now: datetime) -> ParsedUpdate:
-    """Return a parsed update for an edited message, with its new text.
-
-    The result is empty if the edit has no text, as when a live location moves, and if the sender has no access.
-    """
-    actor = _find_writer(message, access)
-    text = extract_words(message, me)
-    if actor is None or not text or is_foreign(message) or len(text) > MAX_TEXT:
+def _parse_edit(message: Message, content: MessageContent, make: RowBuilder) -> ParsedUpdate:
+    """Return a parsed update for an edited message, with its new text; empty if the edit has no text, as when a live location moves."""
+    if not content.words or content.is_foreign or len(content.words) > MAX_TEXT:
         return ParsedUpdate()
-    make = RowBuilder(source=source, session=format_session(message), actor=actor, now=now)
-    return make.build(EditedMessage(text=text, **_describe_place(message).to_json()), "express")
-
-
-def _find_writer(message: Message, access: Access) -> Actor | None:
-    if _is_nobody(message) or message.from_user is None:
-        return None
-    return access.find_actor(message.from_user.id)
+    return make.build(EditedMessage(text=content.words, **_describe_place(message, content)), "express")

@@ -12,12 +12,11 @@ from typing import Final
 from aiogram.enums import ChatType, ContentType
 from aiogram.types import Contact, Document, Message, PhotoSize
 
-from bot.telegram.intake.message_content import is_foreign
+from bot.telegram.intake.message_content import MessageContent
 from bot.telegram.intake.routed_updates import ParsedUpdate
-from orchestrator.domain.inputs import DirectAnswer, SentDocument, TextMessage
+from orchestrator.domain.inputs import DirectAnswer, Input, SentDocument, TextMessage
 from orchestrator.domain.run_inputs import RunSentItem
 from state.canonical import to_storable_text
-from state.journal.store import InboxRow
 from state.stored import JsonObject
 
 SENT_TYPES: Final = frozenset({ContentType.CONTACT, ContentType.PHOTO, ContentType.DOCUMENT})
@@ -30,20 +29,20 @@ _UNSAFE: Final = re.compile(r'[<>:"|?*`]')
 """Characters that file systems refuse or that are markup."""
 
 
-def offer_to_run(message: Message, routed: ParsedUpdate) -> ParsedUpdate:
+def offer_to_run(message: Message, content: MessageContent, routed: ParsedUpdate) -> ParsedUpdate:
     """Return `routed`, the result of parsing `message`, as an answer to a run if the message is a contact, photo or document.
 
     A command in a caption stays a command, and so does every message that answers something else.
     """
     row = next(iter(routed.rows), None)
-    if row is None or message.content_type not in SENT_TYPES or not _is_plain(row):
+    if row is None or content.type not in SENT_TYPES or not _is_plain(routed.said):
         return routed
-    item = _describe_item(message)
+    item = _describe_item(message, content)
     if item is None:
         return routed
     item = item.model_copy(
         update={
-            "caption": "" if item.answer_kind == "contact" else _read_caption(row),
+            "caption": "" if item.answer_kind == "contact" else _read_caption(routed.said),
             "album": message.media_group_id,
             "message_id": message.message_id,
             "instead_kind": row.kind,
@@ -51,14 +50,17 @@ def offer_to_run(message: Message, routed: ParsedUpdate) -> ParsedUpdate:
             "instead": dict(row.body),
         }
     )
-    return replace(routed, rows=(replace(row, lane="express", kind=RunSentItem.KIND, body=item.to_json()),))
+    return replace(routed, rows=(replace(row, lane="express", kind=RunSentItem.KIND, body=item.to_json()),), said=item)
 
 
-def _read_caption(row: InboxRow) -> str:
-    if row.kind == SentDocument.KIND:
-        return SentDocument.model_validate(row.body).caption
-    given = TextMessage.model_validate(row.body) if row.kind == TextMessage.KIND else TextMessage()
-    return "\n".join(filter(None, (given.text, given.quoted)))
+def _read_caption(said: Input | None) -> str:
+    match said:
+        case SentDocument():
+            return said.caption
+        case TextMessage():
+            return "\n".join(filter(None, (said.text, said.quoted)))
+        case _:
+            return ""
 
 
 def offer_to_documents(message: Message, routed: ParsedUpdate) -> ParsedUpdate:
@@ -68,9 +70,9 @@ def offer_to_documents(message: Message, routed: ParsedUpdate) -> ParsedUpdate:
     """
     row = next(iter(routed.rows), None)
     file = message.document
-    if row is None or file is None or message.chat.type != ChatType.PRIVATE or not _is_plain(row):
+    if row is None or file is None or message.chat.type != ChatType.PRIVATE or not _is_plain(routed.said):
         return routed
-    given = TextMessage.model_validate(row.body) if row.kind == TextMessage.KIND else TextMessage()
+    given = routed.said if isinstance(routed.said, TextMessage) else TextMessage()
     if given.quoted or len(given.text) > LONGEST_NAME:
         return routed
     sent = SentDocument(
@@ -84,20 +86,20 @@ def offer_to_documents(message: Message, routed: ParsedUpdate) -> ParsedUpdate:
         instead_lane=row.lane,
         instead=dict(row.body),
     )
-    return replace(routed, rows=(replace(row, lane="express", kind=SentDocument.KIND, body=sent.to_json()),))
+    return replace(routed, rows=(replace(row, lane="express", kind=SentDocument.KIND, body=sent.to_json()),), said=sent)
 
 
-def _is_plain(row: InboxRow) -> bool:
+def _is_plain(said: Input | None) -> bool:
     """Return whether the message is a request, a file alone, or only answered with the notice that the bot cannot read it."""
-    if row.kind == DirectAnswer.KIND:
-        return DirectAnswer.model_validate(row.body).notice.code == "only-text"
-    return row.kind in {TextMessage.KIND, SentDocument.KIND}
+    if isinstance(said, DirectAnswer):
+        return said.notice.code == "only-text"
+    return isinstance(said, TextMessage | SentDocument)
 
 
-def _describe_item(message: Message) -> RunSentItem | None:
+def _describe_item(message: Message, content: MessageContent) -> RunSentItem | None:
     match message:
         case Message(contact=Contact() as contact):
-            is_own = message.from_user is not None and contact.user_id == message.from_user.id and not is_foreign(message)
+            is_own = message.from_user is not None and contact.user_id == message.from_user.id and not content.is_foreign
             return _build_item("contact", _describe_contact(contact), is_own_contact=is_own)
         case Message(document=Document() as file):
             kind = (file.mime_type or "").strip().lower()

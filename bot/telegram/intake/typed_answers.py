@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from aiogram.types import Message
 
 from bot.i18n.translate import Translator
-from bot.telegram.intake.message_content import is_foreign
+from bot.telegram.intake.message_content import MessageContent
 from bot.telegram.intake.routed_updates import ParsedUpdate, RowBuilder
 from orchestrator.domain.inputs import CardDecision
 from orchestrator.domain.outputs import Notice
@@ -26,8 +26,6 @@ _BECAUSE = re.compile(
 _PROMPTS = tuple(Translator(locale).translate("edit-new-value", field="").strip() for locale in ("ru", "en"))
 """The beginning of the bot's question for a new value of a card, in each language."""
 _LONGEST_REASON = 500
-_LONGEST_WORD = 20
-"""Maximum length in characters of an answer without a reason; «подтверждаю!» is shorter."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +43,11 @@ class OpenCard:
     """Whether the card is the bot's last message in the chat; None if that is unknown."""
 
 
-def may_decide(message: Message) -> bool:
-    """Return whether the message's text could be a decision about a card. If it could not, the caller need not look up the open cards."""
-    text = (message.text or "").strip()
-    return bool(text) and (len(text) <= _LONGEST_WORD or _BECAUSE.fullmatch(text) is not None)
+def may_decide(message: Message, content: MessageContent) -> bool:
+    """Return whether the message could decide about an open card. If it could not, the caller need not look up the open cards."""
+    if message.text is None or message.chat.type != "private" or content.is_foreign or message.edit_date is not None:
+        return False
+    return is_yes(content.words) or is_no(content.words) or _BECAUSE.fullmatch(content.words) is not None
 
 
 def is_yes(text: str) -> bool:
@@ -76,19 +75,17 @@ def _normalize_words(text: str) -> str:
     return text.lower().strip(" .!")
 
 
-def parse_typed_decision(message: Message, text: str, cards: tuple[OpenCard, ...], make: RowBuilder) -> ParsedUpdate | None:
+def parse_typed_decision(message: Message, content: MessageContent, cards: tuple[OpenCard, ...], make: RowBuilder) -> ParsedUpdate | None:
     """Return the decision about one of the open `cards` that a message expresses; None if the message does not answer a card.
 
     If the message answers a card but may not decide it, a notice to the sender is returned that says why. «Да» approves only plain writes
     that need a single confirmation. «Нет, потому что …» in reply to a card denies it and stores the reason. Messages that are forwarded,
     edited or composed by another bot never decide.
     """
-    word = _normalize_words(text)
-    because = _BECAUSE.fullmatch(text.strip())
-    if not cards or message.chat.type != "private" or not (word in _YES | _NO or because):
+    if not cards or not may_decide(message, content) or _answers_value_question(message):
         return None
-    if is_foreign(message) or message.edit_date is not None or _answers_value_question(message):
-        return None
+    word = _normalize_words(content.words)
+    because = _BECAUSE.fullmatch(content.words)
     meant = _find_meant_card(message, cards)
     if because is not None and word not in _YES | _NO:
         return (

@@ -9,17 +9,21 @@ import asyncio
 import hmac
 import logging
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 import orjson
 from aiogram import Bot
 from aiogram.exceptions import ClientDecodeError, TelegramAPIError, TelegramConflictError, TelegramUnauthorizedError
-from fastapi import APIRouter, Request, Response
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from bot.settings import Webhook, parse_webhook
 from bot.telegram.intake.ingest import ALLOWED_UPDATES, PAUSES
 from bot.telegram.outgoing.sender import parse_flood_wait
 from state.journal.store import StoreError
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
 
 __all__ = ["Webhook", "build_webhook_router", "drop_webhook", "keep_webhook", "parse_webhook"]
 
@@ -41,8 +45,10 @@ Take = Callable[[object], Awaitable[object]]
 """Stores one raw update; raises StoreError."""
 
 
-def build_webhook_router(webhook: Webhook, take: Take) -> APIRouter:
+def build_webhook_router(webhook: Webhook, take: Take) -> "APIRouter":
     """Return the HTTP router with the webhook's endpoint, which passes each raw update to `take` to be stored."""
+    from fastapi import APIRouter  # noqa: PLC0415 - a bot that polls needs no FastAPI for its start
+
     router = APIRouter()
     wanted = webhook.secret.get_secret_value().encode()
 

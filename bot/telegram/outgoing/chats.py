@@ -6,9 +6,8 @@ the group.
 """
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,7 +20,6 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.people.screens import KIND
 from state.canonical import dumps, loads
-from state.card import Card
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow
 from state.stored import JsonObject
@@ -45,6 +43,8 @@ class Chats:
         self._moved: dict[int, int] = {}
         self._closed: dict[int, str] = {}
         self._last: dict[int, int] = {}
+        self._loaded = ""
+        """The stored state as it was last read; while it is the same, there is nothing to parse."""
         self._changing = asyncio.Lock()
 
     async def load(self) -> None:
@@ -53,9 +53,13 @@ class Chats:
             await self._load()
 
     async def _load(self) -> None:
-        stored: JsonObject = loads(await self._store.get_value(self._key) or "{}")
+        text = await self._store.get_value(self._key) or "{}"
+        if text == self._loaded:
+            return
+        stored: JsonObject = loads(text)
         self._moved = {int(old): int(new) for old, new in stored.get("moved", {}).items()}
         self._closed = {int(chat): str(why) for chat, why in stored.get("closed", {}).items()}
+        self._loaded = text
 
     def find_current_id(self, chat: int) -> int:
         """Return the present id of a chat: a group gets a new id when Telegram makes it a supergroup."""
@@ -79,7 +83,8 @@ class Chats:
 
     async def move(self, old: int, new: int) -> None:
         """Record that Telegram has made the group `old` a supergroup with the id `new`."""
-        async with self._begin_change():
+        async with self._changing:
+            await self._load()
             if old == new or self._moved.get(self.find_origin_id(old)) == new:
                 return
             log.info("a group has a new number", extra={"action": "chat_moved", "chat": old, "now": new})
@@ -88,7 +93,8 @@ class Chats:
 
     async def close(self, chat: int, why: str) -> None:
         """Record that the chat is closed to the bot, with the reason `why`. Does nothing if this is recorded already."""
-        async with self._begin_change():
+        async with self._changing:
+            await self._load()
             place = self.find_current_id(chat)
             if self._closed.get(place) == why:
                 return
@@ -98,7 +104,8 @@ class Chats:
 
     async def open(self, chat: int) -> None:
         """Record that the chat is open to the bot. The caller knows this because somebody wrote there or admitted the bot again."""
-        async with self._begin_change():
+        async with self._changing:
+            await self._load()
             place = self.find_current_id(chat)
             if self._closed.pop(place, None) is not None:
                 log.info("a chat is open to the bot again", extra={"action": "chat_opened", "chat": place})
@@ -137,22 +144,13 @@ class Chats:
             return update.model_copy(update={"callback_query": query.model_copy(update={"message": self._replace_chat(query.message)})})
         return update
 
-    @contextlib.asynccontextmanager
-    async def _begin_change(self) -> AsyncIterator[None]:
-        """Enter a context in which the state may be changed: it has been read anew, and no other change runs in this process.
-
-        The state is read anew because another process may have changed it.
-        """
-        async with self._changing:
-            await self._load()
-            yield
-
     def _replace_chat(self, message: MaybeInaccessibleMessageUnion) -> MaybeInaccessibleMessageUnion:
         return message.model_copy(update={"chat": message.chat.model_copy(update={"id": self.find_origin_id(message.chat.id)})})
 
     async def _save(self) -> None:
         moved = {str(old): new for old, new in self._moved.items()}
         closed = {str(chat): why for chat, why in self._closed.items()}
+        self._loaded = ""  # what is in memory is not yet what is stored
         await self._store.set_value(self._key, dumps({"moved": moved, "closed": closed}))
 
 
@@ -183,8 +181,8 @@ def build_admission_check(access: Access) -> Callable[[int], bool]:
     return lambda chat: chat < 0 or access.find_actor(chat) is not None
 
 
-def is_for_anyone(row: OutboxRow) -> bool:
-    """Return whether even a person without access may see the outbox row (stored message).
+def is_for_anyone(row: OutboxRow, card: CardView | None) -> bool:
+    """Return whether even a person without access may see the outbox row (stored message); `card` is the card that it holds, if any.
 
     Such rows contain no company data: notices about invalid invitation links and lost access, and the final state of a card that was shown
     in the chat before.
@@ -193,7 +191,7 @@ def is_for_anyone(row: OutboxRow) -> bool:
         return str(row.body.get("code", "")).startswith(_FOR_STRANGERS)
     if row.kind == "reply":
         return _is_reply_for_strangers(row.body)
-    return row.kind == "card" and Card.from_stored(row.body).why == "no-access" and bool(row.sent_ref)
+    return card is not None and card.card.why == "no-access" and bool(row.sent_ref)
 
 
 def _is_reply_for_strangers(body: Mapping[str, Any]) -> bool:
@@ -202,21 +200,20 @@ def _is_reply_for_strangers(body: Mapping[str, Any]) -> bool:
     return [notice.code in _REPLIES_FOR_STRANGERS for notice in notices] == [True] and body == build_reply(*notices).model_dump(mode="json")
 
 
-def find_withholding_reason(row: OutboxRow, access: Access, now: datetime) -> str:
+def find_withholding_reason(row: OutboxRow, card: CardView | None, access: Access, now: datetime) -> str:
     """Return why the outbox row (stored message) must not be shown to its reader; "" if it may be shown.
 
-    The reader's present rights count, not those at the time when the row was stored. Returns "" for every answer to a click (toast), since
-    `Poster`, which sends it, replaces its text if the reader has no access.
+    `card` is the card that it holds, if any. The reader's present rights count, not those at the time when the row was stored. Returns ""
+    for every answer to a click (toast), since `Poster`, which sends it, replaces its text if the reader has no access.
     """
     chat = parse_chat(row.session)[0]
-    if chat < 0 or row.kind == "toast" or is_for_anyone(row):
+    if chat < 0 or row.kind == "toast" or is_for_anyone(row, card):
         return ""
     actor = access.find_actor(chat)
     if actor is None:
         return NO_ACCESS
-    view = CardView.from_body(row.body) if row.kind == "card" else None
-    if view is None or not view.is_copy:
+    if card is None or not card.is_copy:
         return ""
     # it closes a card that was shown there when the person had the right
-    ends = not view.card.is_waiting and bool(row.sent_ref)
+    ends = not card.card.is_waiting and bool(row.sent_ref)
     return NO_LEAD if not ends and LeadApprovers(access, lambda: now).apply_delegation(actor).role not in _DECIDING_ROLES else ""

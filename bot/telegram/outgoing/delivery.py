@@ -22,6 +22,7 @@ from bot.telegram.outgoing.posting import Poster
 from bot.telegram.outgoing.progress import Progress
 from bot.telegram.outgoing.rate_limiter import Rank, RateLimiter
 from bot.telegram.outgoing.sender import ChatClosed, NotAdmitted, NotDelivering, Sender, calculate_retry_wait
+from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
@@ -156,9 +157,10 @@ class Delivery:
         try:
             ref = self._delivered_refs.get(row.id)
             if ref is None:
-                if find_withholding_reason(row, self._people.access, self._clock.now()) and await self._hold_back(row):
+                card = CardView.from_body(row.body) if row.kind == "card" else None
+                if find_withholding_reason(row, card, self._people.access, self._clock.now()) and await self._hold_back(row, card):
                     return
-                ref = self._delivered_refs[row.id] = await self._post(row)
+                ref = self._delivered_refs[row.id] = await self._post(row, card)
         except (TelegramAPIError, ClientDecodeError) as error:
             await self._handle_refusal(row, error)
         except ChatClosed as closed:
@@ -175,7 +177,7 @@ class Delivery:
             await self._store.mark_outbox_sent(row.id, ref)  # if this fails, only the mark is retried, not the message
             self._delivered_refs.pop(row.id, None)
 
-    async def _hold_back(self, row: OutboxRow) -> bool:
+    async def _hold_back(self, row: OutboxRow, card: CardView | None) -> bool:
         """Check again whether an outbox row's reader may see it, and return True if it must not be delivered now. Raises StoreError.
 
         The registry of people is read anew first, since the person may have joined a second ago. If the reader may not see the row, it is
@@ -189,16 +191,16 @@ class Delivery:
             if now - row.created_at <= GIVE_UP_AFTER:
                 await self._store.reschedule_outbox(row.id, now + ACCESS_RETRY, "nobody can tell who has access")
                 return True
-        why = find_withholding_reason(row, access, now)
+        why = find_withholding_reason(row, card, access, now)
         if why:
             log.info("a message is not delivered: %s", why, extra={"action": "delivery_withheld", "row": row.id})
             await self._store.mark_outbox_failed(row.id, why)
         return bool(why)
 
-    async def _post(self, row: OutboxRow) -> str:
+    async def _post(self, row: OutboxRow, card: CardView | None) -> str:
         if self.chats.find_closed_reason(parse_chat(row.session)[0]):
             await self.chats.load()  # another process may have received a message from there
-        return await self._poster.post(row)
+        return await self._poster.post(row, card)
 
     async def _handle_refusal(self, row: OutboxRow, error: TelegramAPIError | ClientDecodeError) -> None:
         """Reschedule an outbox row that Telegram refused.

@@ -23,6 +23,7 @@ from bot.telegram.outgoing.sender import Sender
 from bot.telegram.view.entities import trim_text
 from bot.telegram.view.keyboards import Markup
 from bot.telegram.view.message_builder import Attachment, Piece, RenderedMessage, build_fallback_message, build_message, build_sent_file
+from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice, Toast
 from state.canonical import dumps, hash_text
 from state.journal.async_store import AsyncStore
@@ -58,26 +59,26 @@ class Poster:
         self._progress = progress
         self._shown_content: dict[tuple[int, int], str] = {}
 
-    async def post(self, row: OutboxRow) -> str:
+    async def post(self, row: OutboxRow, card: CardView | None) -> str:
         """Post an outbox row and return a reference to its message, which later rows with the same key edit; "" if there is none.
 
-        Raises errors of aiogram, of the sender (ChatClosed, NotAdmitted, NotDelivering) and of rendering, and StoreError.
+        `card` is the card that the row holds, if any. Raises errors of aiogram, of the sender (ChatClosed, NotAdmitted, NotDelivering) and
+        of rendering, and StoreError.
         """
         tr = self._people.build_translator(row.session)
         if row.kind == "toast":
             return await self._reply_to_click(row, tr)
-        letter = _render_row(row, tr) if row.kind != "sent" else await self._render_sent_file(row, tr)
+        letter = _render_row(row, card, tr) if row.kind != "sent" else await self._render_sent_file(row, tr)
         chat = parse_chat(row.session)[0]
-        outlet = self._for_anyone if is_for_anyone(row) else self._outlet
-        noted = await self._store.find_sent_ref(row.session, row.key) if row.key else ""
-        known = _find_editable(noted, chat, self._outlet.find_current_chat(chat))
+        outlet = self._for_anyone if is_for_anyone(row, card) else self._outlet
+        known = _find_editable(row.sent_ref, chat, self._outlet.find_current_chat(chat))
         if row.body.get("anew") and known:
             await self._remove_old_buttons(row, known, tr)
             known = 0
         stands_in = await self._progress.finish(row.session, row.key.removeprefix(_TURN)) if _is_turn_answer(row) else 0
         ref = await _Posting(self, outlet, row, letter).run(known, stands_in)
         self._progress.refresh(row.session)
-        return _format_ref(ref, chat, self._outlet.find_current_chat(chat)) if ref else noted
+        return _format_ref(ref, chat, self._outlet.find_current_chat(chat)) if ref else row.sent_ref
 
     async def _render_sent_file(self, row: OutboxRow, tr: Translator) -> RenderedMessage:
         """Return the file that a run sends. Raises LookupError if its content is gone, as with a run that was forgotten or erased."""
@@ -272,8 +273,8 @@ def _find_editable(ref: str, chat: int, place: int) -> int:
 
 
 def _hash_content(piece: Piece, markup: Markup | None) -> str:
-    """Return a hash of a message's text, formatting and buttons."""
-    entities = [entity.model_dump_json(exclude_none=True) for entity in piece[1]]
+    """Return a hash of a message's text, formatting and buttons; it is compared within this process only."""
+    entities = [[entity.type, entity.offset, entity.length, entity.url] for entity in piece[1]]
     return hash_text(dumps([piece[0], entities, markup.model_dump_json(exclude_none=True) if markup else ""]))
 
 
@@ -281,13 +282,13 @@ def _is_turn_answer(row: OutboxRow) -> bool:
     return row.kind == "reply" and row.key.startswith(_TURN)
 
 
-def _render_row(row: OutboxRow, tr: Translator) -> RenderedMessage:
+def _render_row(row: OutboxRow, card: CardView | None, tr: Translator) -> RenderedMessage:
     """Return the messages of an outbox row. If an answer (kind "reply") cannot be rendered, return a notice that says so.
 
     Raises rendering errors for rows of other kinds.
     """
     try:
-        return build_message(row, tr)
+        return build_message(row, tr, card=card)
     except Exception:
         if row.kind != "reply":
             raise

@@ -40,6 +40,8 @@ def split_entities(text: str, entities: list[MessageEntity], *, limit: int = LIM
     An entity that crosses the end of a part is moved to the next part as a whole, if it fits there. A longer one is divided and continues
     in the next part.
     """
+    if count_units(text) <= limit:
+        return [(text, entities)]
     raw = text.encode("utf-16-le")
     pieces: list[tuple[str, list[MessageEntity]]] = []
     start, total = 0, len(raw) // 2
@@ -122,6 +124,8 @@ def _select_entities(entities: list[MessageEntity], start: int, end: int) -> lis
 
 _ENTITY_TYPES = {"quote": "expandable_blockquote", "block": "blockquote", "strike": "strikethrough"}
 _BLOCKS = frozenset({"expandable_blockquote", "blockquote"})
+_LAST_OF_ONE_UNIT = "\uffff"
+"""The last character that is one UTF-16 unit; those above it, such as most emoji, are two."""
 _DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Characters that reverse the direction of the text after them; one in a name would also reverse the sum beside it. They are removed."""
 
@@ -142,17 +146,18 @@ def render_entities(text: Spans) -> tuple[str, list[MessageEntity]]:
     Only the links of the spans and the commands in the bot's own sentences can be tapped. Links, mentions and commands in texts of others
     are disabled.
     """
-    words: list[str] = []
+    if any(_DIRECTION_MARKS.search(span.text) for span in text):
+        text = build_spans(*(replace(span, text=_DIRECTION_MARKS.sub("", span.text)) for span in text))
+    spans = disarm_spans(text)
+    shown = "".join(span.text for span in spans)
+    measure = count_units if max(shown, default="") > _LAST_OF_ONE_UNIT else len
     entities: list[MessageEntity] = []
     offset = 0
-    clean = build_spans(*(replace(span, text=_DIRECTION_MARKS.sub("", span.text)) for span in text))
-    for span in disarm_spans(clean):
-        shown = span.text
-        length = count_units(shown)
-        for style in span.styles:
+    for span in spans:
+        length = measure(span.text)
+        for style in span.styles if span.style or span.more else ():
             _add_entity(entities, _ENTITY_TYPES.get(style, style), offset, length)
         if span.url:
             entities.append(MessageEntity(type="text_link", offset=offset, length=length, url=span.url))
-        words.append(shown)
         offset += length
-    return "".join(words), entities
+    return shown, entities

@@ -47,8 +47,8 @@ class RenderedMessage:
     files: tuple[Attachment, ...] = ()
 
 
-def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
-    """Return the Telegram messages for an outbox row, in the language of `tr`.
+def build_message(row: OutboxRow, tr: Translator, *, card: CardView | None = None) -> RenderedMessage:
+    """Return the Telegram messages for an outbox row, in the language of `tr`; `card` is the card that it holds, if it was parsed before.
 
     Raises pydantic's ValidationError if the row's body does not fit its kind.
     """
@@ -56,7 +56,8 @@ def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
     match row.kind:
         case "card":
             pieces = _split_text(render_message(row.kind, safe, tr))
-            view = replace(CardView.from_body(row.body), topic=_find_topic(row))
+            view = card or CardView.from_body(row.body)
+            view = replace(view, topic=topic) if (topic := _find_topic(row)) else view
             return RenderedMessage(
                 pieces=pieces, markup=build_card_keyboard(view, tr), files=() if view.opened else _attach_batch_sheet(view, tr)
             )
@@ -64,7 +65,7 @@ def build_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
             return RenderedMessage(pieces=(), files=(_build_file(File.model_validate(row.body), tr),))
         case "reply":
             reply = Reply.model_validate(row.body)
-            letter = _build_reply(reply, Reply.model_validate(safe), tr)
+            letter = _build_reply(reply, reply if safe == row.body else Reply.model_validate(safe), tr)
             said = reply.parts or reply.sections or reply.notices
             return build_fallback_message(row, tr) if said and not letter.pieces and not letter.files else letter
         case kind:

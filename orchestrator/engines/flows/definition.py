@@ -5,10 +5,11 @@ Names are those of the seed's schema, in its spelling; fields beyond it are mark
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from orchestrator.definitions.rules import KEY_PATTERN
+from orchestrator.domain.frozen import LateModel
 from state.stored import JsonObject
 
 MOST_STEPS: Final = 500
@@ -31,7 +32,7 @@ def _to_upper(given: object) -> object:
     return given.upper() if isinstance(given, str) else given
 
 
-class FlowModel(BaseModel):
+class FlowModel(LateModel):
     """What all parts of a flow have in common: the spelling of the seed, and no silent conversion of types."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True, alias_generator=to_camel, populate_by_name=False)

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Generic, Literal, Protocol, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BeforeValidator, ConfigDict
 
 from orchestrator.definitions.kinds import Write
+from orchestrator.domain.frozen import LateModel
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import NOWHERE, Origins, Value, join_origins, split_values
@@ -25,7 +26,7 @@ Raw = JsonObject
 AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
-class StepParams(BaseModel):
+class StepParams(LateModel):
     """The parameters of a type of steps. Values keep their JSON types: "5" is no number."""
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)

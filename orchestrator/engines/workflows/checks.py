@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from orchestrator.definitions.mistakes import report_name_twice
 from orchestrator.definitions.model_mistakes import report_model_mistakes
@@ -41,8 +41,9 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 NO_TUUMS: Final[Mapping[str, object]] = {}
 SCRIPTS: Final = ("chunkCallback", "mainScript")
 """The fields of a tuum that are scripts."""
-_ENTRY: Final[TypeAdapter[TuumEntry]] = TypeAdapter(TuumEntry)
-_MAPPINGS: Final[TypeAdapter[Mappings]] = TypeAdapter(Mappings)
+_LATE: Final = ConfigDict(defer_build=True)  # the pattern of variables takes 35 ms to compile, and not every process checks workflows
+_ENTRY: Final[TypeAdapter[TuumEntry]] = TypeAdapter(TuumEntry, config=_LATE)
+_MAPPINGS: Final[TypeAdapter[Mappings]] = TypeAdapter(Mappings, config=_LATE)
 _PARAMETERS: Final = "triggerParameters"
 _VARIABLE: Final = re.compile(VARIABLE)
 

@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Generic, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from orchestrator.domain.finding import Path
+from orchestrator.domain.frozen import LateModel
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.flows.definition import Options
 from orchestrator.engines.runs import RunContext
@@ -26,7 +27,7 @@ PROMPTS: Final = "Prompts"
 AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
-class RuneParams(BaseModel):
+class RuneParams(LateModel):
     """The parameters of a type of runes. Values keep their JSON types: "5" is no number."""
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True, alias_generator=to_camel, populate_by_name=False)

@@ -12,7 +12,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.message_views import EditableField
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.essence import MARKS
 from orchestrator.language.lexicon import load_lexicon
@@ -54,7 +54,7 @@ def list_editable_fields(call: Call, preview: Preview, own_types: Mapping[str, s
     """
     if call.commands or call.kind != "bitrix":
         return []
-    written = critical_fields.extract_written_fields(call)
+    written = call.written_fields
     found = []
     for line in preview.lines:
         kind = find_answer_kind(call, line.field, own_types)
@@ -110,7 +110,7 @@ async def read_value(words: str, field: EditableField, place: FieldContext, *, a
     if field.kind in TEXTS:
         return _read_text(said)
     if field.kind == "flag":
-        return _read_flag(said, critical_fields.extract_written_fields(call)[field.code])
+        return _read_flag(said, call.written_fields[field.code])
     if field.kind == "money" and (objection := _find_currency_objection(said, place, actor)) is not None:
         return objection
     reference = f"@{_REFERENCES.get(field.kind) or _REFERENCES_TO[field.kind]}:{said}"
@@ -153,7 +153,7 @@ def _find_currency_objection(said: str, place: FieldContext, actor: Actor) -> Un
     Such a sum would change two fields, so the person must make a new request.
     """
     call = place.call
-    records = (critical_fields.extract_written_fields(call), *place.before.values())
+    records = (call.written_fields, *place.before.values())
     present = next((found for record in records if (found := fields.find_value(record or {}, "CURRENCY_ID", call.entity))), None)
     try:
         given = parse_sum(said, locale=actor.locale)

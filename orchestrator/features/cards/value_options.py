@@ -12,7 +12,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.message_views import EditableField
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.cards.field_input import FieldContext, build_flag_value
-from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.decide.field_checks import find_list_name
@@ -27,7 +27,7 @@ _WORDS: Final = {locale: _ANSWERS.read_table("flags", locale) for locale in ("ru
 
 async def list_options(field: EditableField, place: FieldContext, actor: Actor, reference: Reference) -> Sequence[Option]:
     """Return the values to choose from, without the one on the card; none for fields whose value is typed, and if the portal fails."""
-    present = critical_fields.extract_written_fields(place.call)[field.code]
+    present = place.call.written_fields[field.code]
     try:
         match field.kind:
             case "flag":

@@ -33,7 +33,7 @@ class LeadApprovers:
         These are the person's own lead or that lead's deputy. If neither may approve, the result is all leads who may; if there is none,
         all administrators who may. It is empty if nobody may approve.
         """
-        people = {person.key: person for person in self._staff.list_people()}
+        people = self._map_people()
         named = people.get(self._staff.find_lead(actor.key))
         groups = (
             [named] if named is not None and named.role in _DECIDE else [],
@@ -41,7 +41,7 @@ class LeadApprovers:
             [person for person in people.values() if person.role == "admin"],
         )
         for group in groups:
-            here = dict.fromkeys(key for lead in group if (key := self._find_decider(lead)) in people)
+            here = dict.fromkeys(key for lead in group if (key := self._find_decider(lead, people)) in people)
             found = [people[key] for key in here if self._may_approve(people[key], actor, sees)]
             if found:
                 return found
@@ -61,18 +61,21 @@ class LeadApprovers:
 
         When this mapping changes, open cards must move to other chats.
         """
-        return {lead.key: self._find_decider(lead) for lead in self._staff.list_people() if lead.role in _DECIDE}
+        people = self._map_people()
+        return {lead.key: self._find_decider(lead, people) for lead in people.values() if lead.role in _DECIDE}
+
+    def _map_people(self) -> Mapping[str, Actor]:
+        return {person.key: person for person in self._staff.list_people()}
 
     def _may_approve(self, lead: Actor, asking: Actor, sees: Sees) -> bool:
         acting = self.apply_delegation(lead)
         return lead.may_approve and not is_same_person(lead, asking.key, asking.bitrix_user_id) and acting.role in _DECIDE and sees(acting)
 
-    def _find_decider(self, lead: Actor) -> str:
-        """Return the key of the person who decides for that lead today, "" for nobody.
+    def _find_decider(self, lead: Actor, people: Mapping[str, Actor]) -> str:
+        """Return the key of the person who decides for that lead today, "" for nobody; `people` are all who have access, by their keys.
 
         A lead who is absent is replaced by their deputy, an absent deputy by their own deputy.
         """
-        people = {person.key: person for person in self._staff.list_people()}
         seen: set[str] = set()
         while (away := self._find_absence(lead)) is not None:
             seen.add(lead.key)
@@ -86,8 +89,9 @@ class LeadApprovers:
         return away if away is not None and self._now().astimezone(ZoneInfo(lead.time_zone)).date() <= away.until else None
 
     def _list_replaced_leads(self, actor: Actor) -> Iterator[Actor]:
-        for lead in self._staff.list_people():
-            if lead.role in _DECIDE and lead.key != actor.key and self._find_decider(lead) == actor.key:
+        people = self._map_people()
+        for lead in people.values():
+            if lead.role in _DECIDE and lead.key != actor.key and self._find_decider(lead, people) == actor.key:
                 yield lead
 
 

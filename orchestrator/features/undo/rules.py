@@ -14,7 +14,6 @@ from bitrix.client.batch import MAX_COMMANDS, BatchError, Command, build_cmd
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.undo_policy import UndoPart, find_task_state
 from orchestrator.gate.call import fields, multifields
-from orchestrator.gate.call.critical_fields import extract_written_fields
 from orchestrator.gate.call.effect import Target
 from orchestrator.gate.call.list_comparison import is_same_list
 from orchestrator.gate.call.multifields import Element, Step
@@ -156,7 +155,7 @@ def _restore_add(part: UndoPart, record: Record) -> _PartResult:
     If somebody has changed a field of that record, the plan contains the changed fields and no deletion.
     """
     back, call = _PartResult(), part.call
-    for name, sent in extract_written_fields(call).items():
+    for name, sent in call.written_fields.items():
         if name in part.unchanged or multifields.is_multifield(name) or not fields.has_field(record, name, call.entity):
             continue
         now = fields.find_value(record, name, call.entity)
@@ -193,7 +192,7 @@ def _restore_fields(part: UndoPart, record: Record) -> _PartResult:
     back, call = _PartResult(), part.call
     steps = find_steps(call, part.old)
     put: dict[str, object] = {}
-    for name, sent in extract_written_fields(call).items():
+    for name, sent in call.written_fields.items():
         known = call.spec.stands_for.get(name, name)
         if name in steps:
             _restore_phones(part, name, steps[name], record, put=put, back=back)
@@ -218,7 +217,7 @@ def _check_companions(part: UndoPart, record: Record, put: JsonObject) -> Iterat
     mean something else.
     """
     entity = part.call.entity
-    written = {fields.to_field_key(name, entity) for name in extract_written_fields(part.call)}
+    written = {fields.to_field_key(name, entity) for name in part.call.written_fields}
     for name in put:
         other = _MEANT_WITH.get(fields.to_field_key(name, entity), "")
         if (

@@ -64,14 +64,14 @@ def find_words(call: Call, name: str, *, is_field: bool) -> ParamWords | None:
 
 def list_shown_params(call: Call) -> list[ShownParam]:
     """Return the parameters that get a line on the call's card: first the fields that it writes, then its other parameters."""
-    written = critical_fields.extract_written_fields(call)
+    written = call.written_fields
     apart = {*MARKS, *call.spec.forced, *(_ADDRESS if _is_about_activity(call) else ())}
     subject = find_subject(call)
     if subject and not call.spec.fields_at:
         apart.add(subject)
     shown = [one for one in _list_fields(call, written) if one.name not in apart]
     shown.extend(_list_options(call, written, subject))
-    shown = [replace(one, paired=_find_paired_names(call, one)) for one in shown]
+    shown = [replace(one, paired=paired) if (paired := _find_paired_names(call, one)) else one for one in shown]
     said = {name for one in shown for name in one.paired}
     return [one for one in shown if one.name not in said]
 

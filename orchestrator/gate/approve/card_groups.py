@@ -30,6 +30,8 @@ _SHOWN_STATUS: Final[tuple[CardStatus, ...]] = ("requested", "approved", "unknow
 """The status of a group is the first of these that one of its members has."""
 _KEEPS_NONCE: Final = frozenset({"requested", "approved", "executed"})
 """The statuses through which a member goes when all goes well. Any other one changes the nonce of its group."""
+_FEWEST: Final = 2
+"""How many cards a plan must have led to for a group."""
 _HEAD: Final = 60
 """Units that the number, the mark and the heading of a step take, apart from the title of its record."""
 _OF_WHOLE: Final = (
@@ -145,9 +147,11 @@ def find_group(card: Card, cards: Mapping[str, Card]) -> CardGroup | None:
     `cards` are all cards that the session knows. What does not fit once is never a group again, so that no card is shown in two messages.
     """
     placed = _list_versions(card, cards)
+    if len(placed) < _FEWEST:
+        return None
     steps = [_select_current(versions) for versions in placed.values()]
     members = [one for one in steps if one.is_known]
-    if len(members) < 2 or not _fits(list(placed.values())):  # noqa: PLR2004 - a group has several members
+    if len(members) < _FEWEST or not _fits(list(placed.values())):
         return None
     return CardGroup(anchor=_find_anchor(placed).confirmation_id, members=members)
 
@@ -159,7 +163,7 @@ def list_loose_cards(card: Card, cards: Mapping[str, Card]) -> list[Card]:
     or led to one card only.
     """
     placed = _list_versions(card, cards)
-    if len(placed) < 2 or _fits(list(placed.values())):  # noqa: PLR2004 - a group has several members
+    if len(placed) < _FEWEST or _fits(list(placed.values())):
         return []
     waiting = [one for versions in placed.values() if (one := _select_current(versions)).is_waiting]
     return list({one.confirmation_id: one for one in (_find_anchor(placed), *waiting) if one.is_known}.values())

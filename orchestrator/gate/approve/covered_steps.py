@@ -55,6 +55,8 @@ def list_covered(shown: Preview, drawn: Sequence[tuple[FollowingStep, Preview]])
     `drawn` are the steps with the previews that the card shows. None is covered if the card has no room for all values: its message would
     then leave out what it stands for.
     """
+    if not drawn:
+        return []
     room = shown.measure_all() + sum(preview.measure_all() + _HEADING for _, preview in drawn)
     if room > CARD_ROOM or shown.exceeds_card:
         return []
@@ -128,7 +130,7 @@ async def _is_unchanged(card: Card, step: ProposedStep, deps: GateDeps, ledger: 
     if record is None or entity is None:
         return True
     watched = {to_field_key(name, kind) for name in (entity.title_field, entity.owner_field) if name}
-    written = critical_fields.extract_written_fields(maker)
+    written = maker.written_fields
     return all(
         critical_fields.has_value(maker, name, value, record) for name, value in written.items() if to_field_key(name, kind) in watched
     )

@@ -115,7 +115,7 @@ def _select_written_values(leaf: Call, old: JsonObject, now: JsonObject) -> dict
     The keys are spelled as in the record. `old` is the record before the call.
     """
     record = {**old, **now}
-    written = critical_fields.extract_written_fields(leaf)
+    written = leaf.written_fields
     held = {
         fields.to_field_key(leaf.spec.stands_for.get(name, name), leaf.entity)
         for name, value in written.items()

@@ -18,7 +18,7 @@ from orchestrator.domain.card_view import Preview, PreviewLine
 from orchestrator.domain.effect import STAND_IN, Effect, FollowingStep
 from orchestrator.gate.approve.preview import preview_for
 from orchestrator.gate.approve.record_titles import find_new_title
-from orchestrator.gate.call import critical_fields, reminders
+from orchestrator.gate.call import reminders
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
@@ -85,6 +85,8 @@ async def draw_following(
     steps: Sequence[FollowingStep], maker: Call, actor: Actor, deps: GateDeps, ledger: Ledger
 ) -> list[tuple[FollowingStep, Preview]]:
     """Return the steps that follow on the call `maker`, each with its preview, with the title of the new record in place of its number."""
+    if not steps:
+        return []
     number = _LOWEST + secrets.randbelow(9 * _LOWEST)
     drawing = _Drawing(maker=maker, number=number, actor=actor, deps=deps, ledger=ledger)
     title = find_new_title(maker)
@@ -103,7 +105,7 @@ async def _draw(step: FollowingStep, drawing: _Drawing) -> Preview | None:
         return Preview(verb="", entity="", method=step.method)
     if call.method == reminders.ADD:
         return Preview(verb="add", entity="reminder", method=step.method, lines=_list_reminder_lines(call, actor, ledger))
-    facts = Facts(records={(step.made, drawing.number): dict(critical_fields.extract_written_fields(drawing.maker))})
+    facts = Facts(records={(step.made, drawing.number): dict(drawing.maker.written_fields)})
     try:
         return (await preview_for(actor, call, facts, deps.names, now=ledger.now)).model_copy(update={"method": step.method})
     except BitrixError:

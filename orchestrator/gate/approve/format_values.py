@@ -121,7 +121,11 @@ def format_steps(steps: Sequence[Step], reader: Reader, *, is_new: bool = False)
 
 def find_currency(values: JsonObject, entity: str) -> str:
     """Return the currency that stands in the fields `values`, under any of the portal's names for this field; "" if there is none."""
-    return next((str(found) for name in _CURRENCIES if (found := fields.find_value(values, name, entity))), "")
+    for name in _CURRENCIES if values else ():
+        found = fields.find_value(values, name, entity)
+        if found:
+            return str(found)
+    return ""
 
 
 def format_duration(value: object, locale: Locale) -> str:

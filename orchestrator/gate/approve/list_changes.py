@@ -69,7 +69,7 @@ async def split_list_line(line: PreviewLine, call: Call, facts: Facts, context: 
     Otherwise the only line is `line`. People, contacts and companies are compared by their ids, anything else by its text.
     """
     name, record = line.field, critical_fields.find_current_record(call, facts)
-    value = critical_fields.extract_written_fields(call).get(name)
+    value = call.written_fields.get(name)
     for place in find_guests_place(call) if name in call.spec.replaces else ():
         guests = facts.records.get(place)
         if guests is None:
@@ -87,7 +87,7 @@ async def split_list_line(line: PreviewLine, call: Call, facts: Facts, context: 
 
 async def _build_row_lines(call: Call, record: JsonObject, context: Context, reader: Reader) -> list[PreviewLine]:
     """Return the card lines of one product row that a call edits or deletes; `record` is the present row."""
-    written = critical_fields.extract_written_fields(call) if call.spec.verb == "update" else None
+    written = call.written_fields if call.spec.verb == "update" else None
     old = replaced_lists.to_stored_rows([record], "products")[0]
     drawing = ListDrawing("products", context, reader, [old])
     title = str(record.get(unread_lists.OWNER_TITLE) or "")

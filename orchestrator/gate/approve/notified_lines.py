@@ -5,7 +5,7 @@ from typing import Final
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.gate.approve.format_values import Context, Reader, format_value, join_lines
 from orchestrator.gate.call.effect import Call
-from orchestrator.gate.call.mentions import EVERYBODY, find_mentions
+from orchestrator.gate.call.mentions import EVERYBODY, NOBODY, find_mentions
 from orchestrator.language.lexicon import load_lexicon
 
 NOTIFIED: Final = "NOTIFIED"
@@ -25,6 +25,8 @@ async def build_notified_lines(call: Call, reader: Reader) -> list[PreviewLine]:
     The text "[USER=8]Anna[/USER]" notifies employee 8. The line shows the name that employee 8 has in the portal, and not "Anna".
     """
     found, locale = find_mentions(call), reader.locale
+    if found == NOBODY:
+        return []
     people = [user for user in (*found.users, *found.members) if user != EVERYBODY]
     named = await format_value(people, "user", context=Context(entity=call.entity), reader=reader) if people else ""
     told = [

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Final
 
 from bitrix.catalogue.catalogue import ListKind
-from orchestrator.gate.call import critical_fields, fields, list_comparison, replaced_lists
+from orchestrator.gate.call import fields, list_comparison, replaced_lists
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.replaced_lists import Rows
 from state.stored import JsonObject
@@ -45,7 +45,7 @@ class ListWrite:
     @property
     def new_row(self) -> JsonObject:
         """The fields that the call writes to a single product row."""
-        return critical_fields.extract_written_fields(self.call) if self.call.spec.verb == "update" else {}
+        return self.call.written_fields if self.call.spec.verb == "update" else {}
 
 
 def select_list_values(writes: Sequence[ListWrite], old: JsonObject, now: JsonObject) -> dict[str, object]:

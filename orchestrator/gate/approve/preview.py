@@ -81,10 +81,12 @@ async def preview(
     """
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
     if not call.commands:
-        return Preview.model_validate({**(await _build_part(call, facts, reader)).to_json(), "items": [], "count": 1, "form": FORM})
-    parts = [(leaf, await _build_part(leaf, then, reader)) for leaf, then in walk_commands(call, facts)]
+        return Preview.model_validate({**await _describe_part(call, facts, reader), "items": [], "count": 1, "form": FORM})
+    parts = [(leaf, await _describe_part(leaf, then, reader)) for leaf, then in walk_commands(call, facts)]
     marked = {True: {"is_critical": True}, False: {}}
-    items = [part.model_copy(update={"key": leaf.key, "method": leaf.method, **marked[_is_critical(leaf)]}) for leaf, part in parts]
+    items = [
+        PreviewPart.model_validate({**part, "key": leaf.key, "method": leaf.method, **marked[_is_critical(leaf)]}) for leaf, part in parts
+    ]
     total = await _format_total(call.commands, facts, reader)
     card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items), form=FORM)
     return card.model_copy(update={"sum": total}) if total else card
@@ -92,24 +94,30 @@ async def preview(
 
 def _is_critical(leaf: Call) -> bool:
     """Return whether the command deletes, moves money, changes settings, or writes a field that the catalogue calls critical."""
-    written = critical_fields.extract_written_fields(leaf)
+    written = leaf.written_fields
     return bool({"D", "M", "C"} & set(leaf.spec.classes)) or any(name in leaf.spec.critical for name in written)
 
 
-async def _build_part(call: Call, facts: Facts, reader: Reader) -> PreviewPart:
+async def _describe_part(call: Call, facts: Facts, reader: Reader) -> dict[str, object]:
+    """Return the fields of a `PreviewPart` for a call that is no batch, or for one command of a batch."""
     target = next(iter(call.targets), None)
     about = call.entity.partition(":")[0]
-    part = PreviewPart(
-        verb=find_verb(call.spec),
-        entity=_find_kind_shown(call),
-        id=target[1] if target else None,
-        record=f"{target[0]}:{target[1]}" if target else "",
-        title=find_kind_title(call, facts, reader) if has_view(call) else await find_title(call, facts, reader),
-        url=reader.names.build_card_url(*target, user=reader.user) if target and not is_about_calendar(call) else "",
-        lines=[*await _build_kind_lines(call, reader), *await _build_lines(call, facts, reader), *await build_notified_lines(call, reader)],
-    )
-    is_new = call.spec.verb == "add" and about and not target
-    return part.model_copy(update={"made_url": _build_future_url(about, reader)}) if is_new else part
+    part: dict[str, object] = {
+        "verb": find_verb(call.spec),
+        "entity": _find_kind_shown(call),
+        "id": target[1] if target else None,
+        "record": f"{target[0]}:{target[1]}" if target else "",
+        "title": find_kind_title(call, facts, reader) if has_view(call) else await find_title(call, facts, reader),
+        "url": reader.names.build_card_url(*target, user=reader.user) if target and not is_about_calendar(call) else "",
+        "lines": [
+            *await _build_kind_lines(call, reader),
+            *await _build_lines(call, facts, reader),
+            *await build_notified_lines(call, reader),
+        ],
+    }
+    if call.spec.verb == "add" and about and not target:
+        part["made_url"] = _build_future_url(about, reader)
+    return part
 
 
 def _build_future_url(entity: str, reader: Reader) -> str:
@@ -146,7 +154,7 @@ def _find_kind_shown(call: Call) -> str:
     kind = _NAMED_KINDS.get(call.entity, call.entity.partition(":")[0])
     if kind != "activity" or call.spec.verb != "add" or call.spec.fields_at != "fields":
         return kind
-    written = critical_fields.extract_written_fields(call)
+    written = call.written_fields
     sort, direction, done = (str(fields.find_value(written, name, kind) or "") for name in ("TYPE_ID", "DIRECTION", "COMPLETED"))
     match sort:
         case "1":
@@ -173,18 +181,21 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
 
         return await build_query_lines(call, describe, reader.locale) if call.key else []
     record = critical_fields.find_current_record(call, facts)
-    listed = await build_list_lines(call, facts, _build_context(call, record, {}), reader)
+    context = _build_context(call, record, {})
+    listed = await build_list_lines(call, facts, context, reader)
     if listed is not None:
         return listed
     if call.spec.verb == "delete":
         lost = await _build_lost_lines(call, facts, reader) if _is_about_target(call) else []
         return [*lost, *[await _build_line(call, one, record=None, reader=reader) for one in list_shown_params(call)]]
-    record = held_parts.find_part(call, facts) or (record if call.spec.verb != "add" and _is_about_target(call) else None)
+    shown = held_parts.find_part(call, facts) or (record if call.spec.verb != "add" and _is_about_target(call) else None)
+    if shown is not record:
+        record, context = shown, _build_context(call, shown, {})
     critical = set(call.spec.critical)
     lines: list[tuple[bool, bool, PreviewLine]] = []
     for one in _list_lines(call):
         line = await _build_line(call, one, record=record, reader=reader)
-        found = await split_list_line(line, call, facts, _build_context(call, record, {}), reader)
+        found = await split_list_line(line, call, facts, context, reader)
         lines.extend((one.is_held(call, record), one.name not in critical, part) for part in found)
     changed = [line for line in lines if not line[0]] or lines
     return put_old_text([line for _, _, line in sorted(changed, key=lambda found: found[1])], call)
@@ -233,7 +244,7 @@ async def _build_line(call: Call, one: ShownParam, *, record: JsonObject | None,
     if kind == "multifield":
         before, after = _format_multifield_change(call, name, value, record=record, reader=reader)
         return PreviewLine(field=name, name=said, before=before, after=after)
-    written = critical_fields.extract_written_fields(call)
+    written = call.written_fields
 
     async def show(item: object, context: Context, siblings: JsonObject) -> str:
         if words is not None:
@@ -369,7 +380,7 @@ def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -
 
 def _writes_money(leaf: Call) -> bool:
     """Return whether the command writes a sum or its currency, or deletes a record that may have one."""
-    written = critical_fields.extract_written_fields(leaf)
+    written = leaf.written_fields
     writes_sum = any(fields.has_field(written, name, leaf.entity) for name in ("OPPORTUNITY", "CURRENCY_ID"))
     return writes_sum or leaf.spec.verb == "delete"
 
@@ -384,7 +395,7 @@ async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) 
     for leaf in commands:
         if not _writes_money(leaf) or (leaf.targets and leaf.targets[0] in counted):
             continue
-        written, record = critical_fields.extract_written_fields(leaf), critical_fields.find_current_record(leaf, facts)
+        written, record = leaf.written_fields, critical_fields.find_current_record(leaf, facts)
         amount = fields.parse_number(fields.find_value({**written, **_find_kept_sum(record, written, leaf)}, "OPPORTUNITY", leaf.entity))
         if amount is not None:
             counted.update(leaf.targets[:1])

@@ -12,7 +12,7 @@ from orchestrator.directory.rows import name_organisation
 from orchestrator.gate.approve.call_params import find_subject, find_words, is_about_calendar
 from orchestrator.gate.approve.format_params import find_read_name
 from orchestrator.gate.approve.format_values import MADE_BY, NAMED_BY, Reader
-from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.targets import as_id, get_at_path
@@ -83,7 +83,7 @@ def _join_name(record: JsonObject, name: str) -> str:
 def find_new_title(call: Call) -> str:
     """Return the title that the call writes into a new record, as it is written; "" if it writes none."""
     entity = call.entities.get(call.entity)
-    written = critical_fields.extract_written_fields(call)
+    written = call.written_fields
     if call.entity in _PEOPLE:
         return _join_name(written, call.entity)
     title = fields.find_value(written, entity.title_field if entity else "TITLE", call.entity)

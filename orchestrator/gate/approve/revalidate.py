@@ -15,7 +15,7 @@ from bitrix.catalogue.names import MULTIFIELDS
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields
-from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, Verdict
+from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Facts, Verdict
 from orchestrator.gate.call.fields import to_field_key
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.serialization import StoredOrder
@@ -52,10 +52,11 @@ class ReplacementCard:
         return replace(self, ask=replace(self.ask, reasons=(reason, *self.ask.reasons[1:])))
 
 
-def revalidate(
+def revalidate(  # noqa: PLR0913 - both sides of the comparison, and what a new card is built from
     call: Call,
     *,
     facts: Facts,
+    before: BeforeImage,
     actor: Actor,
     stored: StoredOrder,
     entry: Card,
@@ -64,10 +65,10 @@ def revalidate(
 ) -> ReplacementCard | None:
     """Return a new card to show instead of `entry`, or None if `entry` still describes exactly what the call would do.
 
-    `stored` holds the call as the card showed it. `fell` holds notices about parts of the call that were dropped because nothing is left to
-    change.
+    `before` is the present before-image, `stored` holds the call as the card showed it. `fell` holds notices about parts of the call that
+    were dropped because nothing is left to change.
     """
-    changed = build_before_image(call, facts) != stored.before or dict(call.params) != stored.call.params
+    changed = before != stored.before or dict(call.params) != stored.call.params
     fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
     if not changed and not _is_stricter(entry, fresh):
         return None
@@ -81,17 +82,17 @@ def revalidate(
 
 
 def _is_stricter(entry: Card, fresh: Ask) -> bool:
-    known = {_build_reason_key(Notice.model_construct(**reason)) for reason in entry.reasons}
+    known = {_build_reason_key(reason["code"], reason.get("args") or {}) for reason in entry.reasons}
     more_hands = fresh.taps > entry.taps or (fresh.four_eyes and not entry.four_eyes) or (fresh.lead and not entry.lead)
-    return more_hands or not {_build_reason_key(reason) for reason in fresh.reasons} <= known
+    return more_hands or not {_build_reason_key(reason.code, reason.args) for reason in fresh.reasons} <= known
 
 
-def _build_reason_key(reason: Notice) -> tuple[str, ...]:
+def _build_reason_key(code: str, args: JsonObject) -> tuple[str, ...]:
     """Return a key that is equal for two reasons that count as the same.
 
     It consists of the code, the command of a batch, and the field or record. Amounts are not part of it.
     """
-    return (reason.code, *(str(reason.args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")))
+    return (code, *[str(args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")])
 
 
 def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
@@ -103,7 +104,7 @@ def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
         return verdict
     if isinstance(verdict, Ask) and any(reason.code == "same-call-unknown" for reason in verdict.reasons):
         return verdict  # the person must hear about the first call, whose outcome is unknown
-    written = critical_fields.extract_written_fields(call)
+    written = call.written_fields
     record = critical_fields.find_current_record(call, facts)
     held = bool(written) and all(critical_fields.has_value(call, name, value, record) for name, value in written.items())
     return refuse("gate-already-so", method=call.method) if held else verdict

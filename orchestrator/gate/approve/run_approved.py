@@ -21,7 +21,7 @@ from orchestrator.gate.approve.revalidate import CHANGED, REDRAWN, ReplacementCa
 from orchestrator.gate.approve.undo_conflict import check_undo_conflict
 from orchestrator.gate.approve.undo_policy import parse_undo_slot
 from orchestrator.gate.call import held_parts
-from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse
+from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Facts, PlanOnly, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.ports import Ledger
@@ -88,19 +88,19 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
         return await _refuse_run(row, Refuse(reason=OUTDATED, detail="its card is not known any more"), ledger)
     if parse_iso(entry.expires_at) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
         return await _refuse_run(row, _TOO_OLD, ledger)
-    standing = None if _may_run_while_frozen(row) else await deps.switch.find_freeze()
+    standing = None if freeze_check.may_run_while_frozen(stored.call) else await deps.switch.find_freeze()
     if standing is not None:
         return await _reopen_card(row, entry, standing, ledger)
     judged = await _evaluate_stored(row, stored, entry, deps, mode, ledger)
     if isinstance(judged, Refuse):
         return await _refuse_run(row, judged, ledger)
-    new = await _find_replacement(judged, stored, entry, deps, ledger)
+    before = build_before_image(judged.call, judged.facts)
+    new = await _find_replacement(judged, before, stored, entry, deps, ledger)
     if isinstance(new, Refuse):
         return await _refuse_run(row, new, ledger)
     if new is not None:
         return await _replace_card(row, entry, new, deps, ledger)
-    before = build_before_image(judged.call, judged.facts)
-    order = replace(build_order(row, judged.call, approved_by=entry.approved_by), policy=deps.policy.digest, before=before)
+    order = build_order(effect_id, stored, judged.call, approved_by=entry.approved_by, before=before, policy=deps.policy.digest)
     try:
         done = await run_within_cap(executor.write_unflushed, order, deps, judged.actor, ledger)
     except EffectConflict:
@@ -111,24 +111,31 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
 
 
 async def _find_replacement(
-    judged: _EvaluatedCall, stored: StoredOrder, entry: Card, deps: GateDeps, ledger: Ledger
+    judged: _EvaluatedCall, before: BeforeImage, stored: StoredOrder, entry: Card, deps: GateDeps, ledger: Ledger
 ) -> ReplacementCard | Refuse | None:
     """Return the new card to show instead of `entry`, or the refusal of an undo that would overwrite a change, or None.
 
-    None means that the call can run. Values written by other approved steps of the same turn cause no new card, because the person approved
-    those steps too.
+    `before` is the present before-image. None means that the call can run. Values written by other approved steps of the same turn cause no
+    new card, because the person approved those steps too.
     """
-    fresh = build_before_image(judged.call, judged.facts)
-    known = stored.model_copy(update={"before": await accept_own_steps(stored.before, fresh, entry, deps.catalogue, ledger)})
+    shown = await accept_own_steps(stored.before, before, entry, deps.catalogue, ledger)
+    known = stored if shown is stored.before else stored.model_copy(update={"before": shown})
     new = revalidate(
-        judged.call, facts=judged.facts, actor=judged.actor, stored=known, entry=entry, verdict=judged.verdict, fell=judged.dropped
+        judged.call,
+        facts=judged.facts,
+        before=before,
+        actor=judged.actor,
+        stored=known,
+        entry=entry,
+        verdict=judged.verdict,
+        fell=judged.dropped,
     )
     if new is None:
         return await _compare_drawn_card(judged, entry, deps, ledger)
     conflict = await _check_undo_conflict(stored, new, deps)
     if conflict is not None or new.reason != CHANGED:
         return conflict or new
-    return new.with_reason(await build_drift_notice(judged.call, fresh, known.before, actor=judged.actor, names=deps.names))
+    return new.with_reason(await build_drift_notice(judged.call, before, shown, actor=judged.actor, names=deps.names))
 
 
 async def _compare_drawn_card(judged: _EvaluatedCall, entry: Card, deps: GateDeps, ledger: Ledger) -> ReplacementCard | None:
@@ -137,16 +144,15 @@ async def _compare_drawn_card(judged: _EvaluatedCall, entry: Card, deps: GateDep
     These are cards of earlier versions of this program, which cut long values and left out lists, and cards with old values of something
     that is no record, such as a department.
     """
-    shown, why = Preview.model_validate(entry.preview or {}), REDRAWN
-    if shown.form == FORM:
-        if not any(held_parts.find_part(leaf, judged.facts) for leaf in judged.call.leaves):
-            return None
-        why = CHANGED
+    is_of_now = (entry.preview or {}).get("form") == FORM
+    if is_of_now and not any(held_parts.find_part(leaf, judged.facts) for leaf in judged.call.leaves):
+        return None
+    shown = Preview.model_validate(entry.preview or {})
     drawn = await preview_for(judged.actor, judged.call, judged.facts, deps.names, now=ledger.now)
     if shown.says_same(drawn):
         return None
     ask = judged.verdict if isinstance(judged.verdict, Ask) else Ask(reasons=())
-    reasons = (why, *judged.dropped, *ask.reasons)
+    reasons = (CHANGED if is_of_now else REDRAWN, *judged.dropped, *ask.reasons)
     return ReplacementCard(call=judged.call, facts=judged.facts, actor=judged.actor, ask=replace(ask, reasons=reasons))
 
 
@@ -157,13 +163,9 @@ async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Not
     """
     standing = await deps.switch.find_freeze()
     row = await ledger.find_effect(entry.effect_id) if standing is not None else None
-    if standing is None or (row is not None and _may_run_while_frozen(row)):
+    if standing is None or (row is not None and freeze_check.may_run_while_frozen(StoredOrder.from_data(row.call).call)):
         return None
     return freeze_check.build_card_notice(standing)
-
-
-def _may_run_while_frozen(row: EffectRow) -> bool:
-    return freeze_check.may_run_while_frozen(StoredOrder.from_data(row.call).call)
 
 
 async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledger: Ledger) -> DecisionResult:
@@ -244,14 +246,15 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
     Return the result, with the reason for the new card as the message to the person.
     """
     shown = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
-    order = replace(
-        build_order(row, new.call, approved_by=""),
-        effect_id=build_effect_id(f"{row.effect_id}/again"),
+    next_order = build_order(
+        build_effect_id(f"{row.effect_id}/again"),
+        StoredOrder.from_data(row.call),
+        new.call,
+        approved_by="",
         before=build_before_image(new.call, new.facts),
-        confirmation_id="",
         policy=deps.policy.digest,
-        named=build_call_label(new.call, shown),
     )
+    order = replace(next_order, confirmation_id="", named=build_call_label(new.call, shown))
     provenance = Provenance.model_validate(entry.provenance or {})
     asked = CardRequest(
         order=order,
@@ -299,11 +302,10 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
     return DecisionResult(outcome=outcome)
 
 
-def build_order(row: EffectRow, call: Call, *, approved_by: str) -> Order:
-    """Build the order (the input of the executor) from a stored effect `row` and its decoded call."""
-    stored = StoredOrder.from_data(row.call)
+def build_order(effect_id: str, stored: StoredOrder, call: Call, *, approved_by: str, before: BeforeImage, policy: str = "") -> Order:
+    """Build the order (the input of the executor) of the effect `effect_id` from what is stored of it and its decoded call."""
     return Order(
-        effect_id=row.effect_id,
+        effect_id=effect_id,
         turn_id=stored.turn_id,
         slot=stored.slot,
         call=call,
@@ -312,7 +314,8 @@ def build_order(row: EffectRow, call: Call, *, approved_by: str) -> Order:
         proposed_by=stored.proposed_by,
         approved_by=approved_by,
         confirmation_id=stored.confirmation_id,
-        before=stored.before,
+        before=before,
+        policy=policy,
         named=stored.named,
     )
 

@@ -71,7 +71,7 @@ def _list_restored_fields(leaf: Call) -> Iterator[str]:
     For a sum this is its currency: the same number in another currency is another sum.
     """
     found: dict[str, str] = {}
-    for name in critical_fields.extract_written_fields(leaf):
+    for name in leaf.written_fields:
         for one in (*(MULTIFIELDS if name.upper() == "FM" else (name,)), find_context_field(name, leaf.entity)):
             found.setdefault(fields.to_field_key(one, leaf.entity), one)
     return (name for name in found.values() if name)

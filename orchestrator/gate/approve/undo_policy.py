@@ -16,7 +16,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields, targets
-from orchestrator.gate.call.critical_fields import extract_written_fields, to_field_code
+from orchestrator.gate.call.critical_fields import to_field_code
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.handover import apply_owners
@@ -261,10 +261,9 @@ def _build_leaf(key: str, method: str, params: JsonObject, catalogue: Catalogue)
     spec = catalogue.find(method)
     if spec is None:
         return
-    about = targets.find_entity_name(spec, params, catalogue)
-    own = about if spec.entity == "item" else spec.entity
     aim = targets.find_target(spec, params, catalogue)
-    entities = targets.find_definitions(own, about, catalogue=catalogue)
+    own = aim.entity if spec.entity == "item" else spec.entity
+    entities = targets.find_definitions(own, aim.entity, catalogue=catalogue)
     yield Call(
         kind="bitrix",
         method=spec.name,
@@ -336,7 +335,7 @@ def _build_list_part(call: Call, undo: Method, done: CompletedCall) -> UndoPart 
 def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
     """Yield, for each field of an update that cannot be restored, the reason why."""
     call, old = part.call, part.old
-    written = extract_written_fields(call)
+    written = call.written_fields
     keys = {fields.to_field_key(name, call.entity) for name in written}
     if "categoryid" in keys and not keys & {"stageid", "statusid"}:
         yield Notice(code="undo-funnel")

@@ -54,24 +54,17 @@ def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Fact
     yield from _collect_field_reasons(call, policy=policy, actor=actor, facts=facts)
 
 
-def extract_written_fields(call: Call) -> JsonObject:
-    """Return the fields that a call writes (name → value), under the names used in its parameters."""
-    if call.spec.fields_at:
-        place = call.params.get(call.spec.fields_at)
-        return place if isinstance(place, Mapping) else {}
-    apart = {path.partition(".")[0] for path in (*call.spec.target, call.spec.target_entity.removeprefix("@"))}
-    return {name: value for name, value in call.params.items() if name not in apart}
-
-
 def find_critical_fields(call: Call, policy: Policy) -> dict[str, object]:
     """Return the fields that the call writes (name → value) and whose change needs a confirmation.
 
     Fields that this program added to the call are left out.
     """
-    names = to_field_keys(call.spec.critical, call.entity) | to_field_keys(policy.critical_fields, call.entity)
+    names = to_field_keys(call.spec.critical, call.entity)
+    if policy.critical_fields:
+        names |= to_field_keys(policy.critical_fields, call.entity)
     return {
         name: value
-        for name, value in extract_written_fields(call).items()
+        for name, value in call.written_fields.items()
         if name not in call.system_fields and fields.to_field_key(name, call.entity) in names
     }
 
@@ -105,12 +98,16 @@ def to_field_keys(names: tuple[str, ...] | frozenset[str], entity: str) -> froze
 
 def find_current_record(call: Call, facts: Facts) -> JsonObject | None:
     """Return the present state of the record that a call changes; None for a new record and for one that was not read."""
-    return next((facts.records[target] for target in call.targets if facts.records.get(target) is not None), None)
+    for target in call.targets:
+        record = facts.records.get(target)
+        if record is not None:
+            return record
+    return None
 
 
 def list_written_amounts(call: Call) -> Iterator[tuple[str, object]]:
     """Yield (name, value) of each sum that the call writes, whether or not the value can be parsed."""
-    return ((name, value) for name, value in extract_written_fields(call).items() if fields.to_field_key(name) in _SUMS)
+    return ((name, value) for name, value in call.written_fields.items() if fields.to_field_key(name) in _SUMS)
 
 
 def to_field_code(call: Call, name: str) -> str:
@@ -139,7 +136,7 @@ def _collect_class_reasons(call: Call) -> Iterator[Notice]:
 def _collect_mention_reasons(call: Call, actor: Actor) -> Iterator[Notice]:
     """Yield a reason to ask if a text of the call notifies somebody else than the requester, or hides the address of a link."""
     found = find_mentions(call)
-    if call.spec.verb == "add":  # a new item for somebody else asks because of its field
+    if call.spec.verb == "add" and found.members:  # a new item for somebody else asks because of its field
         found = replace(found, members=())
     if not found.is_only_about(actor.bitrix_user_id):
         yield ask("gate-notifies", method=call.method)
@@ -179,7 +176,7 @@ def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[
     It needs one if it has a sum, names a person other than the requester, or starts at a later stage than the first.
     """
     speaker = frozenset() if actor.bitrix_user_id is None else frozenset({str(actor.bitrix_user_id)})
-    for name, value in extract_written_fields(call).items():
+    for name, value in call.written_fields.items():
         key = fields.to_field_key(name, call.entity)
         if name in call.system_fields or value in (None, "", [], {}):
             continue
@@ -205,13 +202,11 @@ def find_required_funnel(call: Call) -> str:
     """Return the funnel ("deal:1") whose first stage must be read to check a new record; "" for calls that write no stage."""
     if call.spec.verb != "add" or call.entity == "task":
         return ""
-    names = (
-        name for name, value in extract_written_fields(call).items() if name not in call.system_fields and value not in (None, "", [], {})
-    )
+    names = (name for name, value in call.written_fields.items() if name not in call.system_fields and value not in (None, "", [], {}))
     staged = any(fields.to_field_key(name, call.entity) in _STAGES for name in names)
     return f"{call.entity}:{_find_category(call)}" if staged and len(_find_category(call)) <= _LONGEST_NUMBER else ""
 
 
 def _find_category(call: Call) -> str:
-    value = fields.find_value(extract_written_fields(call), "CATEGORY_ID", call.entity)
+    value = fields.find_value(call.written_fields, "CATEGORY_ID", call.entity)
     return str(value) if value not in (None, "") else "0"

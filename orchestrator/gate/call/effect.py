@@ -105,6 +105,15 @@ class Call:
         return self.method if self.kind == "bitrix" or self.method.startswith(f"{self.kind}.") else f"{self.kind}.{self.method}"
 
     @cached_property
+    def written_fields(self) -> JsonObject:
+        """The fields that the call writes (name → value), under the names used in its parameters."""
+        if self.spec.fields_at:
+            place = self.params.get(self.spec.fields_at)
+            return place if isinstance(place, Mapping) else {}
+        apart = {path.partition(".")[0] for path in (*self.spec.target, self.spec.target_entity.removeprefix("@"))}
+        return {name: value for name, value in self.params.items() if name not in apart}
+
+    @cached_property
     def leaves(self) -> tuple["Call", ...]:
         """The commands of a batch, otherwise the call itself."""
         return self.commands or (self,)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import TypeGuard
 
 from bitrix.catalogue import names
@@ -25,6 +26,8 @@ __all__ = [
 
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
 _PLAIN = (str, int, float)
+_ZERO_IS_EMPTY = frozenset({"money", "user", "company", "contact", "category", "number"})
+"""The kinds of values for which the portal returns 0 where nothing stands."""
 _FIRST_TOO_LARGE = 10**15
 """The smallest integer with too many digits for `_NUMBER`."""
 _DAY_AND_OFFSET = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII)
@@ -38,8 +41,8 @@ def find_value(record: JsonObject, name: str, entity: str = "") -> object:
     """
     if name in record:  # two custom fields may share a key
         return record[name]
-    wanted = to_field_key(name, entity)
-    return next((value for key, value in record.items() if to_field_key(key, entity) == wanted), None)
+    found = _index_names(tuple(record), entity).get(to_field_key(name, entity))
+    return record[found] if found is not None else None
 
 
 def has_field(record: JsonObject, name: str, entity: str = "") -> bool:
@@ -49,8 +52,13 @@ def has_field(record: JsonObject, name: str, entity: str = "") -> bool:
     """
     if name in record:
         return True
-    wanted = to_field_key(name, entity)
-    return any(to_field_key(key, entity) == wanted for key in record)
+    return to_field_key(name, entity) in _index_names(tuple(record), entity)
+
+
+@lru_cache(maxsize=512)  # a portal's records of one kind have the same fields, so there are few
+def _index_names(names: tuple[str, ...], entity: str) -> Mapping[str, str]:
+    """Return for the key of each field the first of `names` that spells it."""
+    return {to_field_key(name, entity): name for name in reversed(names)}
 
 
 def find_field_info(entity: Entity | None, name: str) -> FieldInfo | None:
@@ -74,27 +82,32 @@ def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
 
     `kind` is the kind of the field's values, such as "money" or "date".
     """
-    if _is_empty(new, kind) or _is_empty(old, kind):
-        return _is_empty(new, kind) and _is_empty(old, kind)
+    if isinstance(new, _PLAIN) and isinstance(old, _PLAIN):
+        return _is_same_scalar(new, old, kind)
+    no_new, no_old = _is_empty(new, kind), _is_empty(old, kind)
+    if no_new or no_old:
+        return no_new and no_old
     if kind == "multifield":
         return _is_same_multifield(new, old)
-    if not (isinstance(new, _PLAIN) and isinstance(old, _PLAIN)):
-        if _is_list(new) or _is_list(old):
-            firsts = [_to_text(value[0]) if _is_list(value) else _to_text(value) for value in (new, old)]
-            same_primary = kind not in {"contact", "company"} or firsts[0] == firsts[1]  # the first contact is the primary one
-            return same_primary and _as_words(new) == _as_words(old)
-        if isinstance(new, Mapping) or isinstance(old, Mapping):
-            return bool(new == old)
+    if _is_list(new) or _is_list(old):
+        firsts = [_to_text(value[0]) if _is_list(value) else _to_text(value) for value in (new, old)]
+        same_primary = kind not in {"contact", "company"} or firsts[0] == firsts[1]  # the first contact is the primary one
+        return same_primary and _as_words(new) == _as_words(old)
+    if isinstance(new, Mapping) or isinstance(old, Mapping):
+        return bool(new == old)
     return _is_same_scalar(_to_text(new), _to_text(old), kind)
 
 
 def parse_number(value: object) -> Decimal | None:
     """Return a JSON number, or a text such as "-12.50", as a Decimal; None for anything else."""
-    if isinstance(value, bool):
+    if isinstance(value, str):
+        text = value.strip()
+    elif isinstance(value, bool):
         return None
-    if isinstance(value, int) and -_FIRST_TOO_LARGE < value < _FIRST_TOO_LARGE:
+    elif isinstance(value, int) and -_FIRST_TOO_LARGE < value < _FIRST_TOO_LARGE:
         return Decimal(value)
-    text = _to_text(value)
+    else:
+        text = str(value)
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
@@ -112,7 +125,7 @@ def _is_empty(value: object, kind: str) -> bool:
         return True
     if isinstance(value, bool):
         return False
-    return kind in {"money", "user", "company", "contact", "category", "number"} and parse_number(value) == 0
+    return kind in _ZERO_IS_EMPTY and parse_number(value) == 0
 
 
 def _to_text(value: object) -> str:
@@ -129,17 +142,23 @@ def _as_words(value: object) -> list[str]:
     return sorted(_to_text(item) for item in value) if _is_list(value) else [_to_text(value)]
 
 
-def _is_same_scalar(new: str, old: str, kind: str) -> bool:
-    if new == old:
+def _is_same_scalar(new: str | float, old: str | float, kind: str) -> bool:
+    """Return whether writing the text, number or flag `new` over `old` changes nothing; see `is_same_value`."""
+    number, held = parse_number(new), parse_number(old)
+    zero_is_empty = kind in _ZERO_IS_EMPTY
+    no_new, no_old = new == "" or (zero_is_empty and number == 0), old == "" or (zero_is_empty and held == 0)
+    if no_new or no_old or kind == "multifield":
+        return no_new and no_old
+    text, present = _to_text(new), _to_text(old)
+    if text == present:
         return True
-    numbers = parse_number(new), parse_number(old)
-    if None not in numbers:
-        return numbers[0] == numbers[1]
+    if number is not None and held is not None:
+        return number == held
     if kind == "flag":
-        return {"1": "Y", "0": "N"}.get(new, new) == {"1": "Y", "0": "N"}.get(old, old)
+        return {"1": "Y", "0": "N"}.get(text, text) == {"1": "Y", "0": "N"}.get(present, present)
     if kind == "date":
-        return _is_same_day(new, old)
-    return kind == "datetime" and _is_same_moment(new, old)
+        return _is_same_day(text, present)
+    return kind == "datetime" and _is_same_moment(text, present)
 
 
 def _is_same_day(new: str, old: str) -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.actor import Actor
-from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Target
-from orchestrator.gate.call.permissions import may_touch
+from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from state.stored import JsonObject
 
 
@@ -14,6 +14,8 @@ def find_lost_records(call: Call, records: Mapping[Target, JsonObject | None], a
 
     `records` holds the present records. Of several commands of a batch about one record, the last one counts.
     """
+    if find_visible_users(actor) is None:
+        return []
     after: dict[Target, JsonObject] = {}
     lost: dict[Target, bool] = {}
     for leaf in call.leaves:
@@ -35,12 +37,14 @@ def apply_owners(call: Call, record: JsonObject) -> JsonObject:
     entity = call.entities.get(call.entity)
     if entity is None:
         return record
-    written = {call.spec.stands_for.get(name, name): value for name, value in critical_fields.extract_written_fields(call).items()}
+    written = {call.spec.stands_for.get(name, name): value for name, value in call.written_fields.items()}
     owners = {
         name: fields.find_value(written, name, entity.name)
         for name in (entity.owner_field, *entity.also_owned_by)
         if fields.has_field(written, name, entity.name)
     }
+    if not owners:
+        return record
     keys = {fields.to_field_key(name, entity.name) for name in owners}
     kept = {name: value for name, value in record.items() if fields.to_field_key(name, entity.name) not in keys}
     return {**kept, **owners}

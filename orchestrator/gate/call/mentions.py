@@ -7,6 +7,7 @@ field: a mark in the wrong field costs one question, an unseen one disturbs a co
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from orchestrator.gate.call.effect import Call
 from orchestrator.language.lexicon import load_lexicon
@@ -17,6 +18,7 @@ _PLACES = {kind: re.compile(_LEXICON.read_text(kind), _FLAGS) for kind in ("user
 _NAME = re.compile(_LEXICON.read_text("name"), re.IGNORECASE)
 _LINK = re.compile(_LEXICON.read_text("link"), _FLAGS)
 _MEMBERS = "members"
+_LISTS = (list, tuple)
 EVERYBODY = "all"
 """The id of a mark that addresses everybody."""
 
@@ -41,19 +43,27 @@ class Mentions:
         return not (self.departments or self.chats or self.names) and {*self.users, *self.members} <= {str(user)}
 
 
+NOBODY: Final = Mentions()
+"""What is found in texts that address nobody and hide no address."""
+
+
 def find_mentions(call: Call) -> Mentions:
     """Return whom the texts of a call address, and the links in them that hide their address.
 
     The result is empty for a call that only reads or deletes, and for one that does not go to the portal, such as a reminder.
     """
     if call.kind != "bitrix" or call.reads_only or call.spec.verb == "delete":
-        return Mentions()
-    texts = [text for text in _list_texts(call.params) if "[" in text or "@" in text]
+        return NOBODY
+    texts: list[str] = []
+    _collect_marked_texts(call.params, texts)
+    members = tuple(dict.fromkeys(_list_members(call.params)))
+    if not texts:
+        return Mentions(members=members) if members else NOBODY
     found = {kind: _list_ids(pattern, texts) for kind, pattern in _PLACES.items()}
     links = (link for text in texts for link in _LINK.finditer(text))
     return Mentions(
         users=found["user"],
-        members=tuple(dict.fromkeys(_list_members(call.params))),
+        members=members,
         departments=found["department"],
         chats=found["chat"],
         names=_list_ids(_NAME, texts),
@@ -66,23 +76,25 @@ def _list_ids(pattern: re.Pattern[str], texts: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.lower() if name.isascii() else name for name in found))
 
 
-def _list_texts(value: object) -> Iterator[str]:
+def _collect_marked_texts(value: object, found: list[str]) -> None:
+    """Add to `found` all texts in a value in which a mark may stand."""
     if isinstance(value, str):
-        yield value
+        if "[" in value or "@" in value:
+            found.append(value)
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from _list_texts(item)
-    elif isinstance(value, list | tuple):
+            _collect_marked_texts(item, found)
+    elif isinstance(value, _LISTS):
         for item in value:
-            yield from _list_texts(item)
+            _collect_marked_texts(item, found)
 
 
 def _list_members(value: object) -> Iterator[str]:
     """Yield the ids of the people whom an item of a checklist names: the keys of the map under MEMBERS."""
-    if not isinstance(value, Mapping):
-        return
-    for name, item in value.items():
-        if str(name).lower() == _MEMBERS and isinstance(item, Mapping):
+    for name, item in value.items() if isinstance(value, Mapping) else ():
+        if not isinstance(item, Mapping):
+            continue
+        if str(name).lower() == _MEMBERS:
             yield from (str(key) for key in item if str(key).isdecimal())
         else:
             yield from _list_members(item)

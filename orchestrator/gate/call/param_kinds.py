@@ -7,6 +7,7 @@ what both leave out. A field of the portal's own is described by the portal alon
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Final, Literal, get_args
 
 from bitrix.catalogue import names
@@ -96,17 +97,17 @@ class Param:
     info: Entity | None
     name: str
 
-    @property
+    @cached_property
     def code(self) -> str:
         """The field's name in the record, which a few parameters stand for under another name."""
         return self.spec.stands_for.get(self.name, self.name)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The field's name in lower case without underscores, equal for all spellings."""
         return fields.to_field_key(self.code, self.entity)
 
-    @property
+    @cached_property
     def words(self) -> ParamWords | None:
         """What the cards call the parameter, and what its values mean there; None if they have no words for it."""
         return find_param_words(self.spec.name, self.entity, self.name) or find_common_words(self.name)
@@ -114,18 +115,23 @@ class Param:
 
 def find_described_kind(param: Param) -> ValueKind | None:
     """Return the kind of the values of a field that the catalogue or the data file describes; None for any other and for a choice."""
-    by_method = next((kinds for prefix, kinds in _BY_METHOD.items() if param.spec.name.startswith(prefix)), {})
-    kind = by_method.get(param.key) or _ALWAYS.get(param.key)
+    kind = _find_kinds_of_method(param.spec.name).get(param.key) or _ALWAYS.get(param.key)
     if kind is not None:
         return kind
-    found = fields.find_field_info(param.info, param.code)
     if _PARENT.fullmatch(param.key):
         return "record"
+    found = fields.find_field_info(param.info, param.code)
     if found is None or found.kind == "enum":
         return None
     if found.kind == "number" and param.key.endswith("id"):
         return "record"
     return _DESCRIBED.get(found.kind)
+
+
+@lru_cache(maxsize=2048)  # as many as there are methods
+def _find_kinds_of_method(method: str) -> Mapping[str, ValueKind]:
+    """Return the kinds, by key, that the data file gives parameters of the method's family only."""
+    return next((kinds for prefix, kinds in _BY_METHOD.items() if method.startswith(prefix)), {})
 
 
 def find_worded_kind(param: Param) -> ValueKind | None:
@@ -139,8 +145,11 @@ def find_worded_kind(param: Param) -> ValueKind | None:
 
 def find_kind(param: Param) -> ValueKind | None:
     """Return the kind of the values of a parameter as far as it is known without asking the portal; None if any value may stand there."""
+    described = find_described_kind(param)
+    if described is not None:
+        return described
     own = names.is_custom_field(param.code) and find_param_words(param.spec.name, param.entity, param.name) is None
-    return find_described_kind(param) or (None if own else find_worded_kind(param))
+    return None if own else find_worded_kind(param)
 
 
 def may_be_empty(param: Param, kind: ValueKind) -> bool:

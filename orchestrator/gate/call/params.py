@@ -66,7 +66,7 @@ def normalize_names(spec: Method, params: JsonObject) -> dict[str, object]:
     Raises Refusal for unknown, reserved and duplicate names. The order matters, because the task.* methods of Bitrix24 read their
     parameters by position.
     """
-    known = _list_known_names(spec)
+    known = spec.param_names
     result: dict[str, object] = {}
     for written, value in params.items():
         if written.lower() in _RESERVED:
@@ -82,8 +82,8 @@ def normalize_names(spec: Method, params: JsonObject) -> dict[str, object]:
 
 def sort_params(spec: Method, params: JsonObject) -> dict[str, object]:
     """Return `params` with its top-level names in the order of the method's row in the catalogue."""
-    order = {name: place for place, name in enumerate(_list_known_names(spec).values())}
-    return dict(sorted(params.items(), key=lambda item: order.get(item[0], len(order))))
+    ordered = {name: params[name] for name in spec.param_names.values() if name in params}
+    return {**ordered, **params}
 
 
 def convert_ids(spec: Method, params: JsonObject) -> dict[str, object]:
@@ -168,21 +168,6 @@ def build_hint(written: str, names: Iterable[str]) -> str:
     by_lower = {name.lower(): name for name in names}
     close = difflib.get_close_matches(written.lower(), by_lower, n=1, cutoff=0.75)
     return f" Did you mean {by_lower[close[0]]}?" if close else ""
-
-
-def _list_known_names(spec: Method) -> dict[str, str]:
-    """Return the method's parameter names (lower case → exact spelling), in the order in which they are sent."""
-    paths = [*spec.required, *spec.target, spec.fields_at, spec.target_entity.removeprefix("@"), *spec.forced, *spec.params]
-    if spec.target_entity and not spec.target_entity.startswith("@"):
-        paths.remove(spec.target_entity)
-    if spec.owner == "filter":
-        paths.append("filter")
-    if spec.responsible and not spec.fields_at:
-        paths.append(spec.responsible)
-    if spec.reads_only or spec.verb == "delete":
-        paths = [path for path in paths if path != spec.fields_at or path in spec.required]
-    tops = [path.partition(".")[0] for path in paths if path not in {"", "*"}]
-    return {name.lower(): name for name in tops}
 
 
 def _copy(value: object, *, depth: int) -> object:

@@ -6,7 +6,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
@@ -64,6 +64,11 @@ PrivateHosts = Annotated[frozenset[str], AfterValidator(_check_hosts)]
 def _drop_former_kinds(given: object) -> object:
     """Return the list of kinds without "run": starting a run is no effect any more, and a policy that opens it still loads."""
     return [one for one in given if one != "run"] if isinstance(given, list | tuple | set | frozenset) else given
+
+
+@lru_cache(maxsize=64)  # a policy has few lists of methods, and a process few policies
+def _fold_names(listed: frozenset[str]) -> frozenset[str]:
+    return frozenset(name.strip().lower() for name in listed)
 
 
 class Policy(Frozen):
@@ -130,7 +135,7 @@ class Policy(Frozen):
 
     def is_listed(self, listed: frozenset[str], method: str) -> bool:
         """Return whether the list of method names `listed` contains `method`, regardless of case."""
-        return bool(listed) and method.lower() in {name.strip().lower() for name in listed}
+        return bool(listed) and method.lower() in _fold_names(listed)
 
     @cached_property
     def money(self) -> Money:

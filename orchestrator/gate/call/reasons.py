@@ -191,7 +191,9 @@ def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: Co
 def _format_argument(value: object) -> str | int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    text = "".join(char if char.isprintable() else "�" for char in str(value))
+    text = str(value)
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else "�" for char in text)
     return text if len(text) <= _MAX_ARGUMENT else text[: _MAX_ARGUMENT - 1] + "…"
 
 

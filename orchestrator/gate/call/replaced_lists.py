@@ -74,13 +74,14 @@ class ListChange:
 
 def find_list(call: Call) -> tuple[str, ListKind] | None:
     """Return the name and the kind of the list that `call` replaces or changes; None for other calls."""
-    return next(iter(call.spec.replaces.items()), None)
+    return next(iter(call.spec.replaces.items())) if call.spec.replaces else None
 
 
 def build_list_reads(call: Call, catalogue: Catalogue) -> Iterator[ListRead]:
     """Yield, for each command of `call` that replaces a list of an existing record, the call that reads this list."""
     for leaf in call.leaves:
-        found, reader = find_list(leaf), catalogue.find(leaf.spec.before)
+        found = find_list(leaf)
+        reader = catalogue.find(leaf.spec.before) if found is not None else None
         if found is None or found[1] == "people" or reader is None or not leaf.targets:
             continue
         params: dict[str, object] = {}

@@ -6,9 +6,10 @@ runs work.
 
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StrictStr, model_validator
 
 from orchestrator.domain.address import Address
+from orchestrator.domain.frozen import LateModel
 from orchestrator.domain.taint import ORIGINS
 from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.language.schedule_terms import TermsError, parse_terms
@@ -74,7 +75,7 @@ Key = Annotated[StrictStr, Field(min_length=1, max_length=200), AfterValidator(_
 ArgName = Annotated[StrictStr, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
-class RunScheduleParams(BaseModel):
+class RunScheduleParams(LateModel):
     """The parameters of a schedule. Unknown names are refused, and errors do not quote values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)

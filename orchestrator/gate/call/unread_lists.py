@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.effect import Call, Facts, Target
+from orchestrator.gate.call.effect import Call, Target
 from orchestrator.gate.call.replaced_lists import find_list, find_row_value, sets_sum
 from orchestrator.gate.call.targets import as_id
 from state.stored import JsonObject
@@ -47,10 +47,10 @@ def find_guests_place(call: Call) -> tuple[Target, ...]:
     itself is not read, and it is no target of the call.
     """
     found = find_list(call)
-    number = as_id(call.params.get("id"))
-    if found is None or found[1] != "people" or number is None or find_written_guests(call) is None:
+    if found is None or found[1] != "people" or find_written_guests(call) is None:
         return ()
-    return ((_GUESTS, number),)
+    number = as_id(call.params.get("id"))
+    return ((_GUESTS, number),) if number is not None else ()
 
 
 def find_written_guests(call: Call) -> object:
@@ -71,14 +71,17 @@ def to_guests(record: JsonObject) -> list[str] | None:
     return [str(code).removeprefix("U") if as_id(str(code).removeprefix("U")) else str(code) for code in codes]
 
 
-def list_missing_fields(call: Call, facts: Facts) -> Iterator[tuple[Target, str]]:
-    """Yield (record, field name) for each list, such as observers, that the call writes and that the read of the record left out."""
+def list_missing_fields(call: Call, records: Mapping[Target, JsonObject | None]) -> Iterator[tuple[Target, str]]:
+    """Yield (record, field name) for each list, such as observers, that the call writes and that the read of the record left out.
+
+    `records` are the records as they were read.
+    """
     for leaf in call.leaves:
         place = leaf.params.get(leaf.spec.fields_at) if leaf.spec.fields_at else None
         if leaf.reads_only or leaf.spec.verb != "update" or not isinstance(place, Mapping):
             continue
         for target in leaf.targets[:1]:
-            record = facts.records.get(target)
+            record = records.get(target)
             for name in place if record is not None else ():
                 wanted = target[0] in LINK_FIELDS.get(fields.to_field_key(name, target[0]), ())
                 if wanted and not fields.has_field(record or {}, name, target[0]):

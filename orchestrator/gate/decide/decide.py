@@ -151,7 +151,8 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
     In a batch, a reason names its command.
     """
     for leaf in call.leaves:
-        named = any(policy.is_listed(policy.ask_methods, name) for name in evaluate_rules.list_method_names(leaf))
+        listed = policy.ask_methods
+        named = bool(listed) and any(policy.is_listed(listed, name) for name in evaluate_rules.list_method_names(leaf))
         notices = [ask("gate-policy-method", method=leaf.method)] if named else []
         notices.extend(critical_fields.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
         if leaf.kind != "bitrix":

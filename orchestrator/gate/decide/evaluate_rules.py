@@ -20,6 +20,7 @@ from state.stored import JsonObject
 
 _OF_ITEMS: Final = "crm.item."
 _OF_ROWS: Final = "crm.item.productrow."
+_SUM_KEY: Final = fields.to_field_key(sums.SUM)
 _PARTS: Final = frozenset({"productrow", "payment", "delivery"})
 """Kinds of parts of a record that determine its sum: a change of such a part counts as a change of the record."""
 
@@ -97,10 +98,10 @@ def find_changed_fields(call: Call, facts: Facts) -> frozenset[str]:
     record = critical_fields.find_current_record(call, facts)
     found = frozenset(
         fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
-        for name, value in critical_fields.extract_written_fields(call).items()
+        for name, value in call.written_fields.items()
         if name not in call.system_fields and not _is_idle(call, name, value, record)
     )
-    return found | {fields.to_field_key(sums.SUM)} if sums.is_sum_recalculated(call, record) else found
+    return found | {_SUM_KEY} if sums.is_sum_recalculated(call, record) else found
 
 
 def _is_idle(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
@@ -131,11 +132,14 @@ def find_jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -
     within the last day, because several small steps can make a large one. A sum that was zero is not compared. The same number in another
     currency counts as another sum.
     """
+    written = find_written_sums(call, facts)
+    if not written:
+        return
     record = critical_fields.find_current_record(call, facts)
     now, then = sums.find_currencies(call, record)
-    target = find_sum_owner(call, facts)
+    target = _find_read_target(call, facts)
     first = facts.first_sums.get(target, {}) if target is not None else {}
-    for name, value in find_written_sums(call, facts).items():
+    for name, value in written.items():
         known = call.spec.stands_for.get(name, name)
         was = RawSum(value=fields.find_value(record or {}, known, call.entity), currency=now)
         after = RawSum(value=value or 0, currency=then)
@@ -168,29 +172,29 @@ def _compare_sums(was: RawSum, after: RawSum, *, field: str, times: int, money: 
 
 def find_sum_owner(call: Call, facts: Facts) -> Target | None:
     """Return the existing record whose sum the call changes, or None."""
-    if not find_written_sums(call, facts):
-        return None
+    return _find_read_target(call, facts) if find_written_sums(call, facts) else None
+
+
+def _find_read_target(call: Call, facts: Facts) -> Target | None:
     return next((target for target in call.targets if facts.records.get(target) is not None), None)
 
 
 def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
-    """Return the sums (field name → value) that an existing record will have after the call; {} if the call changes none."""
+    """Return the sums (field name → value) that an existing record will have after the call; {} if the call changes none.
+
+    A sum is written by the call, or computed from product rows; it changes too if the call changes its currency only.
+    """
     record = critical_fields.find_current_record(call, facts)
     if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
         return {}
-    now, then = sums.find_currencies(call, record)
-    return dict(_collect_sums(call, record, moved=now != then))
-
-
-def _collect_sums(call: Call, record: JsonObject, *, moved: bool) -> Iterator[tuple[str, object]]:
-    """Yield (field name, value) of the record's sums after the call.
-
-    A sum is written by the call, or computed from product rows. If the call changes the currency (`moved`) and no sum, the record keeps its
-    present sum, and this one is yielded.
-    """
     found = dict(critical_fields.list_written_amounts(call)) if call.entity not in _PARTS else {}
     for total in sums.calculate_row_totals(call, record):
         found[sums.SUM] = total
-    if moved and not any(fields.to_field_key(name) == fields.to_field_key(sums.SUM) for name in found):
-        found[sums.SUM] = fields.find_value(record, sums.SUM, call.entity)
-    yield from found.items()
+    if not any(fields.to_field_key(name) == _SUM_KEY for name in found) and _is_currency_changed(call, record):
+        found[sums.SUM] = fields.find_value(record, sums.SUM, call.entity)  # the record keeps its sum, in another currency
+    return found
+
+
+def _is_currency_changed(call: Call, record: JsonObject) -> bool:
+    now, then = sums.find_currencies(call, record)
+    return now != then

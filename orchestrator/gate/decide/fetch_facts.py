@@ -1,7 +1,6 @@
 """Reads from the portal what is needed to check a call: records, stages, field lists, people. Never writes."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError, Refused
@@ -21,6 +20,7 @@ from orchestrator.gate.decide import field_checks, value_kinds
 from orchestrator.gate.decide.call_partners import load_call_partners
 from orchestrator.gate.decide.linked_customers import find_linked_customers
 from orchestrator.gate.decide.part_owners import load_wholes
+from orchestrator.gate.decide.value_kinds import WrittenValue
 from state.stored import JsonObject
 
 _LONGEST_ID = 9
@@ -36,20 +36,19 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     wanted = find_needed_records(call, actor)
     records = await load_lists(call, await deps.records.load_records(wanted) if wanted else {}, deps.records, deps.catalogue)
     wholes = await load_wholes(call, records, actor, deps)
-    facts = Facts(
+    known = Facts(records=records, field_lists=await field_checks.load_field_lists(call, deps.records.reference))
+    written = [(leaf, list(value_kinds.list_written_values(leaf, known))) for leaf in call.leaves]
+    return Facts(
         records=records,
         parts=await _load_parts(call, deps.records),
         first_stages=await _load_first_stages(call, deps.records),
         wholes=wholes,
         call_partners=await load_call_partners(call, records, actor, deps),
         linked=await find_linked_customers(call, records, wholes, actor, deps),
-        field_lists=await field_checks.load_field_lists(call, deps.records.reference),
+        field_lists=known.field_lists,
         by_webhook=deps.is_by_webhook(call),
-    )
-    return replace(
-        facts,
-        value_lists=await value_kinds.load_value_lists(call, facts, deps.records.reference),
-        dismissed_users=await _find_dismissed(_find_new_people(call, actor, facts), deps.records.reference),
+        value_lists=await value_kinds.load_value_lists(written, known, deps.records.reference),
+        dismissed_users=await _find_dismissed(_find_new_people(written, actor, known), deps.records.reference),
     )
 
 
@@ -86,7 +85,7 @@ async def load_lists(
     rows = await records.load_lists([(read.method, read.params) for read in reads]) if reads else ()
     for read, held in zip(reads, rows, strict=True):
         whole[read.target] = {**(whole[read.target] or {}), read.name: replaced_lists.to_stored_rows(held, read.kind)}
-    missing = list(unread_lists.list_missing_fields(call, Facts(records=whole)))
+    missing = list(unread_lists.list_missing_fields(call, whole))
     twins = {target: _to_universal(target, catalogue) for target, _ in missing}
     read_again = await records.load_records(list(dict.fromkeys(twins.values()))) if twins else {}
     for target, name in missing:
@@ -166,10 +165,10 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
         return frozenset()
 
 
-def _find_new_people(call: Call, actor: Actor, facts: Facts) -> frozenset[int]:
-    """Return the ids of the users whom the call puts into fields of a record that do not name them at present.
+def _find_new_people(written: Iterable[tuple[Call, Sequence[WrittenValue]]], actor: Actor, facts: Facts) -> frozenset[int]:
+    """Return the ids of the users whom the commands put into fields of a record that do not name them at present.
 
-    The requester is left out.
+    `written` are the commands, each with its written values. The requester is left out.
     """
-    found = (number for leaf in call.leaves for _, ids in value_kinds.find_new_people(leaf, facts) for number in ids)
+    found = (number for leaf, values in written for _, ids in value_kinds.find_new_people(leaf, facts, values) for number in ids)
     return frozenset(int(number) for number in found if len(number) <= _LONGEST_ID) - {actor.bitrix_user_id}

@@ -80,7 +80,7 @@ def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
 
 
 def _check_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
-    written = critical_fields.extract_written_fields(call)
+    written = call.written_fields
     for name in written:
         if fields.to_field_key(name, call.entity) == "categoryid":
             held = critical_fields.has_value(call, name, written[name], critical_fields.find_current_record(call, facts))
@@ -137,7 +137,7 @@ def _check_missing_fields(call: Call, known: Mapping[str, Field], place: str) ->
     """
     if find_list_name(call) == "task":
         return
-    written = critical_fields.extract_written_fields(call)
+    written = call.written_fields
     for code, field in known.items():
         if not field.required or field.read_only or fields.to_field_key(code, call.entity) in _FILLED:
             continue

@@ -8,7 +8,6 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor, is_same_person
-from orchestrator.gate.call.critical_fields import extract_written_fields
 from orchestrator.gate.call.effect import Call, Target, Whole
 from orchestrator.gate.call.fields import find_value, has_field
 from orchestrator.gate.call.gate_deps import GateDeps
@@ -45,7 +44,7 @@ def _find_kept_whole(part: Target, row: JsonObject | None, call: Call, catalogue
     whole = _find_whole(part, row, {}, catalogue) if row is not None else None
     if row is None or whole is None:
         return None
-    written = (extract_written_fields(leaf) for leaf in call.leaves if part in leaf.targets and not leaf.reads_only)
+    written = (leaf.written_fields for leaf in call.leaves if part in leaf.targets and not leaf.reads_only)
     return whole if all(_find_whole(part, row, one, catalogue) == whole for one in written) else None
 
 

@@ -42,7 +42,8 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
 
 
 def _check_policy(call: Call, policy: Policy, facts: Facts) -> Refuse | None:
-    if any(policy.is_listed(policy.refuse_methods, name) for name in evaluate_rules.list_method_names(call)):
+    refused = policy.refuse_methods
+    if refused and any(policy.is_listed(refused, name) for name in evaluate_rules.list_method_names(call)):
         return refuse("gate-policy-refuses", method=call.method)
     if call.kind != "bitrix":
         return KINDS[call.kind].find_refusal(call, policy)
@@ -205,7 +206,9 @@ def _check_people(call: Call, facts: Facts, *, is_undo: bool) -> Iterator[Refuse
 
     The portal would accept this, and nobody would look after the record.
     """
-    for name, ids in value_kinds.find_new_people(call, facts) if facts.dismissed_users else ():
+    if not facts.dismissed_users:
+        return
+    for name, ids in value_kinds.find_new_people(call, facts, value_kinds.list_written_values(call, facts)):
         key = fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
         for number in [] if is_undo and key not in _RESPONSIBLE else sorted(facts.dismissed_users):
             if str(number) in ids:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.critical_fields import extract_written_fields, find_critical_fields
+from orchestrator.gate.call.critical_fields import find_critical_fields
 from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
@@ -35,17 +35,21 @@ def collect_taint_reasons(
     if call.kind != "bitrix" and call.spec.entity != "reminder":
         yield from _collect_borrowed(call, call.params, provenance)
         return
-    clients = _find_clients_of_named(call, provenance, facts)
-    for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(find_referenced_records(call) - clients))):
+    referenced = find_referenced_records(call)
+    if referenced:
+        referenced -= _find_clients_of_named(call, provenance, facts)
+    for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(referenced))):
         is_own = (entity, number) == ("user", own_user)
         if not is_own and number not in provenance.numbers and f"{entity}:{number}" not in provenance.targets:
             yield ask("gate-taint-target", entity=entity, id=number)
-    watched = extract_written_fields(call) if "N" in call.classes else find_critical_fields(call, policy)
+    watched = call.written_fields if "N" in call.classes else find_critical_fields(call, policy)
     yield from _collect_borrowed(call, watched, provenance)
 
 
 def _collect_borrowed(call: Call, watched: JsonObject, provenance: Provenance) -> Iterator[Notice]:
     """Yield a reason to ask for each of the values `watched` that stands in text of others and not in what the person wrote."""
+    if not provenance.external:
+        return
     said = _flatten(provenance.person_text)
     read = [_flatten(text) for text in provenance.external]
     for name, value in watched.items():

@@ -10,7 +10,7 @@ from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.param_kinds import SPANS, Span
 from orchestrator.gate.call.value_forms import PortalTime, parse_day, parse_time
-from orchestrator.gate.decide.value_kinds import WrittenValue, find_title
+from orchestrator.gate.decide.value_kinds import WrittenValue, build_param, find_title
 from orchestrator.gate.decide.value_place import Place
 from orchestrator.language.text import Locale
 
@@ -58,17 +58,17 @@ def check_order(call: Call, facts: Facts, actor: Actor, values: list[WrittenValu
     by_key = {fields.to_field_key(value.name, call.entity): value for value in values}
     for span in SPANS:
         last = by_key.get(span.last)
-        begin = _find_begin(call, facts, span, by_key)
+        begin = _find_begin(call, facts, span, by_key) if last is not None else None
         if last is None or begin is None or not _is_before(parse_time(last.value), parse_time(begin)):
             continue
-        title = find_title(call, last.name, last.field, actor.locale)
-        place = Place(call=call, value=last, facts=facts, title=title, locale=actor.locale)
-        yield place.refuse("gate-value-order", last.value, begin=find_title(call, _find_name(call, span.first), None, actor.locale))
+        place = Place(call=call, value=last, facts=facts, title=find_title(last.param, last.field, actor.locale), locale=actor.locale)
+        first = build_param(call, _find_name(call, span.first))
+        yield place.refuse("gate-value-order", last.value, begin=find_title(first, None, actor.locale))
 
 
 def _find_begin(call: Call, facts: Facts, span: Span, by_key: Mapping[str, WrittenValue]) -> object:
     """Return the beginning that counts for a span: the one that the call writes, or that of the record; None if there is none."""
-    written = fields.find_value(critical_fields.extract_written_fields(call), span.first, call.entity)
+    written = fields.find_value(call.written_fields, span.first, call.entity)
     if written is not None or not span.uses_record:
         return by_key[span.first].value if span.first in by_key else written
     return fields.find_value(critical_fields.find_current_record(call, facts) or {}, span.first, call.entity)
@@ -76,7 +76,7 @@ def _find_begin(call: Call, facts: Facts, span: Span, by_key: Mapping[str, Writt
 
 def _find_name(call: Call, key: str) -> str:
     """Return the name of the field with the key `key`, as the call or the catalogue spells it."""
-    written = critical_fields.extract_written_fields(call)
+    written = call.written_fields
     entity = call.entities.get(call.entity)
     known = entity.by_key.get(key, key) if entity is not None else key
     return next((name for name in written if fields.to_field_key(name, call.entity) == key), known)

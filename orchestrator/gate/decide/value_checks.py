@@ -13,14 +13,13 @@ from typing import Final
 from bitrix.catalogue import names
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect
-from orchestrator.gate.call import critical_fields, fields, param_kinds, value_forms
+from orchestrator.gate.call import fields, param_kinds, value_forms
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.param_kinds import Param, ValueKind
-from orchestrator.gate.call.param_words import ParamWords
 from orchestrator.gate.call.reasons import refuse, wrap_in_batch
 from orchestrator.gate.decide.time_checks import check_date, check_order
-from orchestrator.gate.decide.value_kinds import EMPTY, WrittenValue, find_list_key, find_title, is_single, list_written_values
+from orchestrator.gate.decide.value_kinds import EMPTY, WrittenValue, build_param, find_list_key, find_title, is_single, list_written_values
 from orchestrator.gate.decide.value_place import SHOWN, Place, format_plainly
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.language.lexicon import load_lexicon
@@ -78,9 +77,9 @@ def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
     yield from _check_texts(call, actor)
     values = list(list_written_values(call, facts))
     for value in values:
-        title = find_title(call, value.name, value.field, actor.locale)
+        title = find_title(value.param, value.field, actor.locale)
         place = Place(call=call, value=value, facts=facts, title=title, locale=actor.locale, in_row=call.entity == _ROW)
-        yield from _check_one(place, is_single=is_single(call, value))
+        yield from _check_one(place)
     yield from check_order(call, facts, actor, values)
 
 
@@ -90,7 +89,7 @@ def _check_texts(call: Call, actor: Actor) -> Iterator[Refuse]:
         return
     entity = call.entities.get(call.entity)
     title_key = fields.to_field_key(entity.title_field, call.entity) if entity is not None else ""
-    for name, value in critical_fields.extract_written_fields(call).items():
+    for name, value in call.written_fields.items():
         key = fields.to_field_key(name, call.entity)
         info = fields.find_field_info(entity, name)
         is_title = key == title_key and call.entity not in {"comment", "contact"}
@@ -98,20 +97,20 @@ def _check_texts(call: Call, actor: Actor) -> Iterator[Refuse]:
         is_text = is_title or is_prose or (info is not None and info.kind == "text")
         blank = is_title and (not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip())
         if blank or (is_text and value_forms.is_empty_word(value)) or (is_prose and value and isinstance(value, bool | list | Mapping)):
-            title = find_title(call, name, None, actor.locale)
+            title = find_title(build_param(call, name), None, actor.locale)
             shown = escape_text(format_plainly(value), locale=actor.locale, limit=SHOWN)
             yield refuse("gate-value-text", field=title, param=name, value=shown)
 
 
-def _check_one(place: Place, *, is_single: bool) -> Iterator[Refuse]:
-    """Yield the refusals of one written field; `is_single` says that the field is known to hold one value only."""
+def _check_one(place: Place) -> Iterator[Refuse]:
+    """Yield the refusals of one written field."""
     written, kind = place.value.value, place.value.kind
     several = isinstance(written, list | Mapping)
     if (written in EMPTY or _is_hollow(place)) and kind != "rows":
         yield place.refuse_unlisted("gate-value-empty", "", _find_known_values(place))
-    elif several and is_single and kind not in _CHECKED_WHOLE:
+    elif several and kind not in _CHECKED_WHOLE and is_single(place.value):
         yield place.refuse("gate-value-single", written)
-    elif not several and param_kinds.is_list(place.param) and place.value.items:
+    elif not several and param_kinds.is_list(place.value.param) and place.value.items:
         yield place.refuse("gate-value-several", written)
     else:
         yield from _CHECKS[kind](place)
@@ -121,7 +120,7 @@ def _is_hollow(place: Place) -> bool:
     """Return whether a list or map of empty values stands where nothing may stand: as such a batch carries a list that is empty."""
     written = place.value.value
     inner = list(written.values()) if isinstance(written, Mapping) else written if isinstance(written, list) else [written]
-    return all(one in EMPTY for one in inner) and not param_kinds.may_be_empty(place.param, place.value.kind)
+    return all(one in EMPTY for one in inner) and not param_kinds.may_be_empty(place.value.param, place.value.kind)
 
 
 def _check_amount(place: Place) -> Iterator[Refuse]:
@@ -181,7 +180,7 @@ def _check_rows(place: Place) -> Iterator[Refuse]:
                 continue
             words = param.words
             title = words.names[place.locale] if words is not None else str(name)
-            inner = replace(place, title=title, value=WrittenValue(name=str(name), kind=kind, value=item), in_row=True)
+            inner = replace(place, title=title, value=WrittenValue(param=param, kind=kind, value=item), in_row=True)
             yield from _CHECKS[kind](inner) if item not in EMPTY else [inner.refuse("gate-value-number", item)]
 
 
@@ -212,14 +211,10 @@ def _find_known_values(place: Place) -> Mapping[str, str]:
         case "choice":
             return field.choices if field is not None else {}
         case "code":
-            words = _find_words(place)
+            words = place.value.param.words
             return {words.codes[code]: titles[place.locale] for code, titles in words.choices.items()} if words is not None else {}
         case _:
             return place.facts.value_lists.get(find_list_key(place.call, place.value, place.facts), {})
-
-
-def _find_words(place: Place) -> ParamWords | None:
-    return (replace(place.param, entity=_ROW, info=None) if place.in_row else place.param).words
 
 
 def _check_list(place: Place) -> Iterator[Refuse]:
@@ -233,7 +228,7 @@ def _check_list(place: Place) -> Iterator[Refuse]:
 
 def _check_code(place: Place) -> Iterator[Refuse]:
     """Yield a refusal for each code that the portal does not know for the parameter; where not all are known, for each that is a word."""
-    known, words = _find_known_values(place), _find_words(place)
+    known, words = _find_known_values(place), place.value.param.words
     whole = words is not None and param_kinds.is_complete(words)
     codes = {code.lower() for code in known}
     for item in place.value.items:

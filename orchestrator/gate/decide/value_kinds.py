@@ -5,9 +5,9 @@ left out, and then no value is checked against it.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Final
 
 from bitrix.catalogue import names
@@ -47,14 +47,19 @@ EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenValue:
-    """One field that a call writes: its name in the call, its kind, its value, and the portal's description of the field if known."""
+    """One field that a call writes: its description, its kind, its value, and the portal's description of the field if known."""
 
-    name: str
+    param: Param
     kind: ValueKind
     value: object
     field: Field | None = None
 
     @property
+    def name(self) -> str:
+        """The name of the field in the call."""
+        return self.param.name
+
+    @cached_property
     def items(self) -> tuple[object, ...]:
         """The single values: those of a list or map, otherwise the value itself.
 
@@ -73,29 +78,32 @@ def list_written_values(call: Call, facts: Facts) -> Iterator[WrittenValue]:
         return
     known = facts.field_lists.get(find_list_name(call), {})
     record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
-    for name, value in critical_fields.extract_written_fields(call).items():
+    for name, value in call.written_fields.items():
         if name in call.system_fields or critical_fields.has_value(call, name, value, record):
             continue
-        for inner, item in _list_parts(call, name, value):
-            field = known.get(inner) or next((one for one in known.values() if one.upper_name == inner), None)
-            kind = find_value_kind(call, inner, field)
-            if kind is not None and (item not in EMPTY or not param_kinds.may_be_empty(build_param(call, inner), kind)):
-                yield WrittenValue(name=inner, kind=kind, value=item, field=field)
+        for param, item in _list_parts(call, name, value):
+            field = known.get(param.name) or next((one for one in known.values() if one.upper_name == param.name), None)
+            kind = find_value_kind(param, field)
+            if kind is not None and (item not in EMPTY or not param_kinds.may_be_empty(param, kind)):
+                yield WrittenValue(param=param, kind=kind, value=item, field=field)
 
 
-def _list_parts(call: Call, name: str, value: object) -> Iterator[tuple[str, object]]:
-    """Yield (name, value) of a written field; of one that only holds further parameters, or lists of them, those parameters instead."""
+def _list_parts(call: Call, name: str, value: object) -> Iterator[tuple[Param, object]]:
+    """Yield a written field with its value; of one that only holds further parameters, or lists of them, those parameters instead."""
     param = build_param(call, name)
-    words = param.words
-    holds = words is not None and words.kind in _HOLDERS and param_kinds.find_kind(param) is None
     given = value if isinstance(value, list) else [value]
     elements = [element for element in given if isinstance(element, Mapping)]
-    if not holds or not elements or len(elements) < len(given):
-        yield name, value
+    if not elements or len(elements) < len(given) or not _may_hold_params(param):
+        yield param, value
         return
     for element in elements:
         for inner, item in element.items():
             yield from _list_parts(call, str(inner), item)
+
+
+def _may_hold_params(param: Param) -> bool:
+    """Return whether a field has no values of its own and may hold further parameters."""
+    return param.words is not None and param.words.kind in _HOLDERS and param_kinds.find_kind(param) is None
 
 
 def build_param(call: Call, name: str) -> Param:
@@ -103,9 +111,8 @@ def build_param(call: Call, name: str) -> Param:
     return Param(spec=call.spec, entity=call.entity, info=call.entities.get(call.entity), name=name)
 
 
-def find_value_kind(call: Call, name: str, field: Field | None) -> ValueKind | None:
+def find_value_kind(param: Param, field: Field | None) -> ValueKind | None:
     """Return the kind of the values of a field, None if any value may stand there; `field` is the portal's description of it."""
-    param = build_param(call, name)
     described = param_kinds.find_described_kind(param)
     if described is not None:
         return described
@@ -117,32 +124,33 @@ def find_value_kind(call: Call, name: str, field: Field | None) -> ValueKind | N
     return kind if worded is None or (kind in _LISTED and has_list) else worded
 
 
-def is_single(call: Call, value: WrittenValue) -> bool:
+def is_single(value: WrittenValue) -> bool:
     """Return whether a field is known to hold one value only."""
     if value.field is not None and (value.field.custom or names.is_custom_field(value.name)):
         return not value.field.multiple
-    return param_kinds.is_single(build_param(call, value.name))
+    return param_kinds.is_single(value.param)
 
 
-def find_new_people(call: Call, facts: Facts) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield (field, ids) for each field that names people for a record; people whom the record already has there are left out."""
+def find_new_people(call: Call, facts: Facts, written: Iterable[WrittenValue]) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield (field, ids) for each field that names people for a record; people whom the record already has there are left out.
+
+    `written` are the written values of the call; see `list_written_values`.
+    """
     record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
-    for value in list_written_values(call, facts):
+    for value in written:
         if value.kind == "user":
-            code = call.spec.stands_for.get(value.name, value.name)
-            held = fields.parse_ids(fields.find_value(record or {}, code, call.entity))
+            held = fields.parse_ids(fields.find_value(record or {}, value.param.code, call.entity))
             ids = frozenset(str(item).strip().lstrip("0") for item in value.items) - held
             yield value.name, frozenset(item for item in ids if item.isascii() and item.isdecimal())
 
 
-def find_title(call: Call, name: str, field: Field | None, locale: Locale) -> str:
+def find_title(param: Param, field: Field | None, locale: Locale) -> str:
     """Return the field's name for people: that of the catalogue, of the cards or of the portal; its code if none of them has one."""
-    param = build_param(call, name)
     label = fields.find_label(param.info, param.code, locale)
     if label != param.code:
         return label
     words = param.words
-    if field is not None and field.title and (words is None or find_param_words(call.method, call.entity, name) is None):
+    if field is not None and field.title and (words is None or find_param_words(param.spec.name, param.entity, param.name) is None):
         return field.title
     return words.names[locale] if words is not None and words.names[locale] else label
 
@@ -167,7 +175,7 @@ def _find_category(call: Call, facts: Facts) -> str | None:
 
     It is not known for a record that was not read, such as one that another command of the batch creates.
     """
-    found = fields.find_value(critical_fields.extract_written_fields(call), "CATEGORY_ID", call.entity)
+    found = fields.find_value(call.written_fields, "CATEGORY_ID", call.entity)
     if found in EMPTY and call.spec.verb != "add":
         record = critical_fields.find_current_record(call, facts)
         if record is None:
@@ -177,17 +185,22 @@ def _find_category(call: Call, facts: Facts) -> str | None:
     return number if not number or (number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS) else None
 
 
-async def load_value_lists(call: Call, facts: Facts, reference: Reference) -> Mapping[str, Mapping[str, str]]:
+async def load_value_lists(
+    written: Iterable[tuple[Call, Iterable[WrittenValue]]], facts: Facts, reference: Reference
+) -> Mapping[str, Mapping[str, str]]:
     """Return the lists (value → name) that the written values are checked against, each under the name that `find_list_key` gives it.
 
-    A list that cannot be read is missing. A list comes from the cache unless a written value is not in it.
+    `written` are the commands, each with its written values; see `list_written_values`. A list that cannot be read is missing. A list comes
+    from the cache unless a written value is not in it.
     """
     found: dict[str, Mapping[str, str]] = {}
-    for leaf in call.leaves:
-        for value in list_written_values(leaf, facts):
+    for leaf, values in written:
+        for value in values:
             key = find_list_key(leaf, value, facts)
+            if not key:
+                continue
             wanted = {str(item) for item in value.items}
-            if not key or (key in found and wanted <= found[key].keys()):
+            if key in found and wanted <= found[key].keys():
                 continue
             try:
                 found[key] = await _load_list(key, wanted, reference)

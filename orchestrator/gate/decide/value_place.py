@@ -7,9 +7,8 @@ from typing import Final
 
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.param_kinds import Param
 from orchestrator.gate.call.reasons import format_english, refuse
-from orchestrator.gate.decide.value_kinds import WrittenValue, build_param
+from orchestrator.gate.decide.value_kinds import WrittenValue
 from orchestrator.language.text import Locale
 
 SHOWN: Final = 60
@@ -30,11 +29,6 @@ class Place:
     locale: Locale
     in_row: bool = False
     """Whether the field belongs to a product row."""
-
-    @property
-    def param(self) -> Param:
-        """The field's description, by which its words and the kind of its values are found."""
-        return build_param(self.call, self.value.name)
 
     def refuse(self, code: str, item: object, **args: object) -> Refuse:
         """Return the refusal of one single value, `item`, for the reason `code`."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Method
 from bitrix.client.batch import BatchError, Command, build_cmd, find_references, number_keys, parse_commands, restore_keys
-from orchestrator.gate.call import critical_fields, fields, targets
+from orchestrator.gate.call import fields, targets
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.params import build_refusal
@@ -156,7 +156,7 @@ def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> CommandLa
     """
     target = next(iter(leaf.targets), None)
     entity = leaf.entity.partition(":")[0]
-    record = facts.records.get(target) if target else critical_fields.extract_written_fields(leaf)
+    record = facts.records.get(target) if target else leaf.written_fields
     title = "" if why in _HIDDEN or record is None else _find_title(record, entity)
     return CommandLabel(entity=entity, title=title or "none", number=target[1] if target else 0, method=leaf.method)
 

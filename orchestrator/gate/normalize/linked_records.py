@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import CRM
 from orchestrator.gate.call import fields, targets
-from orchestrator.gate.call.critical_fields import extract_written_fields, to_field_keys
+from orchestrator.gate.call.critical_fields import to_field_keys
 from orchestrator.gate.call.effect import Call, Target
 from state.stored import JsonObject
 
@@ -67,7 +67,7 @@ def find_referenced_records(call: Call) -> frozenset[Target]:
     critical = to_field_keys(call.spec.critical, call.entity) if call.spec.verb != "add" else frozenset()
     found = (
         target
-        for name, value in extract_written_fields(call).items()
+        for name, value in call.written_fields.items()
         if name not in call.system_fields and fields.to_field_key(name, call.entity) not in critical
         for target in _find_referenced(call, fields.to_field_key(name, call.entity), value)
     )

@@ -20,7 +20,7 @@ from orchestrator.gate.call.reasons import refuse, wrap_in_batch
 from orchestrator.gate.call.targets import get_at_path
 from orchestrator.gate.normalize import batch
 from orchestrator.gate.normalize.batch import find_reference_key
-from orchestrator.language.money_parser import Sum, UnclearSum, find_amounts, parse_sum
+from orchestrator.language.money_parser import Sum, UnclearSum, find_amounts, has_currency, parse_sum
 from orchestrator.language.text import Locale
 from state.stored import JsonObject
 
@@ -106,8 +106,8 @@ def collect_sums(call: Call, facts: Facts) -> Iterator[RawSum]:
 
 def find_currencies(call: Call, record: JsonObject | None) -> tuple[str, str]:
     """Return (present currency of the record's sum, its currency after the call); "" stands for the portal's base currency."""
-    now = str(fields.find_value(record or {}, CURRENCY, call.entity) or "")
-    written = fields.find_value(critical_fields.extract_written_fields(call), CURRENCY, call.entity)
+    now = str(fields.find_value(record, CURRENCY, call.entity) or "") if record is not None else ""
+    written = fields.find_value(call.written_fields, CURRENCY, call.entity)
     return now, str(written) if written not in _EMPTY else now
 
 
@@ -116,7 +116,7 @@ def calculate_row_totals(call: Call, record: JsonObject | None) -> Iterator[obje
 
     It is a text, "?" if it cannot be computed. Nothing is yielded for a call without product rows.
     """
-    written = critical_fields.extract_written_fields(call)
+    written = call.written_fields
     for name, value in written.items():
         if fields.to_field_key(name) in _ROWS:
             yield _calculate_total(value)
@@ -156,7 +156,7 @@ def _is_recalculated(call: Call, record: JsonObject | None) -> bool:
 
     These rows were not read, so the new sum is unknown.
     """
-    for name, value in critical_fields.extract_written_fields(call).items():
+    for name, value in call.written_fields.items():
         if fields.to_field_key(name, call.entity) == _MANUAL_SUM_KEY and str(value).upper() not in {"Y", "1", "TRUE"}:
             return call.spec.verb != "add" and not critical_fields.has_value(call, name, value, record)
     return False
@@ -188,7 +188,7 @@ def extract_currencies(call: Call, *, locale: Locale) -> Call:
     if call.reads_only:
         plain = _strip_conditions(call.params)
         return call if plain == call.params else replace(call, params=plain)
-    written = critical_fields.extract_written_fields(call)
+    written = call.written_fields
     fresh: dict[str, object] = {}
     spoken: list[tuple[str, str]] = []
     for name, value in written.items():
@@ -231,12 +231,10 @@ def _find_unsaid_currencies(leaf: Call, text: str) -> list[tuple[str, str]]:
     of the message, because the amount may have been computed from the sums there. If several currencies are possible, the field is left
     out.
     """
-    bare = (
-        []
-        if leaf.reads_only or leaf.kind != "bitrix"
-        else [(name, fields.parse_number(value)) for name, value in critical_fields.list_written_amounts(leaf)]
-    )
-    if leaf.named_currencies or not bare:
+    if leaf.reads_only or leaf.kind != "bitrix" or leaf.named_currencies:
+        return []
+    bare = [(name, fields.parse_number(value)) for name, value in critical_fields.list_written_amounts(leaf)]
+    if not bare or not has_currency(text):
         return []
     own = {number for _, number in leaf.targets}
     named = [found for found, _, _ in find_amounts(text) if found.currency or found.amount not in own]
@@ -263,7 +261,7 @@ def _check_currency(leaf: Call, call: Call, name: str, named: str, *, facts: Fac
         return refuse("gate-sum-two-currencies", field=field, has=has, named=named)
     entity, number = leaf.targets[0] if leaf.targets else (leaf.entity, 0)
     about = {"entity": entity, "id": number, "field": field, "has": has, "named": named}
-    written = critical_fields.extract_written_fields(leaf)[name]
+    written = leaf.written_fields[name]
     counted = not leaf.named_currencies and all(found.amount != fields.parse_number(written) for found, _, _ in find_amounts(text))
     if counted or not _is_of_record(leaf, name):
         return refuse("gate-named-other-currency", **about)

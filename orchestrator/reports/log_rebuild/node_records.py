@@ -12,7 +12,8 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_iteration_records
 from orchestrator.runtime.audit import PlayedNode, build_node_record, describe_model_node, trim_state
-from orchestrator.runtime.turn_context import build_call_record, is_node_of
+from orchestrator.runtime.paused_turns import is_node_of
+from orchestrator.runtime.turn_context import build_call_record
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallStarted
 from state.events.confirmations import ConfirmationRequested

@@ -12,7 +12,8 @@ from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
 from orchestrator.runtime.audit import CONFIRMATION_KEYS, describe_provider
-from orchestrator.runtime.turn_context import describe_service_answer, is_node_of
+from orchestrator.runtime.paused_turns import is_node_of
+from orchestrator.runtime.turn_context import describe_service_answer
 from state.card import NO_CARD
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, OutcomeReconciled

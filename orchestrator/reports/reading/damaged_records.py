@@ -4,7 +4,6 @@ To find and report damage is the task of `sdelka journal verify`. Here a damaged
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import orjson
@@ -20,7 +19,6 @@ Record = tuple[str, str, str, str]
 """The id, the type, the text and the hash of a stored record."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class UnreadableEvent(StoredEvent):
     """An event whose encrypted part, the personal fields, cannot be read. For readers these fields are blank, and `erased` is set, too."""
 
@@ -102,7 +100,7 @@ class DamageTolerantStore:
         event = _parse_clear(raw, hash_)
         clear = {name: value for name, value in event.data.items() if name != encryption.FIELD}
         self.damaged_records.add((event.stream, event.seq))
-        return replace(event, data=codec.join_parts(event.type, event.v, clear, {}))
+        return event._replace(data=codec.join_parts(event.type, event.v, clear, {}))
 
     def _list_all(self) -> list[Record]:
         if not self._order:

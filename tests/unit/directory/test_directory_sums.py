@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from orchestrator.directory.value_references import format_sum_question
 from orchestrator.language.money_format import SIGNS
-from orchestrator.language.money_parser import LARGEST, Sum, UnclearSum, find_amounts, format_sum, format_sum_short, parse_sum
+from orchestrator.language.money_parser import (
+    LARGEST,
+    Sum,
+    UnclearSum,
+    find_amounts,
+    format_sum,
+    format_sum_short,
+    has_currency,
+    parse_sum,
+)
 from orchestrator.language.text import Locale
 
 READ = [
@@ -230,6 +239,25 @@ def test_any_text_is_a_sum_or_unclear(text: str) -> None:
     places = [place for _, *place in find_amounts(text)]
     assert all(0 <= start < end <= len(text) for start, end in places)
     assert places == sorted(places)
+
+
+@given(
+    st.sampled_from(TEXTS)
+    | st.lists(st.sampled_from([*PIECES, *ODD]), max_size=10).map("".join)
+    | st.lists(st.sampled_from(PIECES), max_size=10).map(" ".join)
+)
+def test_a_text_with_a_sum_in_a_currency_names_one(text: str) -> None:
+    """The quick look leaves out no text in which a sum with a currency stands."""
+    found = any(one.currency for one, _, _ in find_amounts(text))
+    assert has_currency(text) or not found
+
+
+def test_a_text_without_a_currency_names_none() -> None:
+    """A number alone, and a word that only begins like a currency, are not read as one."""
+    assert [has_currency(text) for text in ("подними сумму сделки 481 до 500 000", "1,5 млн", "рубрика 5", "5 ₽", "$5", "5 рублей")] == [
+        *[False] * 3,
+        *[True] * 3,
+    ]
 
 
 @pytest.mark.parametrize(

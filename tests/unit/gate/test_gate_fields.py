@@ -38,6 +38,12 @@ def test_two_spellings_of_one_field(one: str, other: str, entity: str) -> None:
         (0, None, "text", False),
         (0, None, "money", True),
         ("0.00", "", "money", True),
+        (0, "0.00", "user", True),
+        (0, False, "money", False),
+        (True, 1, "money", False),
+        ("", 0, "text", False),
+        ("", "", "multifield", True),
+        ("x", "x", "multifield", False),
         (0, "0", "text", True),
         (1, "1.00", "text", True),
         ("1e6", "1000000", "money", False),
@@ -96,3 +102,12 @@ def test_a_field_that_nobody_described_is_shown_by_its_code() -> None:
     """Also when there is no description of the record at all."""
     assert fields.find_label(None, "UF_X", "ru") == "UF_X"
     assert fields.find_value({"A": 1}, "B") is None
+
+
+def test_of_two_spellings_in_one_record_the_first_is_found() -> None:
+    """A name that the record spells so is found exactly; any other spelling finds the first field that it may mean."""
+    record = {"UF_CRM_A_B": 1, "UF_CRM_AB": 2, "STAGE_ID": "NEW"}
+    assert fields.find_value(record, "UF_CRM_AB") == 2
+    assert fields.find_value(record, "ufcrmab") == 1
+    assert fields.find_value(dict(reversed(record.items())), "ufcrmab") == 2
+    assert (fields.has_field(record, "stageId", "deal"), fields.has_field(record, "statusId", "deal")) == (True, False)

@@ -335,15 +335,15 @@ def test_a_stricter_card_is_asked_for_its_reasons_only_when_they_grow() -> None:
         confirmation_id="c1",
         before=build_before_image(found, facts),
     )
-    assert revalidate(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=same) is None
-    assert revalidate(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=Allow()) is None
+    assert revalidate(found, facts=facts, before=stored.before, actor=ANNA, stored=stored, entry=entry, verdict=same) is None
+    assert revalidate(found, facts=facts, before=stored.before, actor=ANNA, stored=stored, entry=entry, verdict=Allow()) is None
     elsewhere = stored.model_copy(update={"call": asked.model_copy(update={"params": {"id": 481}})})
-    other = revalidate(found, facts=facts, actor=ANNA, stored=elsewhere, entry=entry, verdict=Allow())
+    other = revalidate(found, facts=facts, before=stored.before, actor=ANNA, stored=elsewhere, entry=entry, verdict=Allow())
     assert other is not None
     assert other.reason.code == "changed-meanwhile"
     more = Ask(reasons=(*same.reasons, Notice(code="gate-class-delete")))
     for verdict in (more, Ask(reasons=same.reasons, taps=2), Ask(reasons=same.reasons, four_eyes=True)):
-        new = revalidate(found, facts=facts, actor=ANNA, stored=stored, entry=entry, verdict=verdict)
+        new = revalidate(found, facts=facts, before=stored.before, actor=ANNA, stored=stored, entry=entry, verdict=verdict)
         assert new is not None
         assert new.reason.code == "stricter-meanwhile"
         assert (new.ask.taps, new.ask.four_eyes) == (verdict.taps, verdict.four_eyes)

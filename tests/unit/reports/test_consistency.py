@@ -51,7 +51,7 @@ def carded(events: Events) -> int:
 
 def changed(events: Events, at: int, **data: Any) -> Events:
     """The events with other data in one of them."""
-    return [*events[:at], replace(events[at], data={**events[at].data, **data}), *events[at + 1 :]]
+    return [*events[:at], events[at]._replace(data={**events[at].data, **data}), *events[at + 1 :]]
 
 
 def without(events: Events, at: int) -> Events:
@@ -112,7 +112,7 @@ SLIPS: dict[str, tuple[Callable[[Events], Events], str]] = {
 def as_denied(events: Events) -> StoredEvent:
     """A denial of what was approved first."""
     data = {**events[carded(events)].data, "denied_by": "tg:1007", "via": "button"}
-    return replace(events[carded(events)], type="ConfirmationDenied", data=data)
+    return events[carded(events)]._replace(type="ConfirmationDenied", data=data)
 
 
 @pytest.mark.req("G2")
@@ -157,8 +157,8 @@ def test_an_unknown_outcome_may_be_settled_once(happened: tuple[Events, Rows]) -
     events, rows = happened
     at = first(events, "CallSucceeded", call_class="W")
     data = events[at].data
-    unknown = replace(events[at], type="CallOutcomeUnknown", data={**data, "detail": "x"})
-    settled = [replace(events[at], type="OutcomeReconciled", data={**data, "verdict": verdict}) for verdict in ("unclear", "done", "done")]
+    unknown = events[at]._replace(type="CallOutcomeUnknown", data={**data, "detail": "x"})
+    settled = [events[at]._replace(type="OutcomeReconciled", data={**data, "verdict": verdict}) for verdict in ("unclear", "done", "done")]
 
     assert judged([*events[:at], unknown, *settled[:2], *events[at + 1 :]], rows) == []
     assert "OutcomeReconciled came when it stood as succeeded" in judged([*events[:at], unknown, *settled, *events[at + 1 :]], rows)

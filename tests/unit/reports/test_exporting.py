@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -125,7 +124,7 @@ def test_cef_says_who_did_what_with_which_outcome(run: Run, told: Told) -> None:
 def test_nothing_breaks_out_of_its_field(store: Store, voice: Narrator, nasty: str) -> None:
     """A session, a method and a code of any signs make one line of seven header fields, and come back as they were."""
     event = next(event for event in store.read_events(f"session:{CHAT}") if event.type == "StepRefused")
-    odd = replace(event, stream=f"session:{nasty}", data={**event.data, "method": nasty, "code": nasty})
+    odd = event._replace(stream=f"session:{nasty}", data={**event.data, "method": nasty, "code": nasty})
     for line in (build_cef_formatter(voice, nasty)(odd), build_redacted_cef_formatter("1|2")(odd)):
         assert len(line.splitlines()) == 1
         assert "\x1b" not in line
@@ -139,7 +138,7 @@ def test_nothing_breaks_out_of_its_field(store: Store, voice: Narrator, nasty: s
 def test_an_erased_person_stays_erased(store: Store, voice: Narrator) -> None:
     """What is blank because a person was erased is said so, and not shown as if nothing had been said."""
     event: StoredEvent = next(iter(store.read_events(f"session:{CHAT}")))
-    gone = replace(event, data={**event.data, "text": ""}, erased=True)
+    gone = event._replace(data={**event.data, "text": ""}, erased=True)
     assert "asked: (erased)" in read_cef(build_cef_formatter(voice, "1")(gone))[1]["msg"]
     assert json.loads(format_redacted_json_line(gone))["erased"] is True
     assert rows_of("a\n\nb") == ["a", "b"]

@@ -8,7 +8,7 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
-from bot.telegram.intake.router import MAX_TEXT, parse_update
+from bot.telegram.intake.router import MAX_TEXT
 from bot.telegram.outgoing.menus import list_menus, map_own_menus
 from orchestrator.domain.outputs import Notice
 from orchestrator.runs.feature import build_feature
@@ -17,7 +17,7 @@ from orchestrator.runtime import worker
 from orchestrator.runtime.commands import parse_command
 from orchestrator.runtime.feature import Feature
 from state.journal.run_index import RunFilter
-from tests.unit.bot.telegram.door_kit import ME, NOW, access, message
+from tests.unit.bot.telegram.door_kit import ME, NOW, access, message, parse_update
 from tests.unit.runs.runs_kit import a_run_world, build_engines, index, start, steps
 from tests.unit.spine_kit import ANNA, World, command
 

@@ -17,7 +17,7 @@ from tests.unit.spine_portal import lost, says
 
 TWO = (raise_sum(1_100_000), raise_sum(60_000, deal=482))
 WRITES = ["crm.deal.update", "crm.deal.update", "tasks.task.add"]
-COMMITS = 6
+COMMITS = 5
 """How often something is stored from the press on a plan of three to its end: after each of them a process can die."""
 OPEN_DELETE = {"open_methods": ["crm.deal.delete"]}
 GONE = step("crm.deal.delete", {"id": 482})

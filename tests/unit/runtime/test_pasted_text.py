@@ -14,13 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from bot.cli.chat import Terminal
 from bot.http_api.chat.request_body import ChatRequest
 from bot.http_api.chat.router import _parse_message
-from bot.telegram.intake.router import parse_update
 from orchestrator.engines.crm_agent.turn_work import start_work
 from orchestrator.runtime.feature import Feature
 from orchestrator.runtime.turn import ANNOUNCED_FOR
 from state.events.fold import create_state
 from state.journal.store import InboxRow
-from tests.unit.bot.telegram.door_kit import ME, NOW, access, forwarded
+from tests.unit.bot.telegram.door_kit import ME, NOW, access, forwarded, parse_update
 from tests.unit.bot.telegram.door_kit import message as update
 from tests.unit.runtime.paste_grammar import Instruction, Paste, build_cases
 from tests.unit.runtime.test_turns import killed, resumed

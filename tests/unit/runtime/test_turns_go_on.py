@@ -1,6 +1,7 @@
 """A turn that waited for a card goes on when it is decided: once, with what came of it, and through every crash."""
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -11,14 +12,16 @@ import pytest
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from orchestrator.gate.approve.confirmations import build_superseded_closing
+from orchestrator.runtime import session
 from tests.unit import spine_kit
 from tests.unit.runtime.kill_kit import work_killed
 from tests.unit.spine_kit import World, a_world, command, effect, message, press, raise_sum, reply, step
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7}})
 
-COMMITS = 4
-"""How often something is stored from the press to the next proposal: after each of them a process can die."""
+COMMITS = 3
+SLOW_COMMITS = 5
+"""How often something is stored from the press to the next proposal, at once and with a slow model: after each a process can die."""
 
 
 async def ask(world: World, text: str = "подними сумму сделки 481", *steps: dict[str, object]) -> None:
@@ -177,12 +180,46 @@ async def test_killed_anywhere_between_approval_and_the_next_proposal(world: Wor
     world.model.will_go_on(*[reply(raise_sum(deal=482), text="И вторая.")] * 4)
     died = await work_killed(world, press({**shown, "status": "requested"}), kept=kept)
     assert bool(died) == (kept < COMMITS)
+    check_went_on(world)
+
+
+@pytest.mark.parametrize("kept", range(SLOW_COMMITS + 1))
+async def test_killed_anywhere_while_a_slow_model_thinks(world: World, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    """What is noted is stored by itself while the model thinks; killed after any commit of those, the same holds."""
+    await ask(world, "подними сумму сделки 481, потом сделки 482")
+    shown = world.events("ConfirmationRequested")[-1].data
+    world.model.will_go_on(*[reply(raise_sum(deal=482), text="И вторая.")] * 4)
+    answer, stored = world.model.stream_chat, world.sql.commit
+    commits = [0]
+
+    def count(what: Any) -> Any:
+        commits[0] += 1
+        return stored(what)
+
+    async def think(*args: Any, **named: Any) -> Any:
+        before = commits[0]
+        with contextlib.suppress(AssertionError), monkeypatch.context() as short:
+            short.setattr(spine_kit, "DEADLINE", 0.1)  # in a process that is dead nothing is stored any more
+            await spine_kit.until(lambda: commits[0] > before)
+        return await answer(*args, **named)
+
+    monkeypatch.setattr(session, "BUFFER_SECONDS", 0.0)
+    monkeypatch.setattr(world.sql, "commit", count)
+    monkeypatch.setattr(world.model, "stream_chat", think)
+    died = await work_killed(world, press({**shown, "status": "requested"}), kept=kept)
+    assert bool(died) == (kept < SLOW_COMMITS)
+    check_went_on(world)
+
+
+def check_went_on(world: World) -> None:
+    """The write was made once, each answer was paid once, and the next step is proposed."""
     world.model.after_cards.clear()
     answers = [event.data["iteration"] for event in world.events("ModelAnswered")]
     assert answers == [1, 2]
     assert [params["id"] for _, params in world.portal.written("crm.deal.update")] == [481]
     assert [event.data["params"]["id"] for event in world.events("ConfirmationRequested")] == [481, 482]
     assert [event.data["reason"] for event in world.events("TurnFinished")] == ["waiting", "waiting"]
+    assert world.types().count("TurnResumed") == 1
 
 
 async def test_a_decision_while_another_turn_runs_wakes_the_first_one_too(world: World) -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr
+from pydantic import AfterValidator, ConfigDict, Field, StrictStr
 
 from orchestrator.domain.file_path import format_folder, format_path
+from orchestrator.domain.frozen import LateModel
 from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 
 KIND: Final = "file"
@@ -31,7 +32,7 @@ FolderPath = Annotated[StrictStr, AfterValidator(format_folder)]
 Text = Annotated[StrictStr, Field(max_length=MAX_TEXT), AfterValidator(_check_text)]
 
 
-class KindParams(BaseModel):
+class KindParams(LateModel):
     """Parameters of a method: unknown names are refused, and errors do not quote values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)

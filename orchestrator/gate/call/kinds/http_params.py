@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Self
 from urllib.parse import urlencode
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
+from orchestrator.domain.frozen import LateModel
 from orchestrator.domain.http_address import OddAddress, parse_address
 from state.canonical import NotCanonical, dumps
 
@@ -89,7 +90,7 @@ Query = Annotated[dict[StrictStr, QueryValue | list[QueryValue]], Field(max_leng
 Headers = Annotated[dict[StrictStr, StrictStr], AfterValidator(_check_headers)]
 
 
-class HttpParams(BaseModel):
+class HttpParams(LateModel):
     """What every method needs: the address. The policy lists the hosts that it may lead to."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)

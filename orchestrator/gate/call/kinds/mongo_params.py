@@ -7,8 +7,9 @@ canonical form in which calls are stored. Aggregation, replacement of whole docu
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, StrictInt, StrictStr
 
+from orchestrator.domain.frozen import LateModel
 from orchestrator.gate.call.kinds.mongo_queries import (
     check_document,
     check_field_name,
@@ -82,7 +83,7 @@ SortName = Annotated[StrictStr, AfterValidator(_check_sort)]
 FieldName = Annotated[StrictStr, AfterValidator(_check_projected)]
 
 
-class MongoParams(BaseModel):
+class MongoParams(LateModel):
     """What every method needs: the collection. The policy lists those that may be named."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from pydantic import BaseModel
-
 from bitrix.catalogue.catalogue import Method
+from orchestrator.domain.frozen import LateModel
 from orchestrator.gate.call import reminders, run_schedules
 from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 
@@ -28,7 +27,7 @@ It therefore needs neither a card nor an opening by the policy, and a card does 
 """
 
 
-class ReminderParams(BaseModel):
+class ReminderParams(LateModel):
     """The parameters of a reminder, which `reminders.normalize_reminder` checks."""
 
 

@@ -12,9 +12,9 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from bot.access.access_file import TokenGrant
-from bot.http_api.api import build_read_routers
+from bot.http_api.routers import build_read_routers
 from bot.http_api.server.authentication import Authenticator
-from bot.http_api.server.errors import explain_errors
+from bot.http_api.server.error_handlers import explain_errors
 from bot.http_api.server.tokens import Client, Tokens, read_tokens
 from orchestrator.domain.actor import Actor
 from orchestrator.runs.feature import build_feature

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from bot.access.access_file import TokenGrant
 from bot.flows import build_flows, connect_agents
-from bot.http_api.api import build_read_routers
+from bot.http_api.routers import build_read_routers
 from bot.http_api.server.app import build_app
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.tokens import Tokens, read_tokens

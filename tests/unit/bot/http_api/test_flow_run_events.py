@@ -1,7 +1,6 @@
 """What the journal of a flow's run says in the words of the seed: pure, on the journals of runs that were really played."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -170,7 +169,7 @@ async def test_a_run_that_the_program_ends_is_aborted(tmp_path: Path) -> None:
         (*before, end) = events(world)
     ended = {code: FlowHistory(Flow.model_validate(document)) for code in ("run-owner-gone", "flow-agent-gone")}
     for code, history in ended.items():
-        for event in (*before, replace(end, data={**end.data, "code": code})):
+        for event in (*before, end._replace(data={**end.data, "code": code})):
             history.add(event)
     assert {code: history.status for code, history in ended.items()} == {"run-owner-gone": "ABORTED", "flow-agent-gone": "FAILED"}
     assert {history.happenings[-1].type for history in ended.values()} == {"FLOW_FAILED"}

@@ -3,12 +3,14 @@
 import re
 import time
 from datetime import UTC, datetime
+from unittest.mock import patch
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.i18n.translate import Translator
+from bot.rendering import markdown
 from bot.rendering.markdown import render_markdown
 from bot.rendering.spans import Span, Spans, to_plain_text
 from bot.telegram.view.entities import LIMIT, render_entities
@@ -222,3 +224,58 @@ def test_a_long_text_of_one_sort_is_drawn_at_once(piece: str) -> None:
     begun = time.process_time()
     render_entities(render_markdown(piece * (20_000 // len(piece)), locale="ru"))
     assert time.process_time() - begun < 3
+
+
+_PLAIN_PIECES = (
+    *(
+        "слово",
+        "150 000 ₽",
+        "a.ru",
+        "https://a.ru/x",
+        "@u",
+        "/cmd",
+        "😀",
+        "\n",
+        "\n\n",
+        "\n\n\n",
+        " ",
+        "\u00a0",
+        "\u2028",
+        "\x85",
+        "\ufeff",
+    ),
+    *(
+        "-",
+        "—",
+        "- x",
+        "1. y",
+        "2)",
+        "5",
+        "#",
+        "=",
+        "+",
+        "(",
+        ")",
+        "!",
+        ":",
+        "---",
+        "*",
+        "*x*",
+        "`",
+        "&amp;",
+        "<br>",
+        "\\",
+        "|",
+        "\t",
+        "\r",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(_PLAIN_PIECES), max_size=10).map("".join))
+def test_a_text_without_markup_reads_as_the_parser_reads_it(text: str) -> None:
+    """The parser is left out for it; what has markup, and all that only looks like it, takes the same way as before."""
+    links = ("https://a.ru/x",)
+    shown = render_markdown(text, locale="ru", links=links)
+    with patch.object(markdown, "_MAY_BE_MARKUP", re.compile("")):
+        assert shown == render_markdown(text, locale="ru", links=links)

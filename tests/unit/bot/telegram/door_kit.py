@@ -18,7 +18,9 @@ from pydantic import BaseModel
 from bot.access.access import Access, Person
 from bot.telegram.door import TelegramDoor
 from bot.telegram.intake.people import ChatPeople
-from bot.telegram.intake.routed_updates import ParsedUpdate
+from bot.telegram.intake.routed_updates import read_update
+from bot.telegram.intake.router import NO_FEATURES, OpenCard, ParsedUpdate
+from bot.telegram.intake.router import parse_update as parse_incoming
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.inputs import DirectAnswer
@@ -26,7 +28,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.feature import build_feature
 from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.staff import Employees
-from orchestrator.runtime.feature import merge_features
+from orchestrator.runtime.feature import Feature, merge_features
 from tests.unit.spine_kit import World
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -71,6 +73,20 @@ def raw_message(
 
 def message(text: str | None = "привет", *, update_id: int = 5, **more: Any) -> Update:
     return Update.model_validate({"update_id": update_id, "message": raw_message(text, **more)})
+
+
+def parse_update(
+    update: Update,
+    access: Access,
+    me: User,
+    cards: tuple[OpenCard, ...],
+    now: datetime,
+    features: Feature = NO_FEATURES,
+    *,
+    may_answer_run: bool = False,
+) -> ParsedUpdate:
+    """What the door makes of an update."""
+    return parse_incoming(read_update(update, me), access, me, cards, now, features, may_answer_run=may_answer_run)
 
 
 def answer_in(routed: ParsedUpdate) -> Notice | None:

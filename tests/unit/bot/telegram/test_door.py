@@ -1,18 +1,22 @@
 """The door as one piece: stored before confirmed, nobody waits for Telegram, the Stop button, a stop that takes nothing more in."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from weakref import ref
 
 import httpx
 import pytest
 from aiogram import Bot
 from aiogram.exceptions import TelegramUnauthorizedError
+from aiogram.methods import EditMessageText, Response, SendMessage
 from pydantic import SecretStr
 
 from bot.http_api.server.app import build_app
-from bot.telegram.door import TelegramDoor
+from bot.telegram.door import ANSWERED_OFTEN, TelegramDoor
+from bot.telegram.intake.ingest import RawUpdates
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.intake.webhook import parse_webhook
 from state.journal.store import InboxRow, StoreUnwritable
@@ -28,6 +32,8 @@ async def _opened(world: World, **more: Any) -> AsyncIterator[tuple[TelegramDoor
     door = TelegramDoor(Bot(TOKEN, session=wire), world.store, ChatPeople(access()), world.clock, **more)
     task = asyncio.ensure_future(door.run(world.orchestrator))
     try:
+        while door.delivery.progress._group is None and not task.done():  # noqa: ASYNC110 - before its parts have begun, it takes nothing
+            await asyncio.sleep(0)
         yield door, wire
         assert not task.done() or task.exception() is None
     finally:
@@ -147,3 +153,11 @@ async def test_a_wrong_token_ends_the_door(world: World) -> None:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     assert isinstance(error, TelegramUnauthorizedError)
+
+
+def test_types_of_frequent_answers_are_built_once() -> None:
+    """A generic type that nobody keeps is built anew for each call, which takes milliseconds: a poll for every update."""
+    kept = {method: ref(Response[method.__returning__]) for method in ANSWERED_OFTEN}  # type: ignore[name-defined]
+    gc.collect()
+    assert {method.__name__ for method, kind in kept.items() if kind() is None} == set()
+    assert {RawUpdates, SendMessage, EditMessageText} <= set(ANSWERED_OFTEN)

@@ -13,7 +13,7 @@ from bot.cli.budget import app as budget
 from bot.cli.freeze import app as freeze
 from bot.http_api.approvals.freeze import build_freeze_router
 from bot.http_api.server.authentication import Authenticator
-from bot.http_api.server.errors import explain_errors
+from bot.http_api.server.error_handlers import explain_errors
 from bot.http_api.server.tokens import Tokens, read_tokens
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outcome import Outcome

@@ -1,6 +1,5 @@
 """Who was dismissed in the portal, or removed by ops, has no access; their cards close; a portal that is down dismisses nobody."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 from bot.access.access import Person
@@ -145,7 +144,7 @@ async def test_ops_read_the_registry_in_sentences(office: Office) -> None:
     assert lines[0].startswith("cli:ops made a link (invite:")
     assert "Глеб Седов (tg:666) joined as manager, employee 8, by link invite:" in lines[1]
     assert lines[2] == "Глеб Седов (tg:666) lost access: the portal lists them as dismissed"
-    blank = replace(events[1], erased=True, data={**events[1].data, "name": "", "time_zone": ""})
+    blank = events[1]._replace(erased=True, data={**events[1].data, "name": "", "time_zone": ""})
     assert "tg:666) joined as manager" in render_event(blank, Narrator(lambda code, args: code)).words
 
 

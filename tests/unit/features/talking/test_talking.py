@@ -90,6 +90,31 @@ async def test_a_group_waits_for_no_forward(world: World, wire: Wire, monkeypatc
     assert not await _arriving(world, monkeypatch, [asked])
 
 
+async def test_an_answer_to_a_message_waits_for_no_forward(world: World, wire: Wire, monkeypatch: Any) -> None:
+    """What it is about is the message that it answers."""
+    del wire
+    assert not await _arriving(world, monkeypatch, [message("а по этой?", at=100, reply_to=5)])
+
+
+async def test_the_wait_for_a_forward_counts_from_the_arrival_of_the_comment(world: World, wire: Wire, monkeypatch: Any) -> None:
+    """Time in which the message waited for its session is not waited a second time."""
+    del wire
+    slept: list[float] = []
+    pause = asyncio.sleep
+
+    async def note(seconds: float) -> None:
+        slept.append(seconds)
+        await pause(0)
+
+    monkeypatch.setattr(merge_inputs, "FORWARD_PAUSE", 0.3)
+    asked = message("покажи сделки", at=100)
+    world.model.will(reply())
+    with monkeypatch.context() as patched:
+        patched.setattr("orchestrator.runtime.merge_inputs.asyncio.sleep", note)
+        await world.work(replace(asked, received_at=world.clock.now() - timedelta(seconds=0.2)))
+    assert any(0.09 < seconds < 0.11 for seconds in slept)
+
+
 async def _arriving(world: World, monkeypatch: Any, rows: list[InboxRow], *, turns: int = 1) -> list[float]:
     """Each row comes in during the wait of the one before it; gives the waits until all were worked."""
     late, pause, slept = rows[1:], asyncio.sleep, []

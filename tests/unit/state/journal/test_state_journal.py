@@ -1,7 +1,6 @@
 """The chain: what a hash covers, and each way in which a record can differ from what was written."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from hashlib import sha256
 
 import pytest
@@ -48,20 +47,20 @@ def test_a_sound_chain_is_verified() -> None:
 def forged(whole: list[StoredEvent]) -> list[StoredEvent]:
     """The second record is another one, and its own hash is right."""
     raw = whole[1].raw.replace("Ромашка", "Лютик")
-    whole[1] = replace(whole[1], raw=raw, hash=journal.hash_record(whole[1].prev, raw))
+    whole[1] = whole[1]._replace(raw=raw, hash=journal.hash_record(whole[1].prev, raw))
     return whole
 
 
 def joined(whole: list[StoredEvent]) -> list[StoredEvent]:
     """As `forged`, and the next record claims to follow it."""
     forged(whole)
-    whole[2] = replace(whole[2], prev=whole[1].hash)
+    whole[2] = whole[2]._replace(prev=whole[1].hash)
     return whole
 
 
 def no_json(whole: list[StoredEvent]) -> list[StoredEvent]:
     """A text that is none, with the right hash."""
-    whole[1] = replace(whole[1], raw="{", hash=journal.hash_record(whole[1].prev, "{"))
+    whole[1] = whole[1]._replace(raw="{", hash=journal.hash_record(whole[1].prev, "{"))
     return whole
 
 
@@ -75,9 +74,9 @@ def no_json(whole: list[StoredEvent]) -> list[StoredEvent]:
         (forged, 3, "does not follow"),
         (joined, 3, "hash does not fit"),
         (no_json, 2, "no JSON"),
-        (lambda whole: [whole[0], replace(whole[1], actor="b"), *whole[2:]], 2, "fields differ"),
-        (lambda whole: [whole[0], replace(whole[1], stream="session:tg:2"), *whole[2:]], 2, "belongs to session:tg:2"),
-        (lambda whole: [replace(whole[0], raw=whole[0].raw + " "), *whole[1:]], 1, "hash does not fit"),
+        (lambda whole: [whole[0], whole[1]._replace(actor="b"), *whole[2:]], 2, "fields differ"),
+        (lambda whole: [whole[0], whole[1]._replace(stream="session:tg:2"), *whole[2:]], 2, "belongs to session:tg:2"),
+        (lambda whole: [whole[0]._replace(raw=whole[0].raw + " "), *whole[1:]], 1, "hash does not fit"),
     ],
 )
 def test_damage_is_found_where_it_begins(change: Change, seq: int, why: str) -> None:

@@ -1,7 +1,6 @@
 """What a person has begun today is counted on in a database that was restored or moved: a cap is not had twice."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -24,8 +23,8 @@ def begin(home: Home, effect_id: str, many: int) -> None:
         assert held is not None
         try:
             step = Commit(stream="session:tg:7", epoch=held.epoch, actor="tg:7", now=NOW)
-            store.commit(replace(step, effects=[change]))
-            store.commit(replace(step, effects=[EffectChange(effect_id=effect_id, expect=("started",), status="succeeded")]))
+            store.commit(step._replace(effects=[change]))
+            store.commit(step._replace(effects=[EffectChange(effect_id=effect_id, expect=("started",), status="succeeded")]))
         finally:
             store.release(held)
 

@@ -5,9 +5,22 @@ from typing import Any
 import pytest
 from aiogram.types import Update
 
-from bot.telegram.intake.router import ParsedUpdate, parse_update
+from bot.telegram.intake.router import ParsedUpdate
 from state.journal.store import InboxRow
-from tests.unit.bot.telegram.door_kit import ANNA, BOT, ME, NOW, STRANGER, access, answer_in, forwarded, message, person, raw_message
+from tests.unit.bot.telegram.door_kit import (
+    ANNA,
+    BOT,
+    ME,
+    NOW,
+    STRANGER,
+    access,
+    answer_in,
+    forwarded,
+    message,
+    parse_update,
+    person,
+    raw_message,
+)
 
 GROUP = -100500
 PHOTO: dict[str, Any] = {"photo": [{"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1}]}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from aiogram.types import Update
 
-from bot.telegram.intake.router import MAX_TEXT, OpenCard, ParsedUpdate, parse_update
+from bot.telegram.intake.router import MAX_TEXT, OpenCard, ParsedUpdate
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import AccessRequest
 from orchestrator.domain.outputs import Notice
@@ -23,6 +23,7 @@ from tests.unit.bot.telegram.door_kit import (
     answer_in,
     forwarded,
     message,
+    parse_update,
     person,
     pressed,
     raw_message,

@@ -6,7 +6,8 @@ import pytest
 from aiogram.types import Update
 
 from bot.telegram.intake.callbacks import ActionClick, CardClick, pack
-from bot.telegram.intake.router import OpenCard, ParsedUpdate, parse_update
+from bot.telegram.intake.message_content import read_content
+from bot.telegram.intake.router import OpenCard, ParsedUpdate
 from bot.telegram.intake.typed_answers import may_decide
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.registry import build_proof
@@ -24,6 +25,7 @@ from tests.unit.bot.telegram.door_kit import (
     answer_in,
     forwarded,
     message,
+    parse_update,
     person,
     pressed,
     raw_message,
@@ -199,7 +201,7 @@ def test_a_no_with_a_reason_in_answer_to_ones_own_card_denies_it_with_the_reason
     reply: dict[str, Any] = {"reply_to_message": raw_message("карточка", via=BOT, message_id=99)}
     update = message("Нет, клиент передумал", message_id=205, **reply)
     assert update.message is not None
-    assert may_decide(update.message)
+    assert may_decide(update.message, read_content(update.message, ME))
     body = _row(update, CARD).body
     assert (body["approve"], body["reason"]) == (False, "клиент передумал")
     assert _row(message("Нет, клиент передумал"), CARD).kind == "message"
@@ -265,3 +267,13 @@ def test_a_quoted_yes_approves_nothing() -> None:
     quote = {"type": "blockquote", "offset": 0, "length": 2}
     assert _row(message("да", message_id=100), CARD).kind == "decision"
     assert _row(message("да", message_id=100, entities=[quote]), CARD).kind == "message"
+
+
+@pytest.mark.parametrize(
+    ("text", "more"), [("привет", {}), ("и ещё", {}), ("да", {"chat": -100123}), (None, {"caption": "да", "photo": []})]
+)
+def test_open_cards_are_looked_up_only_for_words_that_decide(text: str | None, more: dict[str, Any]) -> None:
+    """Reading a chat's cards costs as much as the rest of the door, and a short text is mostly a request."""
+    said = message(text, **more).message
+    assert said is not None
+    assert not may_decide(said, read_content(said, ME))

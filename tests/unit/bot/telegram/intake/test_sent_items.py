@@ -6,11 +6,11 @@ import pytest
 from aiogram import Bot
 
 from bot.telegram.intake.files import TelegramFiles
-from bot.telegram.intake.router import parse_update
+from bot.telegram.intake.message_content import read_content
 from bot.telegram.intake.sent_items import LONGEST_NAME, UNKNOWN_TYPE, clean_file_name, offer_to_run
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.run_inputs import RunSentItem
-from tests.unit.bot.telegram.door_kit import ANNA, ME, NOW, TOKEN, VERA, Wire, access, forwarded, message
+from tests.unit.bot.telegram.door_kit import ANNA, ME, NOW, TOKEN, VERA, Wire, access, forwarded, message, parse_update
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_without_a_run_nothing_changes() -> None:
     plain = parse_update(update, access(), ME, (), NOW)
     offered = parse_update(update, access(), ME, (), NOW, may_answer_run=True)
     assert update.message is not None
-    assert offer_to_run(update.message, plain).rows[0].body == offered.rows[0].body
+    assert offer_to_run(update.message, read_content(update.message, ME), plain).rows[0].body == offered.rows[0].body
     item = RunSentItem.model_validate(offered.rows[0].body)
     assert (item.instead_kind, item.instead_lane, item.instead) == (plain.rows[0].kind, plain.rows[0].lane, dict(plain.rows[0].body))
     assert offered.rows[0].source == plain.rows[0].source

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from bot.telegram.intake.callbacks import CardClick, pack
-from bot.telegram.intake.router import OpenCard, parse_update
+from bot.telegram.intake.router import OpenCard
 from orchestrator.domain.outputs import Notice
-from tests.unit.bot.telegram.door_kit import ANNA, ME, NOW, VERA, access, answer_in, message, raw_message
+from tests.unit.bot.telegram.door_kit import ANNA, ME, NOW, VERA, access, answer_in, message, parse_update, raw_message
 from tests.unit.bot.telegram.door_kit import BOT as BOT_USER
 
 CARD = OpenCard(confirmation_id="0a1b2c3d4e", nonce="12345678", message_id="99", call_class="W", taps=1)

@@ -6,7 +6,6 @@ import pytest
 from aiogram.types import Update
 
 from bot.i18n.translate import Translator
-from bot.telegram.intake.router import parse_update
 from bot.telegram.outgoing.chats import Chats
 from bot.telegram.view.keyboards import format_label
 from bot.telegram.view.message_builder import CAPTION, build_message
@@ -14,7 +13,7 @@ from orchestrator.domain.card_view import count_units
 from orchestrator.domain.outputs import Notice, Reply, Text
 from orchestrator.runtime import outbox
 from state.card import Card
-from tests.unit.bot.telegram.door_kit import ME, NOW, access, pressed, refused
+from tests.unit.bot.telegram.door_kit import ME, NOW, access, parse_update, pressed, refused
 from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
 from tests.unit.spine_kit import until
 

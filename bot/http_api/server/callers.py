@@ -1,0 +1,39 @@
+"""What the endpoints of the API ask of FastAPI to know who calls: a parameter with the client, and a route that checks before it reads."""
+
+from collections.abc import Callable, Coroutine
+from typing import Annotated
+
+from fastapi import Depends, Request, Response, Security
+from fastapi.routing import APIRoute
+from fastapi.security import APIKeyHeader
+
+from bot.http_api.server.authentication import Authenticator
+from bot.http_api.server.tokens import Client
+
+_KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A token of HTTP_API_TOKENS.")
+
+
+async def resolve_client(request: Request, presented: Annotated[str | None, Security(_KEY)]) -> Client:
+    """Return the authenticated client of this request, checked once per request; raises ApiError 401 or 429 (S004-61, S004-63, X10)."""
+    known: Client | None = getattr(request.state, "client", None)
+    if known is not None:
+        return known
+    identity: Authenticator = request.app.state.identity
+    return identity.check(request, presented)
+
+
+ClientOf = Annotated[Client, Depends(resolve_client)]
+
+
+class Guarded(APIRoute):
+    """A route that authenticates the caller before the body is read; FastAPI would read the body first."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[object, None, Response]]:
+        """Return a handler that raises ApiError 401 or 429 before it reads any of the body; FastAPI calls this once."""
+        inner = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            request.state.client = await resolve_client(request, request.headers.get(_KEY.model.name))
+            return await inner(request)
+
+        return guarded
