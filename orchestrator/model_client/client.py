@@ -81,6 +81,7 @@ class ModelClient:
         self._sleep = sleep
         self._heard = heard
         self._auth = auth or KeyAuth(settings)
+        self._urls: dict[str, httpx.URL] = {}
         self._scrub = build_scrubber(settings.api_key, self._auth.list_tokens)
         self._http = httpx.AsyncClient(
             transport=transport,
@@ -300,7 +301,6 @@ class ModelClient:
 
         If the service does not accept the token (401), the request is repeated once with a new one.
         """
-        url = self.settings.base_url.rstrip("/") + path
         if self._http.is_closed:
             raise ModelClientError("The model client is closed.")
         refused = False
@@ -310,7 +310,7 @@ class ModelClient:
             self._heard(error)
             raise
         try:
-            async with self._http.stream("POST", url, content=request, headers=headers) as response:
+            async with self._http.stream("POST", self._find_url(path), content=request, headers=headers) as response:
                 refused = response.status_code == _UNAUTHORIZED and may_renew and await self._auth.renew(headers)
                 if not refused:
                     await self._check_answer(response)
@@ -331,6 +331,13 @@ class ModelClient:
             async with aclosing(self._stream_body(request, path, may_renew=False)) as again:
                 async for chunk in again:
                     yield chunk
+
+    def _find_url(self, path: str) -> httpx.URL:
+        """Return the address of `path`, which is parsed once. Raises httpx.InvalidURL."""
+        found = self._urls.get(path)
+        if found is None:
+            found = self._urls[path] = httpx.URL(self.settings.base_url.rstrip("/") + path)
+        return found
 
     async def _check_answer(self, response: httpx.Response) -> None:
         """Raise the error of an answer that has another status than 200 or is compressed."""

@@ -147,3 +147,20 @@ async def test_a_change_of_rights_stands_in_the_next_card(monkeypatch: pytest.Mo
             assert "Colleagues" not in await build(actor=actor)
         policies.policy = Policy()
         assert await build(actor=ANNA) == own
+
+
+async def test_the_date_and_the_language_of_the_next_prompt_are_those_of_the_moment() -> None:
+    """They stand in no kept part: the days have the names and dates of whoever asks, when they ask."""
+    async with open_desk(_answers(OLD)) as desk:
+        when = build_queries(desk.reads, desk.naming, desk.clock, _Policies())["when"]
+        first = await when(actor=ANNA)
+        english = await when(actor=ANNA.model_copy(update={"locale": "en"}))
+        desk.clock.advance(timedelta(days=2))
+        monday = await when(actor=ANNA)
+        there = await when(actor=ANNA.model_copy(update={"time_zone": "Asia/Vladivostok"}))
+    assert first["calendar"] != english["calendar"]
+    assert (first["now"][:10], monday["now"][:10]) == ("2026-11-21", "2026-11-23")
+    assert first["calendar"] != monday["calendar"]
+    assert first["periods"] != monday["periods"]
+    assert there["zone"] == "Asia/Vladivostok"
+    assert there["now"] != monday["now"]
