@@ -8,9 +8,10 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic._internal._mock_val_ser import MockValSer
 
 from orchestrator.domain.frozen import LateModel
@@ -73,26 +74,41 @@ def test_whatever_is_imported_late_can_be_imported() -> None:
         assert not isinstance(model.__pydantic_validator__, MockValSer)
 
 
-def test_threads_that_use_a_late_model_first_all_validate_by_its_own_rules() -> None:
+def test_threads_that_use_a_late_model_first_build_it_once_and_validate_by_its_own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Parent(LateModel):
+        parent: int
+
+    class Child(Parent):
+        parent: int = 1
+        name: str = Field("", max_length=5)
+
+    built, others = [], threading.Event()
+    build = BaseModel.model_rebuild.__func__  # type: ignore[attr-defined]
+
     def validate(_: int) -> str:
         start.wait(20)
         return Child.model_validate({"name": "a"}).name
 
-    class Parent(LateModel):
-        parent: int
+    def build_and_count(cls: type[BaseModel], **options: Any) -> bool | None:
+        nonlocal inside, most
+        inside, most = inside + 1, max(most, inside + 1)
+        others.wait(0.05)  # they come in now, if they can
+        try:
+            done: bool | None = build(cls, **options)
+        finally:
+            inside -= 1
+        built.extend([cls] if done is not None else [])
+        return done
 
-    for _ in range(20):
-
-        class Child(Parent):
-            parent: int = 1
-            name: str = Field("", max_length=5)
-
-        Parent.model_validate({"parent": 1})
-        start = threading.Barrier(6)
-        with ThreadPoolExecutor(6) as threads:
-            assert list(threads.map(validate, range(6))) == ["a"] * 6
-        with pytest.raises(ValidationError):
-            Child.model_validate({"name": "longer"})
+    inside, most, start = 0, 0, threading.Barrier(6)
+    Parent.model_validate({"parent": 1})
+    monkeypatch.setattr(BaseModel, "model_rebuild", classmethod(build_and_count))
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(validate, range(6))) == ["a"] * 6
+    assert built == [Child]
+    assert most == 1
+    with pytest.raises(ValidationError):
+        Child.model_validate({"name": "longer"})
 
 
 def test_the_command_line_imports_no_command_line_of_its_libraries() -> None:
