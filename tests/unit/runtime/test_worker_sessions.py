@@ -143,9 +143,10 @@ async def test_a_lease_lost_in_between_is_taken_anew(world: World, monkeypatch: 
         await world.orchestrator.receive([message("привет")])
         await world.idle()
         world.clock.advance(LEASE + timedelta(seconds=1))
-        other = await world.session(owner="elsewhere")
+        other = world.sql.acquire(CHAT, "elsewhere", world.clock.now(), world.clock.now() + LEASE)  # before this process renews its own
+        assert other is not None
         await until(lambda: CHAT not in world.orchestrator._sessions)
-        await other.close()
+        world.sql.release(other)
         await world.orchestrator.receive([message("ещё раз")])
         await world.idle()
     assert world.types().count("TurnFinished") == 2
