@@ -106,7 +106,8 @@ async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore)
         return await _wait_for_fragments(first, store)
     if not _may_be_comment(first):
         return [first]
-    await asyncio.sleep(max(0.0, FORWARD_PAUSE - age.total_seconds()))
+    waited = max(0.0, age.total_seconds())  # less than nothing if the clock was set back
+    await asyncio.sleep(max(0.0, FORWARD_PAUSE - waited))
     found = await _read_fragments(first, store)
     return await _wait_for_fragments(first, store) if any(_is_of_others(piece) for piece in found[1:2]) else [first]
 

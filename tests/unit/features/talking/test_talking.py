@@ -96,8 +96,11 @@ async def test_an_answer_to_a_message_waits_for_no_forward(world: World, wire: W
     assert not await _arriving(world, monkeypatch, [message("а по этой?", at=100, reply_to=5)])
 
 
-async def test_the_wait_for_a_forward_counts_from_the_arrival_of_the_comment(world: World, wire: Wire, monkeypatch: Any) -> None:
-    """Time in which the message waited for its session is not waited a second time."""
+@pytest.mark.parametrize(("age", "longest"), [(0.2, 0.11), (-3600, 0.3)])
+async def test_the_wait_for_a_forward_counts_from_the_arrival_of_the_comment(
+    world: World, wire: Wire, monkeypatch: Any, age: float, longest: float
+) -> None:
+    """Time in which the message waited for its session is not waited a second time, and a clock that was set back lengthens nothing."""
     del wire
     slept: list[float] = []
     pause = asyncio.sleep
@@ -111,8 +114,8 @@ async def test_the_wait_for_a_forward_counts_from_the_arrival_of_the_comment(wor
     world.model.will(reply())
     with monkeypatch.context() as patched:
         patched.setattr("orchestrator.runtime.merge_inputs.asyncio.sleep", note)
-        await world.work(replace(asked, received_at=world.clock.now() - timedelta(seconds=0.2)))
-    assert any(0.09 < seconds < 0.11 for seconds in slept)
+        await world.work(replace(asked, received_at=world.clock.now() - timedelta(seconds=age)))
+    assert any(longest - 0.02 < seconds <= longest for seconds in slept)
 
 
 async def _arriving(world: World, monkeypatch: Any, rows: list[InboxRow], *, turns: int = 1) -> list[float]:
