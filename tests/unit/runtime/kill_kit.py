@@ -27,9 +27,13 @@ async def work_killed(world: World, row: InboxRow, *, kept: int) -> int:
         left[0] -= 1
         return stored
 
+    async def died_or_idle() -> bool:
+        return died[0] > 0 or await world.orchestrator.is_idle()
+
     await world.put(row)
     with patch.object(world.sql, "commit", store_or_die):
         async with world.working():
+            await spine_kit.until(died_or_idle)  # however long it takes: only the dead are given up soon
             with contextlib.suppress(AssertionError), patch.object(spine_kit, "DEADLINE", PATIENCE):
                 await world.idle()
     world.clock.advance(TAKEN_OVER)

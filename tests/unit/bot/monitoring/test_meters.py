@@ -119,7 +119,7 @@ async def test_a_turn_that_goes_on_is_one_turn(tmp_path: Path) -> None:
         await world.work(message("сумму 481, потом 482"))
         world.model.will_go_on(*[reply(raise_sum(deal=482), text="И вторая.")] * 2)  # the first answer dies with its process
         first = world.events("ConfirmationRequested")[-1].data
-        await work_killed(world, press({**first, "status": "requested"}), kept=3)
+        await work_killed(world, press({**first, "status": "requested"}), kept=2)
         assert not world.model.after_cards
         world.model.will_go_on(ModelClientError("down"))
         second = world.events("ConfirmationRequested")[-1].data
