@@ -37,7 +37,7 @@ class LateApp:
         """
         self._build, self._early = build, early or {}
         self._built: BuiltApp | None = None
-        self._building = asyncio.Lock()
+        self._loading: asyncio.Task[BuiltApp] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request or socket."""
@@ -48,18 +48,24 @@ class LateApp:
         await built.app(scope, receive, send)
 
     async def load(self) -> BuiltApp:
-        """Return the app with its work, built by the first call; raises what `build` raises."""
-        async with self._building:
-            if self._built is None:
-                was_collecting = gc.isenabled()
-                gc.disable()  # as for the imports of the start: a collection among imported objects finds nothing and holds everybody up
-                try:
-                    self._built = await asyncio.to_thread(self._build)
-                    gc.freeze()
-                finally:
-                    if was_collecting:
-                        gc.enable()
-            return self._built
+        """Return the app with its work, built by the first call; raises what `build` raises.
+
+        A caller that is cancelled does not end the building for the others: a second thread would build the same beside the first.
+        """
+        if self._loading is None:
+            self._loading = asyncio.ensure_future(self._load())
+        return await asyncio.shield(self._loading)
+
+    async def _load(self) -> BuiltApp:
+        was_collecting = gc.isenabled()
+        gc.disable()  # as for the imports of the start: a collection among imported objects finds nothing and holds everybody up
+        try:
+            self._built = await asyncio.to_thread(self._build)
+            gc.freeze()
+        finally:
+            if was_collecting:
+                gc.enable()
+        return self._built
 
     async def run(self, after: float) -> None:
         """Build the app `after` seconds, unless a request has needed it before, and do its work; raises what `build` raises."""

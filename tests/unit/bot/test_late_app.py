@@ -62,6 +62,22 @@ async def test_the_app_is_built_and_its_work_done_although_nobody_asks() -> None
     assert building.worked.is_set()
 
 
+async def test_who_gives_up_waiting_does_not_have_it_built_twice() -> None:
+    building = _Building()
+    app = LateApp(building.build)
+    async with _call(app) as http:
+        first = asyncio.ensure_future(http.get("/page"))
+        while not building.threads:
+            await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        second = asyncio.ensure_future(http.get("/page"))
+        await asyncio.sleep(0)
+        building.may.set()
+        assert (await second).text == "built /page"
+    assert len(building.threads) == 1
+
+
 async def test_an_app_that_cannot_be_built_ends_its_work_and_fails_who_asks() -> None:
     def build() -> BuiltApp:
         raise ImportError("no such module")
