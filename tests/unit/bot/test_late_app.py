@@ -18,11 +18,13 @@ class _Building:
 
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
+        self.begun = threading.Event()
         self.may = threading.Event()
         self.worked = asyncio.Event()
 
     def build(self) -> BuiltApp:
         self.threads.append(threading.current_thread())
+        self.begun.set()
         assert self.may.wait(20)
 
         async def answer(request: Request) -> PlainTextResponse:
@@ -67,8 +69,7 @@ async def test_who_gives_up_waiting_does_not_have_it_built_twice() -> None:
     app = LateApp(building.build)
     async with _call(app) as http:
         first = asyncio.ensure_future(http.get("/page"))
-        while not building.threads:
-            await asyncio.sleep(0)
+        await asyncio.to_thread(building.begun.wait, 20)
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
         second = asyncio.ensure_future(http.get("/page"))
