@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -204,10 +205,10 @@ async def test_killed_anywhere_while_a_slow_model_thinks(world: World, monkeypat
             await spine_kit.until(lambda: commits[0] > before)
         return await answer(*args, **named)
 
-    monkeypatch.setattr(session, "BUFFER_SECONDS", 0.0)
     monkeypatch.setattr(world.sql, "commit", count)
     monkeypatch.setattr(world.model, "stream_chat", think)
-    died = await work_killed(world, press({**shown, "status": "requested"}), kept=kept)
+    with patch.object(session, "BUFFER_SECONDS", 0.0):  # not by monkeypatch, which might give back what the world has set, after the world
+        died = await work_killed(world, press({**shown, "status": "requested"}), kept=kept)
     assert died or kept >= COMMITS  # what is noted may be stored in more steps or in fewer
     check_went_on(world)
 
