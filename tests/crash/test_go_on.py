@@ -17,7 +17,7 @@ LAST = "~CallSucceeded.*:after"
 BY_NAME: dict[str, tuple[Plan, ...]] = {
     "go-on-free": (
         {"kills": [death("~TurnFinished.*:after")]},
-        {"kills": [death(LAST), death("~TurnResumed.*:after"), death("~ModelAnswered.*:after")]},
+        {"kills": [death(LAST), death("~TurnResumed.*:before"), death("~TurnResumed.*:after")]},
         {"trouble": ("cut", 3)},
         {"trouble": ("cut", 5)},
     ),
