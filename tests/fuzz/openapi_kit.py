@@ -16,8 +16,8 @@ from bot.http_api.flows.definition_bodies import AGENT_SAMPLE, FLOW_SAMPLE
 from bot.http_api.flows.definition_router import AGENTS_PATH, FLOWS_PATH
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
-from bot.monitoring.monitor import open_monitor
 from bot.http_door import _build_monitoring_routers
+from bot.monitoring.monitor import open_monitor
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.run_inputs import RunOrder
