@@ -110,7 +110,7 @@ async def _hold_telegram(world: World, method: str, chat: int) -> None:
 
 async def _delivering(world: World, chat: int) -> bool:
     requests = (await world.telegram.get("/sandbox/requests")).json()["requests"]
-    return any(item["method"] == "sendMessage" and item["params"].get("chat_id") == str(chat) for item in requests)
+    return any(item["method"] == "sendMessage" and str(item["params"].get("chat_id")) == str(chat) for item in requests)
 
 
 async def _asked(world: World, times: int) -> bool:
