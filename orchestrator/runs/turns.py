@@ -14,10 +14,9 @@ from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, ChosenOpt
 from orchestrator.engines.runs import Ask, Option, RunFailed, RunResult, RunSuspended
 from orchestrator.runs.memo import load_output
 from orchestrator.runtime import outbox
-from orchestrator.runtime.paused_turns import is_node_of
+from orchestrator.runtime.paused_turns import is_event_of
 from orchestrator.runtime.turn_context import Context as TurnContext
 from orchestrator.runtime.turn_context import RecordedTurn, TurnServices
-from state.events.conversation import ModelAnswered, PlanRecorded, StepRefused
 from state.events.runs import NodeDone
 from state.journal.store import StoredEvent
 from state.session_state import Question
@@ -121,15 +120,7 @@ async def _find_question(ctx: "Context", turn_id: str) -> Question:
 
 async def _read_recorded(ctx: "Context", turn_id: str) -> RecordedTurn:
     """Return what an earlier process recorded of the turn."""
-    found = await _list_events(ctx, turn_id)
-    answers = (ModelAnswered.from_data(one.data) for one in found if one.type == "ModelAnswered")
-    return RecordedTurn(
-        is_fresh=not found,
-        answers={answer.iteration: answer for answer in answers},
-        plans={PlanRecorded.from_data(one.data).iteration: one.data for one in found if one.type == "PlanRecorded"},
-        refused_steps={StepRefused.from_data(one.data).slot: one.data for one in found if one.type == "StepRefused"},
-        values={one.data["node"]: NodeDone.from_data(one.data) for one in found if one.type == "NodeDone"},
-    )
+    return RecordedTurn.from_events(await _list_events(ctx, turn_id))
 
 
 async def _list_events(ctx: "Context", turn_id: str) -> list[StoredEvent]:
@@ -138,6 +129,6 @@ async def _list_events(ctx: "Context", turn_id: str) -> list[StoredEvent]:
     found: list[StoredEvent] = []
     after = 0
     while page := await ctx.tools.store.read_events(ctx.session.stream, after=after, limit=PAGE):
-        found += [one for one in page if one.data.get("turn_id") == turn_id or is_node_of(one.data.get("node", ""), turn_id)]
+        found += [one for one in page if is_event_of(one, turn_id)]
         after = page[-1].seq
     return found

@@ -37,7 +37,6 @@ from orchestrator.runtime.input_filter import build_dropped_event, is_cancelled
 from orchestrator.runtime.paused_turns import (
     RestoredTurn,
     build_restored_turn,
-    find_told_part,
     is_from_backup,
     read_turn_events,
     restore_turn,
@@ -46,8 +45,7 @@ from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices
 from orchestrator.runtime.turn_ending import end_turn
 from state.clock import parse_iso
-from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, PlanRecorded, StepRefused, TurnResumed
-from state.events.runs import NodeDone
+from state.events.conversation import MessageReceived, NameAsked, TurnResumed
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, OutboxRow, StoredEvent, StoreError
 
@@ -278,7 +276,7 @@ async def _begin(
             stored = await read_turn_events(turn.turn_id, session.stream, session.seq, tools.store)
         if await _has_waiting_stop(actor, session, tools):
             tools.running[session.key].stop()
-        return _restore_recorded(stored)
+        return RecordedTurn.from_events(stored)
     event = MessageReceived(
         turn_id=turn.turn_id,
         text="" if turn.answers else turn.text,
@@ -290,18 +288,6 @@ async def _begin(
     )
     await session.buffer(event, actor=actor.key, outbox=[*_build_answered_question(turn, session), *toasts])
     return RecordedTurn(is_fresh=True)
-
-
-def _restore_recorded(stored: Sequence[StoredEvent]) -> RecordedTurn:
-    """Return what a turn has recorded; `stored` are its events in order."""
-    answers = (ModelAnswered.from_data(item.data) for item in stored if item.type == "ModelAnswered")
-    return RecordedTurn(
-        answers={answer.iteration: answer for answer in answers},
-        plans={PlanRecorded.from_data(item.data).iteration: item.data for item in stored if item.type == "PlanRecorded"},
-        refused_steps={StepRefused.from_data(item.data).slot: item.data for item in stored if item.type == "StepRefused"},
-        values={item.data["node"]: NodeDone.from_data(item.data) for item in stored if item.type == "NodeDone"},
-        told=find_told_part(stored),
-    )
 
 
 async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:

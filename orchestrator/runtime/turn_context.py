@@ -35,12 +35,12 @@ from orchestrator.runtime.model_calls import (
 )
 from orchestrator.runtime.outbox import build_reply_row
 from orchestrator.runtime.paid_models import PaidModels, attach_models
-from orchestrator.runtime.paused_turns import ToldPart, restore_told_step
+from orchestrator.runtime.paused_turns import ToldPart, find_told_part, restore_told_step
 from orchestrator.runtime.session import Session
 from state.events.base import Event
 from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded, StepRefused
 from state.events.runs import NodeDone
-from state.journal.store import EffectRow
+from state.journal.store import EffectRow, StoredEvent
 from state.journal.thread_worker import run_to_end
 from state.session_state import SessionState
 from state.stored import JsonObject
@@ -95,6 +95,19 @@ class RecordedTurn:
     """What the turn did before it waited for cards that are decided now; empty for a turn that has not ended yet."""
     values: Mapping[str, NodeDone] = field(default_factory=dict)
     """What `memo` kept, by the name of the event's node."""
+
+    @classmethod
+    def from_events(cls, events: Sequence[StoredEvent]) -> "RecordedTurn":
+        """Return what a turn has recorded; `events` are its events in order, none for a turn that begins now."""
+        answers = (ModelAnswered.from_data(one.data) for one in events if one.type == "ModelAnswered")
+        return cls(
+            is_fresh=not events,
+            answers={answer.iteration: answer for answer in answers},
+            plans={PlanRecorded.from_data(one.data).iteration: one.data for one in events if one.type == "PlanRecorded"},
+            refused_steps={StepRefused.from_data(one.data).slot: one.data for one in events if one.type == "StepRefused"},
+            values={one.data["node"]: NodeDone.from_data(one.data) for one in events if one.type == "NodeDone"},
+            told=find_told_part(events),
+        )
 
 
 def describe_service_answer(done: NodeDone) -> JsonObject:
