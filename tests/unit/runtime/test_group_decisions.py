@@ -8,6 +8,8 @@ from unittest.mock import patch
 import pytest
 
 from orchestrator.domain.actor import Actor
+from orchestrator.runtime import outbox
+from orchestrator.runtime.grouped_cards import group_card_rows, keep_card
 from state.journal.freeze_switch import SwitchOperator
 from tests.unit import spine_kit
 from tests.unit.runtime.group_kit import THREE, approved, ask_plan, last_card, press_second, read, show, statuses
@@ -129,6 +131,18 @@ async def test_killed_anywhere_in_the_middle_of_a_plan(world: World, kept: int) 
         await world.work(command("pending"))
         await world.work(press(show(world)))
     assert written(world) == WRITES
+
+
+async def test_cards_that_the_session_does_not_know_yet_are_one_message_too(world: World) -> None:
+    """The step that asks may show the cards as well: they are grouped by what their rows say."""
+    await ask_plan(world, *TWO)
+    session = await world.session()
+    cards = dict(session.state.cards)
+    rows = [outbox.build_card_row(CHAT, card, session.now) for card in cards.values()]
+    await session.close()
+    [grouped] = group_card_rows(rows, CHAT, {}, keep_card)
+    assert [one["confirmation_id"] for one in grouped.body["members"]] == list(cards)
+    assert list(group_card_rows(rows[:1], CHAT, {}, keep_card)) == rows[:1]
 
 
 async def test_an_unknown_outcome_stops_the_rest_and_the_same_button_pressed_again(world: World) -> None:
