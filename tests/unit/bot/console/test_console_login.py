@@ -9,6 +9,7 @@ from bot.console.app import ROOT
 from bot.console.keys import LINK_LIFE, SESSION_LIFE
 from bot.console.login import COOKIE
 from tests.unit.bot.console.console_kit import ANNA, KEYS, OLGA, PUBLIC, a_console, find_nonces, working
+from tests.unit.spine_kit import until
 
 
 @pytest.mark.req("C-5")
@@ -136,7 +137,5 @@ async def test_a_login_is_recorded_and_told(tmp_path: Path) -> None:
     """The journal of the person's chat names the login, and the chat says that somebody came in."""
     async with a_console(tmp_path) as made, working(made.world):
         await made.log_in(ANNA)
-        while not made.world.events("ConsoleEntered"):
-            await made.world.store.read(lambda _: None)
-
+        await until(lambda: bool(made.world.events("ConsoleEntered")))
         assert "console-entered" in str([row.body for row in made.world.outbox()])
