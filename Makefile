@@ -37,8 +37,8 @@ fmt: .venv/.dev ## put the code into the house's form
 	@$(RUN) ruff format .
 	@$(RUN) ruff check --fix .
 
-bench: .venv/.bench ## measure; make bench ONLY=name runs one
-	@$(RUN) bench $(if $(ONLY),--only $(ONLY))
+bench: .venv/.bench ## measure; ONLY=name runs one, PAGE=file writes a page
+	@$(RUN) bench $(if $(ONLY),--only $(ONLY)) $(if $(PAGE),--page $(PAGE))
 
 crash: .venv/.dev ## the long form of the crash tests
 	@$(RUN) pytest tests/crash -m "crash_long or not crash_long" $(ARGS)

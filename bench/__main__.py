@@ -9,6 +9,8 @@ import json
 import os
 import platform
 import sys
+import traceback
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from bench.history import history_benches
 from bench.http_chat import http_benches
 from bench.idle import idle_benches
 from bench.journal import journal_benches
+from bench.page import write_page
 from bench.people import people_benches
 from bench.postgres import postgres_benches
 from bench.prompt import prompt_benches
@@ -60,6 +63,7 @@ BENCHES = {
     "idle": idle_benches,
     "console": console_benches,
 }
+Bench = Callable[[], Awaitable[list[dict[str, Any]]]]
 RESULTS = Path(__file__).parent / "results.jsonl"
 
 
@@ -67,7 +71,9 @@ def main() -> int:
     """Run the chosen benches and print what they say."""
     parser = argparse.ArgumentParser(prog="bench")
     parser.add_argument("--only", choices=sorted(BENCHES))
-    chosen = parser.parse_args().only
+    parser.add_argument("--page", type=Path, help="write the rows of this run there as well, as Markdown")
+    arguments = parser.parse_args()
+    chosen = arguments.only
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     rows: list[dict[str, Any]] = []
     for name, bench in BENCHES.items():
@@ -75,9 +81,9 @@ def main() -> int:
             print(f"{name} ...", file=sys.stderr, flush=True)
             calibration = Calibration()
             calibration.take_samples()
-            measured = asyncio.run(bench())
+            measured = asyncio.run(_run_bench(name, bench))
             calibration.take_samples()
-            rows.extend({**judge_row(row, calibration.factor), "machine": machine} for row in measured)
+            rows.extend({**judge_row(row, calibration.factor), "machine": machine, "bench": name} for row in measured)
     names = {row["name"] for row in rows}
     others = [row for row in _earlier() if row["name"] not in names] if chosen else []
     with RESULTS.open("w", encoding="utf-8") as out:
@@ -86,7 +92,20 @@ def main() -> int:
     for row in rows:
         holds = {True: "yes", False: "NO", None: "-"}[row["holds"]]
         print(f"{row['name']:46} {row['value']:>8} {row['unit']:5} {format_bar(row):>18} {holds:5} {row.get('versus', '')}")
+    if arguments.page is not None:
+        write_page(rows, arguments.page)
     return 0
+
+
+async def _run_bench(name: str, bench: Bench) -> list[dict[str, Any]]:
+    """Return the rows of one bench. One that breaks off is a row that does not hold: the others need half an hour and are worth keeping."""
+    try:
+        return await bench()
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told and the next bench runs
+        traceback.print_exc()
+        return [
+            {"name": f"{name} broke off", "value": 0, "unit": "", "bar": "", "holds": False, "versus": f"{type(error).__name__}: {error}"}
+        ]
 
 
 def _earlier() -> list[dict[str, Any]]:
