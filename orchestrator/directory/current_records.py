@@ -30,11 +30,11 @@ def find_current(state: SessionState, kind: str) -> int | None:
 def list_current(state: SessionState, kinds: Collection[str] = CURRENT) -> Mapping[str, int]:
     """Return the current records of these kinds as kind → number."""
     objects = state.agent.objects
-    numbers = {kind: number for kind in kinds if isinstance(number := objects.get(CURRENT.get(kind, "")), int)}
-    if not numbers:
-        return {}
-    turns = _list_changes(state)
-    return {kind: number for kind, number in numbers.items() if not _is_one_of_several(number, _find_changed(turns, CURRENT[kind]))}
+    numbers = {
+        kind: number for kind in kinds if kind in CURRENT and (key := CURRENT[kind]) in objects and isinstance(number := objects[key], int)
+    }
+    turns = _list_changes(state) if numbers else []
+    return {kind: number for kind, number in numbers.items() if not _is_one_of_several(number, CURRENT[kind], turns)}
 
 
 def list_tie_candidates(state: SessionState) -> Mapping[str, int]:
@@ -82,20 +82,16 @@ def _list_numbers(value: object) -> Iterator[str]:
 
 def _list_changes(state: SessionState) -> list[list[JsonObject]]:
     """Return the ids of the records that were made or changed since the last message, and since the one before it."""
+    if not state.agent.done:
+        return []
     asked = [line.ts for line in state.history if line.role == "user"][-2:]
-    return [
-        [item.get("object_ids", {}) for item in state.agent.done if str(item.get("timestamp", "")) >= since] for since in reversed(asked)
-    ]
+    dated = [(str(item.get("timestamp", "")), item["object_ids"]) for item in state.agent.done if "object_ids" in item]
+    return [[ids for at, ids in dated if at >= since] for since in reversed(asked)]
 
 
-def _is_one_of_several(number: int, changed: frozenset[int]) -> bool:
-    return number in changed and len(changed) > 1
-
-
-def _find_changed(turns: list[list[JsonObject]], key: str) -> frozenset[int]:
-    """Return the records of one kind that this turn has made or changed so far, else those of the turn before it."""
+def _is_one_of_several(number: int, key: str, turns: list[list[JsonObject]]) -> bool:
+    """Return whether a record is one of several of its kind that this turn has made or changed, or if it made none, the turn before it."""
     for changes in turns:
-        ids = (one.get(key) for one in changes)
-        if found := frozenset(number for number in ids if isinstance(number, int)):
-            return found
-    return frozenset()
+        if found := {ids[key] for ids in changes if key in ids and isinstance(ids[key], int)}:
+            return number in found and len(found) > 1
+    return False

@@ -11,6 +11,7 @@ from typing import Final
 
 from orchestrator.gate.call.effect import Call
 from orchestrator.language.lexicon import load_lexicon
+from state.stored import JsonObject
 
 _LEXICON = load_lexicon("mentions")
 _FLAGS = re.IGNORECASE | re.DOTALL
@@ -19,6 +20,8 @@ _NAME = re.compile(_LEXICON.read_text("name"), re.IGNORECASE)
 _LINK = re.compile(_LEXICON.read_text("link"), _FLAGS)
 _MEMBERS = "members"
 _LISTS = (list, tuple)
+_NO_TEXT: Final = frozenset({int, float, bool, type(None)})
+"""The types of JSON values in which no mark and no person can stand, and most values have one of them or are texts."""
 EVERYBODY = "all"
 """The id of a mark that addresses everybody."""
 
@@ -78,6 +81,8 @@ def _list_ids(pattern: re.Pattern[str], texts: list[str]) -> tuple[str, ...]:
 
 def _collect_marked_texts(value: object, found: list[str]) -> None:
     """Add to `found` all texts in a value in which a mark may stand."""
+    if type(value) in _NO_TEXT:
+        return
     if isinstance(value, str):
         if "[" in value or "@" in value:
             found.append(value)
@@ -89,10 +94,10 @@ def _collect_marked_texts(value: object, found: list[str]) -> None:
             _collect_marked_texts(item, found)
 
 
-def _list_members(value: object) -> Iterator[str]:
+def _list_members(value: JsonObject) -> Iterator[str]:
     """Yield the ids of the people whom an item of a checklist names: the keys of the map under MEMBERS."""
-    for name, item in value.items() if isinstance(value, Mapping) else ():
-        if not isinstance(item, Mapping):
+    for name, item in value.items():
+        if type(item) is str or type(item) in _NO_TEXT or not isinstance(item, Mapping):
             continue
         if str(name).lower() == _MEMBERS:
             yield from (str(key) for key in item if str(key).isdecimal())
