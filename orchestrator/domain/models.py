@@ -105,8 +105,9 @@ class ModelRequest:
             if "content" in one:
                 content = one["content"]
                 length += len(content if type(content) is str else str(content or ""))
-            if calls := one.get("tool_calls"):
-                length += len(str(calls))
+            if "tool_calls" in one:
+                calls = one["tool_calls"]
+                length += len(str(calls)) if calls else 0
         return math.ceil(length / CHARACTERS_PER_TOKEN) + 4 * len(self.messages), self.options.max_tokens or EXPECTED_ANSWER
 
     def count_missing(self, answer: "ModelAnswer") -> "ModelAnswer":

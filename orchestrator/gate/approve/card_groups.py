@@ -207,7 +207,11 @@ def find_origin_slots(cards: Mapping[str, Card]) -> dict[str, str]:
 
 def _index_replaced(cards: Mapping[str, Card]) -> dict[str, Card]:
     """Return the replaced cards by the ids of the cards that replaced them; most often there are none."""
-    return {one.by: one for one in cards.values() if one.by}
+    replaced: dict[str, Card] = {}
+    for one in cards.values():  # a loop, since this is asked a dozen times a turn and a comprehension is one more call
+        if one.by:
+            replaced[one.by] = one
+    return replaced
 
 
 def _follow_back(card: Card, replaced: Mapping[str, Card]) -> Card:
@@ -228,11 +232,12 @@ def _list_versions(card: Card, cards: Mapping[str, Card]) -> dict[int, list[Card
     replaced = _index_replaced(cards)
     own = (_follow_back(card, replaced) if replaced else card).slot
     start = own[: own.rfind("/") + 1]
-    length = len(start)  # a session knows many cards, and asks this several times a turn
-    if replaced:
-        placed = [(slot, one) for one in cards.values() if (slot := _follow_back(one, replaced).slot)[:length] == start]
-    else:
-        placed = [(one.slot, one) for one in cards.values() if one.slot[:length] == start]
+    length = len(start)
+    placed: list[tuple[str, Card]] = []
+    for one in cards.values():
+        slot = (_follow_back(one, replaced) if replaced else one).slot
+        if slot[:length] == start:
+            placed.append((slot, one))
     if len(placed) < _FEWEST or _STEP.fullmatch(own) is None:
         return {}
     versions: dict[int, list[Card]] = {}

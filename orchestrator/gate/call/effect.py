@@ -27,6 +27,14 @@ FirstSums = Mapping[str, tuple[object, str]]
 """The sums of a record by the key of their field; each is the value and its currency."""
 
 
+class Comparison(NamedTuple):
+    """Whether a record has a value already that a call writes. It holds for this very value and record, which nobody changes in place."""
+
+    value: object
+    record: JsonObject
+    is_held: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class Call:
     """One exact call: this same object is checked, shown, hashed and sent.
@@ -114,6 +122,11 @@ class Call:
             return place if isinstance(place, Mapping) else {}
         apart = {path.partition(".")[0] for path in (*self.spec.target, self.spec.target_entity.removeprefix("@"))}
         return {name: value for name, value in self.params.items() if name not in apart}
+
+    @computed_once
+    def comparisons(self) -> dict[str, Comparison]:
+        """What `critical_fields.has_value` has found so far, by the names of the fields: the checks of a judgement ask the same."""
+        return {}
 
     @computed_once
     def leaves(self) -> tuple["Call", ...]:

@@ -65,8 +65,10 @@ def find_field_info(entity: Entity | None, name: str) -> FieldInfo | None:
     """Return the catalogue's description (names and kind) of a field; None for a field that the catalogue does not describe."""
     if entity is None:
         return None
-    known = entity.by_key.get(to_field_key(name, entity.name))
-    return None if known is None else entity.fields[known]
+    key = to_field_key(name, entity.name)
+    if key in entity.by_key:
+        return entity.fields[entity.by_key[key]]
+    return None
 
 
 def find_label(entity: Entity | None, name: str, locale: str) -> str:

@@ -81,16 +81,13 @@ def _list_ids(pattern: re.Pattern[str], texts: list[str]) -> tuple[str, ...]:
 
 def _collect_marked_texts(value: object, found: list[str]) -> None:
     """Add to `found` all texts in a value in which a mark may stand."""
-    if type(value) in _NO_TEXT:
-        return
     if isinstance(value, str):
         if "[" in value or "@" in value:
             found.append(value)
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            _collect_marked_texts(item, found)
-    elif isinstance(value, _LISTS):
-        for item in value:
+        return
+    inner = value if isinstance(value, _LISTS) else value.values() if isinstance(value, Mapping) else ()
+    for item in inner:
+        if type(item) not in _NO_TEXT:
             _collect_marked_texts(item, found)
 
 

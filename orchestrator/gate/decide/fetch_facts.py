@@ -15,7 +15,7 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.ports import People, ReadsBefore, Records, Rejected
-from orchestrator.gate.call.targets import find_row_owner
+from orchestrator.gate.call.targets import PRODUCT_ROW, find_row_owner
 from orchestrator.gate.decide import field_checks, value_kinds
 from orchestrator.gate.decide.call_partners import load_call_partners
 from orchestrator.gate.decide.linked_customers import find_linked_customers
@@ -105,8 +105,14 @@ async def _load_related(
     """
     guests = {place: name for leaf in call.leaves for place in unread_lists.find_guests_place(leaf) for name in leaf.spec.replaces}
     rows = {
-        target: row for leaf in call.leaves if not leaf.reads_only for target in leaf.targets[:1] if (row := whole.get(target)) is not None
+        target: row
+        for leaf in call.leaves
+        if not leaf.reads_only
+        for target in leaf.targets[:1]
+        if target[0] == PRODUCT_ROW and (row := whole.get(target)) is not None
     }
+    if not guests and not rows:
+        return {}
     owners = {target: owner for target, row in rows.items() if (owner := find_row_owner(target, row, catalogue)) is not None}
     wanted = list(dict.fromkeys([*guests, *owners.values()]))
     read = await records.load_records(wanted) if wanted else {}

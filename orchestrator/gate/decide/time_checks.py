@@ -57,9 +57,11 @@ def check_order(call: Call, facts: Facts, actor: Actor, values: Sequence[Written
     """Yield a refusal for each time span (such as that of an event) whose end lies before its beginning."""
     by_key = {fields.to_field_key(value.name, call.entity): value for value in values}
     for span in SPANS:
-        last = by_key.get(span.last)
-        begin = _find_begin(call, facts, span, by_key) if last is not None else None
-        if last is None or begin is None or not _is_before(parse_time(last.value), parse_time(begin)):
+        if span.last not in by_key:
+            continue
+        last = by_key[span.last]
+        begin = _find_begin(call, facts, span, by_key)
+        if begin is None or not _is_before(parse_time(last.value), parse_time(begin)):
             continue
         place = Place(call=call, value=last, facts=facts, title=find_title(last.param, last.field, actor.locale), locale=actor.locale)
         first = build_param(call, _find_name(call, span.first))
