@@ -87,8 +87,10 @@ def mask(text: str) -> str:
         return text
     lowered = text.lower()
     for hints, pattern in _RULES:
-        if any(hint in lowered for hint in hints):
-            text = pattern.sub(rf"\1{HIDDEN}", text)
+        for hint in hints:  # not any(): a generator would take longer than what it looks for
+            if hint in lowered:
+                text = pattern.sub(rf"\1{HIDDEN}", text)
+                break
     return text
 
 

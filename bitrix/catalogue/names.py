@@ -93,7 +93,7 @@ def is_classic(name: str) -> bool:
 
 def is_custom_field(name: str) -> bool:
     """Whether this is the name of a custom field, in the classic or the universal spelling."""
-    return _OWN.fullmatch(name) is not None or bool(_custom_to_classic(name))
+    return _OWN.fullmatch(name) is not None or (name[:5] == "ufCrm" and bool(_custom_to_classic(name)))
 
 
 @lru_cache(maxsize=8192)

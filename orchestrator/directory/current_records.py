@@ -4,7 +4,7 @@ It is the one that was read, made or changed last, alone. After a list of severa
 nobody could say which of them the person means.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from state.session_state import SessionState
@@ -30,11 +30,11 @@ def find_current(state: SessionState, kind: str) -> int | None:
 def list_current(state: SessionState, kinds: Collection[str] = CURRENT) -> Mapping[str, int]:
     """Return the current records of these kinds as kind → number."""
     objects = state.agent.objects
-    numbers = {kind: number for kind in kinds if isinstance(number := objects.get(CURRENT.get(kind, "")), int)}
-    if not numbers:
-        return {}
-    turns = _list_changes(state)
-    return {kind: number for kind, number in numbers.items() if not _is_one_of_several(number, _find_changed(turns, CURRENT[kind]))}
+    numbers = {
+        kind: number for kind in kinds if kind in CURRENT and (key := CURRENT[kind]) in objects and type(number := objects[key]) is int
+    }
+    turns = _list_changes(state) if numbers else []
+    return {kind: number for kind, number in numbers.items() if not _is_one_of_several(number, CURRENT[kind], turns)}
 
 
 def list_tie_candidates(state: SessionState) -> Mapping[str, int]:
@@ -57,9 +57,11 @@ def list_numbers_in_hand(state: SessionState) -> frozenset[str]:
     waiting = (item for item in agent.confirmations.values() if item.is_waiting)
     open_steps: list[object] = [item.params for item in waiting if not any(_is_about_prose(reason) for reason in item.reasons)]
     open_steps += [item.get("params") for item in agent.next_planned_actions if not item.get("prose")]
-    asked = [line.ts for line in state.history if line.role == "user"][-2:]
-    changed = [item.get("object_ids", {}) for item in agent.done if asked and str(item.get("timestamp", "")) >= asked[0]]
-    return frozenset(number for values in (*open_steps, *changed) for number in _list_numbers(values))
+    changed = [ids for changes in _list_changes(state)[-1:] for ids in changes]
+    numbers: set[str] = set()
+    for values in (*open_steps, *changed):
+        _collect_numbers(values, numbers)
+    return frozenset(numbers)
 
 
 def _is_about_prose(reason: JsonObject) -> bool:
@@ -68,34 +70,34 @@ def _is_about_prose(reason: JsonObject) -> bool:
     return _PROSE in {reason.get("code"), args.get("reason") if isinstance(args, Mapping) else None}
 
 
-def _list_numbers(value: object) -> Iterator[str]:
-    """Yield the whole numbers at any depth of `value`, as text."""
-    if isinstance(value, Mapping):
-        for item in value.values():
-            yield from _list_numbers(item)
+def _collect_numbers(value: object, found: set[str]) -> None:
+    """Add to `found` the whole numbers at any depth of `value`, as text."""
+    if type(value) is int or type(value) is str:
+        if (text := str(value)).isdecimal():
+            found.add(text)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _list_numbers(item)
-    elif isinstance(value, int | str) and not isinstance(value, bool) and str(value).isdecimal():
-        yield str(value)
+            _collect_numbers(item, found)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            _collect_numbers(item, found)
 
 
 def _list_changes(state: SessionState) -> list[list[JsonObject]]:
-    """Return the ids of the records that were made or changed since the last message, and since the one before it."""
+    """Return the ids of the records that were made or changed since the last message, and since the one before it.
+
+    The second list, which is missing if there was one message only, contains the first.
+    """
+    if not state.agent.done:
+        return []
     asked = [line.ts for line in state.history if line.role == "user"][-2:]
-    return [
-        [item.get("object_ids", {}) for item in state.agent.done if str(item.get("timestamp", "")) >= since] for since in reversed(asked)
-    ]
+    dated = [(str(item["timestamp"]), item["object_ids"]) for item in state.agent.done if "object_ids" in item and "timestamp" in item]
+    return [[ids for at, ids in dated if at >= since] for since in reversed(asked)]
 
 
-def _is_one_of_several(number: int, changed: frozenset[int]) -> bool:
-    return number in changed and len(changed) > 1
-
-
-def _find_changed(turns: list[list[JsonObject]], key: str) -> frozenset[int]:
-    """Return the records of one kind that this turn has made or changed so far, else those of the turn before it."""
+def _is_one_of_several(number: int, key: str, turns: list[list[JsonObject]]) -> bool:
+    """Return whether a record is one of several of its kind that this turn has made or changed, or if it made none, the turn before it."""
     for changes in turns:
-        ids = (one.get(key) for one in changes)
-        if found := frozenset(number for number in ids if isinstance(number, int)):
-            return found
-    return frozenset()
+        if found := {ids[key] for ids in changes if key in ids and type(ids[key]) is int}:
+            return number in found and len(found) > 1
+    return False

@@ -102,11 +102,13 @@ def parse_iso_day(value: object) -> date | None:
 
 def mentions_day(value: object) -> bool:
     """Return whether a value is, or holds at any depth, a reference to a day or a day in ISO form."""
-    if isinstance(value, Mapping):
-        return any(mentions_day(item) for item in value.values())
+    if isinstance(value, str):
+        return value[:1] == "@" or _ISO_DAY.match(value) is not None
     if isinstance(value, list):
         return any(mentions_day(item) for item in value)
-    return isinstance(value, str) and (value.startswith("@") or _ISO_DAY.match(value) is not None)
+    if isinstance(value, Mapping):
+        return any(mentions_day(item) for item in value.values())
+    return False
 
 
 def list_date_fields(given: JsonObject) -> Iterator[str]:

@@ -41,9 +41,12 @@ class Address:
     thread: str = ""
 
     @staticmethod
+    @lru_cache(maxsize=4096)  # a key is asked for two dozen times a turn, and its parts never change
     def parse(session: str) -> "Address":
         """Return the address of a session key such as "tg:1007", "tg:-100200300:5" or "http:site:42"."""
-        return _parse_address(session)
+        channel, _, rest = session.partition(":")
+        chat, _, thread = rest.partition(":")
+        return Address(channel, chat, thread)
 
     @property
     def is_messenger(self) -> bool:
@@ -63,13 +66,6 @@ class Address:
     def format(self) -> str:
         """Return the session key that has these parts; the inverse of `parse`."""
         return ":".join(part for part in (self.channel, self.chat, self.thread) if part)
-
-
-@lru_cache(maxsize=4096)  # a key is asked for two dozen times a turn, and its parts never change
-def _parse_address(session: str) -> Address:
-    channel, _, rest = session.partition(":")
-    chat, _, thread = rest.partition(":")
-    return Address(channel, chat, thread)
 
 
 OWN_SESSION: Final = "runs"

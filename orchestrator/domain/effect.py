@@ -76,7 +76,7 @@ class Effect(Frozen):
 
 def to_written_params(method: str, params: JsonObject) -> dict[str, object]:
     """Return the parameters of a call for the model and for logs: the commands of a batch have the keys that the model gave them."""
-    if method.lower() != "batch" or "cmd" not in params:
+    if "cmd" not in params or method.lower() != "batch":
         return dict(params)
     return {**params, "cmd": restore_written_keys(params["cmd"])}
 

@@ -1,11 +1,33 @@
 """The base classes of the values that parts of the program exchange: actors, effects, outcomes, replies, messages."""
 
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 _building = threading.RLock()
+Owner = TypeVar("Owner")
+Value = TypeVar("Value")
+
+
+class computed_once(Generic[Owner, Value]):  # noqa: N801 - a decorator, named as the one of functools
+    """Decorates a method of an immutable value without slots: its result is computed at the first access and kept as an attribute.
+
+    `functools.cached_property` takes a lock for this in Python 3.11, and five calls instead of two: too much for a value that lives for
+    one check. Two threads may both compute, which gives them the same.
+    """
+
+    def __init__(self, compute: Callable[[Owner], Value]) -> None:
+        """Keep the method; the attribute has its name."""
+        self._compute = compute
+        self._name = compute.__name__
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, instance: Owner, owner: type[Owner] | None = None) -> Value:
+        """Return what the method computes; Python asks this only while the instance has no attribute of the name."""
+        value = instance.__dict__[self._name] = self._compute(instance)
+        return value
 
 
 class Frozen(BaseModel):

@@ -33,8 +33,8 @@ def drop_restatements(text: str, known: Iterable[str]) -> str:
     `known` holds the texts that the person reads or wrote anyway, such as the lines and cards of the reply. A sentence that names something
     stays before the first new one of its line, which may speak of it: «Удалю сделку «Ромашка». Восстановить будет нельзя».
     """
-    parts = tuple(known)
-    words = frozenset(word for part in parts for word in _split_words(part))
+    parts = [fold(part) for part in known]
+    words = frozenset().union(*map(_split_folded, parts))
     masked = _mask_known_values(text, parts)
     pieces = _split_sentences(masked)
     new = [number for number, place in enumerate(pieces) if _says_more(masked[place], words)]
@@ -47,11 +47,13 @@ def drop_restatements(text: str, known: Iterable[str]) -> str:
 
 
 def _mask_known_values(text: str, known: Sequence[str]) -> str:
-    """Return the text with spaces in place of each quoted title, address or link that stands in one of the `known` texts.
+    """Return the text with spaces in place of each quoted title, address or link that stands in one of the `known` texts, which are folded.
 
     Its length stays the same.
     """
-    texts = [_join_words(fold(part)) for part in known]
+    if _QUOTED_OR_ADDRESS.search(text) is None:
+        return text
+    texts = [_join_words(part) for part in known]
 
     def mask(found: re.Match[str]) -> str:
         value = _join_words(fold(found[0].strip('«»“”"')))
@@ -71,7 +73,11 @@ def _split_sentences(text: str) -> Sequence[slice]:
 
 
 def _split_words(text: str) -> list[str]:
-    return [word.replace("’", "'") for word in _WORD.findall(fold(text))]
+    return _split_folded(fold(text))
+
+
+def _split_folded(text: str) -> list[str]:
+    return _WORD.findall(text.replace("’", "'"))
 
 
 def _says_more(sentence: str, known: frozenset[str]) -> bool:

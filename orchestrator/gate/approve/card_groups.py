@@ -25,7 +25,7 @@ from state.session_state import SessionState
 
 VERB: Final = "plan"
 """The verb of the preview of a group."""
-_STEP: Final = re.compile(r"(?P<plan>[^:/]+/[0-9]+)/(?P<number>[0-9]+)", re.ASCII)
+_STEP: Final = re.compile(r"[^:/]+/[0-9]+/(?P<number>[0-9]+)", re.ASCII)
 _SHOWN_STATUS: Final[tuple[CardStatus, ...]] = ("requested", "approved", "unknown", "executed", "refused", "denied", "expired")
 """The status of a group is the first of these that one of its members has."""
 _KEEPS_NONCE: Final = frozenset({"requested", "approved", "executed"})
@@ -206,8 +206,12 @@ def find_origin_slots(cards: Mapping[str, Card]) -> dict[str, str]:
 
 
 def _index_replaced(cards: Mapping[str, Card]) -> dict[str, Card]:
-    """Return the replaced cards by the ids of the cards that replaced them."""
-    return {one.by: one for one in cards.values() if one.by}
+    """Return the replaced cards by the ids of the cards that replaced them; most often there are none."""
+    replaced: dict[str, Card] = {}
+    for one in cards.values():  # a loop, since this is asked a dozen times a turn and a comprehension is one more call
+        if one.by:
+            replaced[one.by] = one
+    return replaced
 
 
 def _follow_back(card: Card, replaced: Mapping[str, Card]) -> Card:
@@ -221,16 +225,24 @@ def _follow_back(card: Card, replaced: Mapping[str, Card]) -> Card:
 
 
 def _list_versions(card: Card, cards: Mapping[str, Card]) -> dict[int, list[Card]]:
-    """Return the cards of the card's plan by the number of the step that led to them; empty for a card that no plan led to."""
+    """Return the cards of the card's plan by the number of the step that led to them; empty if the plan led to this card only.
+
+    Empty too for a card that no plan led to.
+    """
     replaced = _index_replaced(cards)
-    plan = _STEP.fullmatch(_follow_back(card, replaced).slot)
-    if plan is None:
-        return {}
-    versions: dict[int, list[Card]] = {}
-    start = f"{plan['plan']}/"  # a session knows many cards, and asks this several times a turn
+    own = (_follow_back(card, replaced) if replaced else card).slot
+    start = own[: own.rfind("/") + 1]
+    length = len(start)
+    placed: list[tuple[str, Card]] = []
     for one in cards.values():
         slot = (_follow_back(one, replaced) if replaced else one).slot
-        if slot.startswith(start) and (place := _STEP.fullmatch(slot)) is not None:
+        if slot[:length] == start:
+            placed.append((slot, one))
+    if len(placed) < _FEWEST or _STEP.fullmatch(own) is None:
+        return {}
+    versions: dict[int, list[Card]] = {}
+    for slot, one in placed:
+        if (place := _STEP.fullmatch(slot)) is not None:
             versions.setdefault(int(place["number"]), []).append(one)
     return dict(sorted(versions.items()))
 

@@ -194,7 +194,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
     critical = set(call.spec.critical)
     lines: list[tuple[bool, bool, PreviewLine]] = []
     for one in _list_lines(call):
-        line = await _build_line(call, one, record=record, reader=reader)
+        line = await _build_line(call, one, record=record, reader=reader, context=context)
         found = await split_list_line(line, call, facts, context, reader)
         lines.extend((one.is_held(call, record), one.name not in critical, part) for part in found)
     changed = [line for line in lines if not line[0]] or lines
@@ -236,7 +236,10 @@ async def _build_lost_lines(call: Call, facts: Facts, reader: Reader) -> list[Pr
     return list({(line.name, line.after): line for line in reversed(lines)}.values())[::-1]  # a lead has one stage under two names
 
 
-async def _build_line(call: Call, one: ShownParam, *, record: JsonObject | None, reader: Reader) -> PreviewLine:
+async def _build_line(
+    call: Call, one: ShownParam, *, record: JsonObject | None, reader: Reader, context: Context | None = None
+) -> PreviewLine:
+    """Return the card line of one parameter; `context` is that of the present values in `record`, if the caller has it."""
     name, value = one.name, one.value
     words = await _find_words(call, one, reader)
     kind = words.kind if words else _find_kind(call, name)
@@ -258,7 +261,7 @@ async def _build_line(call: Call, one: ShownParam, *, record: JsonObject | None,
     elif not fields.has_field(record, call.spec.stands_for.get(name, name), call.entity):
         before = UNKNOWN[reader.locale] if call.targets and (one.is_field or words is None) else ""
     else:
-        before = await show(_find_present_value(call, record, name), _build_context(call, record, {}), record)
+        before = await show(_find_present_value(call, record, name), context or _build_context(call, record, {}), record)
     after = await show(value, _build_context(call, record, {**one.siblings, **written}), one.siblings)
     return PreviewLine(field=name, name=said, before=before, after=after)
 

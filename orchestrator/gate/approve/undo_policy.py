@@ -128,10 +128,10 @@ def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, 
     (head of sales) can undo it. The copy then has `undo_by_lead`, or no undo is offered if no lead may touch the record.
     """
     policy, catalogue = deps.policy, deps.catalogue
-    back = next(
-        (one for one in entries.values() if one.status == "executed" and parse_undo_slot(str(one.slot)) == entry.effect_id),
-        None,
-    )
+    first = build_undo_slot(entry.effect_id)
+    again, length = f"{first}/", len(first) + 1
+    undone = [one for one in entries.values() if (one.slot == first or one.slot[:length] == again) and one.status == "executed"]
+    back = undone[0] if undone and entry.effect_id else None
     if back is not None:
         return entry.with_values(undone_at=back.executed_at, undone_by=back.approved_by_name)
     until = find_undo_deadline(entry, now=now, policy=policy, catalogue=catalogue)

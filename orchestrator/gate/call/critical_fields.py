@@ -8,7 +8,7 @@ from bitrix.catalogue.catalogue import Catalogue, ListKind
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.effect import Call, Comparison, Facts
 from orchestrator.gate.call.effect_kinds import find_spec
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.mentions import find_mentions
@@ -99,15 +99,14 @@ def to_field_keys(names: tuple[str, ...] | frozenset[str], entity: str) -> froze
 def find_current_record(call: Call, facts: Facts) -> JsonObject | None:
     """Return the present state of the record that a call changes; None for a new record and for one that was not read."""
     for target in call.targets:
-        record = facts.records.get(target)
-        if record is not None:
+        if target in facts.records and (record := facts.records[target]) is not None:
             return record
     return None
 
 
-def list_written_amounts(call: Call) -> Iterator[tuple[str, object]]:
-    """Yield (name, value) of each sum that the call writes, whether or not the value can be parsed."""
-    return ((name, value) for name, value in call.written_fields.items() if fields.to_field_key(name) in _SUMS)
+def list_written_amounts(call: Call) -> list[tuple[str, object]]:
+    """Return (name, value) of each sum that the call writes, whether or not the value can be parsed."""
+    return [(name, value) for name, value in call.written_fields.items() if fields.to_field_key(name) in _SUMS]
 
 
 def to_field_code(call: Call, name: str) -> str:
@@ -117,7 +116,8 @@ def to_field_code(call: Call, name: str) -> str:
     """
     if name in call.spec.replaces:
         return _LIST_CODES[call.spec.replaces[name]]
-    name = call.spec.stands_for.get(name, name)
+    if name in call.spec.stands_for:
+        name = call.spec.stands_for[name]
     entity = call.entities.get(call.entity)
     return entity.by_key.get(fields.to_field_key(name, entity.name), name) if entity else name
 
@@ -163,8 +163,17 @@ def has_value(call: Call, name: str, value: object, record: JsonObject | None) -
 
     Return False if the record does not contain the field.
     """
+    if record is None:
+        return False
+    known = call.comparisons.get(name)
+    if known is None or known.value is not value or known.record is not record:
+        known = call.comparisons[name] = Comparison(value, record, is_held=_has_value(call, name, value, record))
+    return known.is_held
+
+
+def _has_value(call: Call, name: str, value: object, record: JsonObject) -> bool:
     stands_for = call.spec.stands_for.get(name, name)
-    if record is None or not fields.has_field(record, stands_for, call.entity):
+    if not fields.has_field(record, stands_for, call.entity):
         return False
     found = fields.find_field_info(call.entities.get(call.entity), stands_for)
     return fields.is_same_value(value, fields.find_value(record, stands_for, call.entity), kind=found.kind if found else "text")

@@ -1,14 +1,16 @@
 """The data of the gate: a Call (normalized effect), the Facts used to check it, and the Verdict of the check. Pure data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cached_property
+from typing import NamedTuple
 
 from bitrix.catalogue.catalogue import Entity, Method
 from orchestrator.directory.reference_data import Field
+from orchestrator.domain.frozen import computed_once
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.essence import build_canonical_form
+from orchestrator.gate.call.param_kinds import WrittenValue
 from state.canonical import dumps, hash_text
 from state.stored import JsonObject
 
@@ -23,6 +25,14 @@ BeforeImage = Mapping[str, JsonObject | None]
 
 FirstSums = Mapping[str, tuple[object, str]]
 """The sums of a record by the key of their field; each is the value and its currency."""
+
+
+class Comparison(NamedTuple):
+    """Whether a record has a value already that a call writes. It holds for this very value and record, which nobody changes in place."""
+
+    value: object
+    record: JsonObject
+    is_held: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +86,12 @@ class Call:
     It is known when the call is proposed and never stored.
     """
 
-    @cached_property
+    @computed_once
     def fingerprint(self) -> str:
         """The SHA-256 checksum of (portal, method, params): an approval is valid only for this exact call."""
         return hash_text(dumps([self.portal, self.method, self.params]))
 
-    @cached_property
+    @computed_once
     def essence(self) -> str:
         """The SHA-256 checksum of what the call writes, so that the same request has the same essence in every spelling.
 
@@ -104,7 +114,7 @@ class Call:
         """The name of the method as a policy writes it: crm.deal.get, mongo.delete_one."""
         return self.method if self.kind == "bitrix" or self.method.startswith(f"{self.kind}.") else f"{self.kind}.{self.method}"
 
-    @cached_property
+    @computed_once
     def written_fields(self) -> JsonObject:
         """The fields that the call writes (name → value), under the names used in its parameters."""
         if self.spec.fields_at:
@@ -113,12 +123,17 @@ class Call:
         apart = {path.partition(".")[0] for path in (*self.spec.target, self.spec.target_entity.removeprefix("@"))}
         return {name: value for name, value in self.params.items() if name not in apart}
 
-    @cached_property
+    @computed_once
+    def comparisons(self) -> dict[str, Comparison]:
+        """What `critical_fields.has_value` has found so far, by the names of the fields: the checks of a judgement ask the same."""
+        return {}
+
+    @computed_once
     def leaves(self) -> tuple["Call", ...]:
         """The commands of a batch, otherwise the call itself."""
         return self.commands or (self,)
 
-    @cached_property
+    @computed_once
     def reads_only(self) -> bool:
         """Whether the call only reads; a batch only reads if all of its commands do."""
         return set(self.classes) <= {"R"}
@@ -130,6 +145,14 @@ class Whole:
 
     target: Target
     is_visible: bool
+
+
+class FoundValues(NamedTuple):
+    """The written values of one call that can be checked, and the record with which they were compared; see `decide.value_kinds`."""
+
+    call: Call
+    record: JsonObject | None
+    values: Sequence[WrittenValue]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +169,8 @@ class Facts:
     first_stages: Mapping[str, str] = field(default_factory=dict)
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
     """The portal's field lists by name ("deal", "item:2"); a list that could not be read is missing."""
+    found_values: Sequence[FoundValues] = ()
+    """The written values of the commands, found with these records and field lists while the facts were read."""
     value_lists: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The portal's lists of values (value → name) that written values are checked against, by key; see `decide.value_kinds`."""
     today: date | None = None

@@ -46,7 +46,9 @@ def find_effect_kind(kind: str, method: str) -> Method | None:
 
 def count_listed(kind: str, method: str, params: JsonObject) -> int:
     """Return how many changes a call of another kind than those of the portal makes: the new documents of an insertion count one by one."""
-    found = METHODS.get(kind, {}).get(method)
+    if kind not in METHODS:
+        return 1
+    found = METHODS[kind].get(method)
     listed = params.get(found.counted) if found is not None and found.counted else None
     return len(listed) if isinstance(listed, list) else 1
 

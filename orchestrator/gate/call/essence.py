@@ -25,6 +25,7 @@ _TWINS: Final = frozenset({"add", "update", "delete"})
 """The verbs that mean the same in crm.item.* and in the classic methods."""
 _RECORDS: Final = frozenset({*names.CRM.values(), "item"})
 _CONTACTS: Final = "fm"
+_CONTACT_FIELDS: Final = frozenset({*names.MULTIFIELDS, _CONTACTS.upper()})
 _OPTIONS: Final = "params"
 _CODED: Final = re.compile(r"([A-Za-z0-9]+)_([0-9]{1,15})", re.ASCII)
 _ISO: Final = re.compile(r"[0-9]{4}-.*", re.ASCII)
@@ -32,6 +33,7 @@ _NUMBERS: Final[frozenset[ValueKind | None]] = frozenset(
     {"amount", "number", "quantity", "percent", "duration", "user", "record", "category"}
 )
 _LARGEST_EXACT: Final = 2**53
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def build_canonical_form(spec: Method, params: JsonObject, *, entity: str, info: Entity | None) -> list[object]:
@@ -89,7 +91,7 @@ def _list_contacts(name: str, value: object) -> list[list[str]] | None:
     Return None for another field, and for a value whose elements are not all of the agreed form.
     """
     kind = name.upper()
-    if kind not in {*names.MULTIFIELDS, _CONTACTS.upper()} or not isinstance(value, list | Mapping):
+    if kind not in _CONTACT_FIELDS or not isinstance(value, list | Mapping):
         return None
     by_key = list(value.items()) if isinstance(value, Mapping) else [("", item) for item in value]
     elements: list[list[str]] = []
@@ -113,6 +115,8 @@ def _convert(value: object, param: Param) -> object:
     kind = find_kind(param)
     if kind == "datetime" and find_described_kind(param) is None:
         kind = None  # the times of an event of a whole day are read without their offset
+    if type(value) in _SCALARS:
+        return _convert_scalar(value, kind)
     inner = _unfold(value)
     if isinstance(inner, list):
         items = [_convert_scalar(item, kind) if not isinstance(item, list | Mapping) else _convert_inner(item) for item in inner]

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
-_PLAIN = (str, int, float)
+_SCALARS = frozenset({str, int, float, bool})
 _ZERO_IS_EMPTY = frozenset({"money", "user", "company", "contact", "category", "number"})
 """The kinds of values for which the portal returns 0 where nothing stands."""
 _FIRST_TOO_LARGE = 10**15
@@ -65,8 +65,10 @@ def find_field_info(entity: Entity | None, name: str) -> FieldInfo | None:
     """Return the catalogue's description (names and kind) of a field; None for a field that the catalogue does not describe."""
     if entity is None:
         return None
-    known = entity.by_key.get(to_field_key(name, entity.name))
-    return None if known is None else entity.fields[known]
+    key = to_field_key(name, entity.name)
+    if key in entity.by_key:
+        return entity.fields[entity.by_key[key]]
+    return None
 
 
 def find_label(entity: Entity | None, name: str, locale: str) -> str:
@@ -82,7 +84,7 @@ def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
 
     `kind` is the kind of the field's values, such as "money" or "date".
     """
-    if isinstance(new, _PLAIN) and isinstance(old, _PLAIN):
+    if type(new) in _SCALARS and type(old) in _SCALARS:
         return _is_same_scalar(new, old, kind)
     no_new, no_old = _is_empty(new, kind), _is_empty(old, kind)
     if no_new or no_old:
@@ -100,14 +102,11 @@ def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
 
 def parse_number(value: object) -> Decimal | None:
     """Return a JSON number, or a text such as "-12.50", as a Decimal; None for anything else."""
-    if isinstance(value, str):
-        text = value.strip()
-    elif isinstance(value, bool):
-        return None
-    elif isinstance(value, int) and -_FIRST_TOO_LARGE < value < _FIRST_TOO_LARGE:
+    if type(value) is int and -_FIRST_TOO_LARGE < value < _FIRST_TOO_LARGE:
         return Decimal(value)
-    else:
-        text = str(value)
+    if value is None or type(value) is bool:
+        return None
+    text = value.strip() if type(value) is str else str(value).strip()
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
@@ -142,18 +141,20 @@ def _as_words(value: object) -> list[str]:
     return sorted(_to_text(item) for item in value) if _is_list(value) else [_to_text(value)]
 
 
-def _is_same_scalar(new: str | float, old: str | float, kind: str) -> bool:
+def _is_same_scalar(new: object, old: object, kind: str) -> bool:
     """Return whether writing the text, number or flag `new` over `old` changes nothing; see `is_same_value`."""
+    if new == old and type(new) is type(old) and kind != "multifield":
+        return True
     number, held = parse_number(new), parse_number(old)
     zero_is_empty = kind in _ZERO_IS_EMPTY
     no_new, no_old = new == "" or (zero_is_empty and number == 0), old == "" or (zero_is_empty and held == 0)
     if no_new or no_old or kind == "multifield":
         return no_new and no_old
+    if number is not None and held is not None:
+        return number == held
     text, present = _to_text(new), _to_text(old)
     if text == present:
         return True
-    if number is not None and held is not None:
-        return number == held
     if kind == "flag":
         return {"1": "Y", "0": "N"}.get(text, text) == {"1": "Y", "0": "N"}.get(present, present)
     if kind == "date":

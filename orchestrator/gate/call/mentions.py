@@ -11,6 +11,7 @@ from typing import Final
 
 from orchestrator.gate.call.effect import Call
 from orchestrator.language.lexicon import load_lexicon
+from state.stored import JsonObject
 
 _LEXICON = load_lexicon("mentions")
 _FLAGS = re.IGNORECASE | re.DOTALL
@@ -19,6 +20,8 @@ _NAME = re.compile(_LEXICON.read_text("name"), re.IGNORECASE)
 _LINK = re.compile(_LEXICON.read_text("link"), _FLAGS)
 _MEMBERS = "members"
 _LISTS = (list, tuple)
+_NO_TEXT: Final = frozenset({int, float, bool, type(None)})
+"""The types of JSON values in which no mark and no person can stand, and most values have one of them or are texts."""
 EVERYBODY = "all"
 """The id of a mark that addresses everybody."""
 
@@ -81,18 +84,17 @@ def _collect_marked_texts(value: object, found: list[str]) -> None:
     if isinstance(value, str):
         if "[" in value or "@" in value:
             found.append(value)
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            _collect_marked_texts(item, found)
-    elif isinstance(value, _LISTS):
-        for item in value:
+        return
+    inner = value if isinstance(value, _LISTS) else value.values() if isinstance(value, Mapping) else ()
+    for item in inner:
+        if type(item) not in _NO_TEXT:
             _collect_marked_texts(item, found)
 
 
-def _list_members(value: object) -> Iterator[str]:
+def _list_members(value: JsonObject) -> Iterator[str]:
     """Yield the ids of the people whom an item of a checklist names: the keys of the map under MEMBERS."""
-    for name, item in value.items() if isinstance(value, Mapping) else ():
-        if not isinstance(item, Mapping):
+    for name, item in value.items():
+        if type(item) is str or type(item) in _NO_TEXT or not isinstance(item, Mapping):
             continue
         if str(name).lower() == _MEMBERS:
             yield from (str(key) for key in item if str(key).isdecimal())

@@ -4,16 +4,19 @@ Pure. The text for the model never contains an address (S004-42).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.policy import Policy
 
+_RANKS: Final[Mapping[Mode, int]] = {mode: rank for rank, mode in enumerate(MODES)}
+
 
 def resolve_mode(mode: Mode, actor: Actor) -> Mode:
     """Return the mode that applies to a person: the safer of the program's mode and the highest mode the person may use."""
-    return MODES[min(MODES.index(mode), MODES.index(actor.max_mode))]
+    return mode if _RANKS[mode] <= _RANKS[actor.max_mode] else actor.max_mode
 
 
 def may_run(call: Call, mode: Mode) -> bool:

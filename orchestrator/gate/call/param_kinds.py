@@ -7,12 +7,15 @@ what both leave out. A field of the portal's own is described by the portal alon
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Entity, Method
+from bitrix.client.batch import find_references
+from orchestrator.directory.reference_data import Field
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.frozen import computed_once
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.language.lexicon import load_lexicon
@@ -58,6 +61,7 @@ _DATA: Final = load_lexicon("value_kinds")
 _COMPLETE: Final = frozenset(_DATA.read_words("complete"))
 _LISTS: Final = frozenset(_DATA.read_words("lists"))
 _NEVER_EMPTY: Final = frozenset(_DATA.read_words("never_empty"))
+EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,33 +101,58 @@ class Param:
     info: Entity | None
     name: str
 
-    @cached_property
+    @computed_once
     def code(self) -> str:
         """The field's name in the record, which a few parameters stand for under another name."""
         return self.spec.stands_for.get(self.name, self.name)
 
-    @cached_property
+    @computed_once
     def key(self) -> str:
         """The field's name in lower case without underscores, equal for all spellings."""
         return fields.to_field_key(self.code, self.entity)
 
-    @cached_property
+    @computed_once
     def words(self) -> ParamWords | None:
         """What the cards call the parameter, and what its values mean there; None if they have no words for it."""
         return find_param_words(self.spec.name, self.entity, self.name) or find_common_words(self.name)
 
 
+@dataclass(frozen=True, kw_only=True)
+class WrittenValue:
+    """One field that a call writes: its description, its kind, its value, and the portal's description of the field if known."""
+
+    param: Param
+    kind: ValueKind
+    value: object
+    field: Field | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the field in the call."""
+        return self.param.name
+
+    @computed_once
+    def items(self) -> tuple[object, ...]:
+        """The single values: those of a list or map, otherwise the value itself.
+
+        Empty values and references to results of other commands of the batch are left out.
+        """
+        found = self.value.values() if isinstance(self.value, Mapping) else self.value if isinstance(self.value, list) else (self.value,)
+        return tuple(item for item in found if item not in EMPTY and not find_references(item))
+
+
 def find_described_kind(param: Param) -> ValueKind | None:
     """Return the kind of the values of a field that the catalogue or the data file describes; None for any other and for a choice."""
-    kind = _find_kinds_of_method(param.spec.name).get(param.key) or _ALWAYS.get(param.key)
+    key = param.key
+    kind = _find_kinds_of_method(param.spec.name).get(key) or _ALWAYS.get(key)
     if kind is not None:
         return kind
-    if _PARENT.fullmatch(param.key):
+    if key[:8] == "parentid" and _PARENT.fullmatch(key):
         return "record"
     found = fields.find_field_info(param.info, param.code)
     if found is None or found.kind == "enum":
         return None
-    if found.kind == "number" and param.key.endswith("id"):
+    if found.kind == "number" and key.endswith("id"):
         return "record"
     return _DESCRIBED.get(found.kind)
 

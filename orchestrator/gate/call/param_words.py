@@ -57,14 +57,18 @@ def find_param_words(method: str, entity: str, name: str) -> ParamWords | None:
     If there are such words, a card shows them and not the portal's own name of the field.
     """
     key = fields.to_field_key(name)
-    found = next((words[key] for words in _list_tables(method.lower()) if key in words), None)
-    return found or _ALL.records.get(entity.partition(":")[0], {}).get(key)
+    for words in _list_tables(method):
+        if key in words:
+            return words[key]
+    kind = entity.partition(":")[0] if ":" in entity else entity
+    return _ALL.records[kind].get(key) if kind in _ALL.records else None
 
 
 @lru_cache(maxsize=2048)  # as many as there are methods
 def _list_tables(method: str) -> "tuple[_Words, ...]":
-    """Return the words of the families that a method belongs to, those of the smallest family first; `method` is in lower case."""
-    prefixes = sorted((prefix for prefix in _ALL.methods if method.startswith(prefix)), key=len, reverse=True)
+    """Return the words of the families that a method belongs to, those of the smallest family first."""
+    lower = method.lower()
+    prefixes = sorted((prefix for prefix in _ALL.methods if lower.startswith(prefix)), key=len, reverse=True)
     return tuple(_ALL.methods[prefix] for prefix in prefixes)
 
 

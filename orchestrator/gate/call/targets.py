@@ -14,6 +14,8 @@ PRODUCT_ROW = "productrow"
 _SMART = 128
 _FIXED_TYPES = frozenset({7, 14, 31})
 _ID = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
+_FIRST_TOO_LARGE = 10**15
+"""The smallest number with too many digits for `_ID`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,7 @@ def find_definition(name: str, catalogue: Catalogue) -> Entity | None:
 
     All smart processes (custom record types, "item:177") share the definition "item".
     """
-    return catalogue.entities.get(name.partition(":")[0])
+    return catalogue.entities.get(name.partition(":")[0] if ":" in name else name)
 
 
 def find_definitions(*kinds: str, catalogue: Catalogue) -> dict[str, Entity]:
@@ -87,19 +89,19 @@ def find_definitions(*kinds: str, catalogue: Catalogue) -> dict[str, Entity]:
 
     Smart processes (custom record types) share the definition "item"; each gets a copy under its own name.
     """
-    found = {name: find_definition(name, catalogue) for name in kinds}
-    return {
-        name: entity if entity.name == name else entity.model_copy(update={"name": name})
-        for name, entity in found.items()
-        if entity is not None
-    }
+    found: dict[str, Entity] = {}
+    for name in kinds:
+        entity = find_definition(name, catalogue)
+        if entity is not None:
+            found[name] = entity if entity.name == name else entity.model_copy(update={"name": name})
+    return found
 
 
 def get_at_path(params: object, path: str) -> object:
     """Return the value at a dotted path such as "fields.TITLE", or None."""
     value = params
-    for name in path.split("."):
-        if not isinstance(value, Mapping):
+    for name in path.split(".") if "." in path else (path,):
+        if type(value) is not dict and not isinstance(value, Mapping):  # asked of every id, and nearly always a plain dict
             return None
         value = value.get(name)
     return value
@@ -107,6 +109,8 @@ def get_at_path(params: object, path: str) -> object:
 
 def as_id(value: object) -> int | None:
     """Return a record id as an integer; `value` is a positive integer or a text of its digits. None for anything else."""
+    if type(value) is int:
+        return value if 0 < value < _FIRST_TOO_LARGE else None
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
     text = str(value).strip()

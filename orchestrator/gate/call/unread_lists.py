@@ -83,6 +83,6 @@ def list_missing_fields(call: Call, records: Mapping[Target, JsonObject | None])
         for target in leaf.targets[:1]:
             record = records.get(target)
             for name in place if record is not None else ():
-                wanted = target[0] in LINK_FIELDS.get(fields.to_field_key(name, target[0]), ())
-                if wanted and not fields.has_field(record or {}, name, target[0]):
+                key = fields.to_field_key(name, target[0])
+                if key in LINK_FIELDS and target[0] in LINK_FIELDS[key] and not fields.has_field(record or {}, name, target[0]):
                     yield target, name

@@ -176,7 +176,10 @@ def find_sum_owner(call: Call, facts: Facts) -> Target | None:
 
 
 def _find_read_target(call: Call, facts: Facts) -> Target | None:
-    return next((target for target in call.targets if facts.records.get(target) is not None), None)
+    for target in call.targets:
+        if target in facts.records and facts.records[target] is not None:
+            return target
+    return None
 
 
 def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
@@ -190,7 +193,7 @@ def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
     found = dict(critical_fields.list_written_amounts(call)) if call.entity not in _PARTS else {}
     for total in sums.calculate_row_totals(call, record):
         found[sums.SUM] = total
-    if not any(fields.to_field_key(name) == _SUM_KEY for name in found) and _is_currency_changed(call, record):
+    if _SUM_KEY not in map(fields.to_field_key, found) and _is_currency_changed(call, record):
         found[sums.SUM] = fields.find_value(record, sums.SUM, call.entity)  # the record keeps its sum, in another currency
     return found
 

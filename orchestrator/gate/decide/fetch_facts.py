@@ -1,6 +1,6 @@
 """Reads from the portal what is needed to check a call: records, stages, field lists, people. Never writes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError, Refused
@@ -10,17 +10,16 @@ from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists, unread_lists
-from orchestrator.gate.call.effect import Call, Facts, Part, Refuse, Target
+from orchestrator.gate.call.effect import Call, Facts, FoundValues, Part, Refuse, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.ports import People, ReadsBefore, Records, Rejected
-from orchestrator.gate.call.targets import find_row_owner
+from orchestrator.gate.call.targets import PRODUCT_ROW, find_row_owner
 from orchestrator.gate.decide import field_checks, value_kinds
 from orchestrator.gate.decide.call_partners import load_call_partners
 from orchestrator.gate.decide.linked_customers import find_linked_customers
 from orchestrator.gate.decide.part_owners import load_wholes
-from orchestrator.gate.decide.value_kinds import WrittenValue
 from state.stored import JsonObject
 
 _LONGEST_ID = 9
@@ -37,7 +36,7 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     records = await load_lists(call, await deps.records.load_records(wanted) if wanted else {}, deps.records, deps.catalogue)
     wholes = await load_wholes(call, records, actor, deps)
     known = Facts(records=records, field_lists=await field_checks.load_field_lists(call, deps.records.reference))
-    written = [(leaf, list(value_kinds.list_written_values(leaf, known))) for leaf in call.leaves]
+    written = [value_kinds.find_written_values(leaf, known) for leaf in call.leaves]
     return Facts(
         records=records,
         parts=await _load_parts(call, deps.records),
@@ -46,6 +45,7 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
         call_partners=await load_call_partners(call, records, actor, deps),
         linked=await find_linked_customers(call, records, wholes, actor, deps),
         field_lists=known.field_lists,
+        found_values=written,
         by_webhook=deps.is_by_webhook(call),
         value_lists=await value_kinds.load_value_lists(written, known, deps.records.reference),
         dismissed_users=await _find_dismissed(_find_new_people(written, actor, known), deps.records.reference),
@@ -105,8 +105,14 @@ async def _load_related(
     """
     guests = {place: name for leaf in call.leaves for place in unread_lists.find_guests_place(leaf) for name in leaf.spec.replaces}
     rows = {
-        target: row for leaf in call.leaves if not leaf.reads_only for target in leaf.targets[:1] if (row := whole.get(target)) is not None
+        target: row
+        for leaf in call.leaves
+        if not leaf.reads_only
+        for target in leaf.targets[:1]
+        if target[0] == PRODUCT_ROW and (row := whole.get(target)) is not None
     }
+    if not guests and not rows:
+        return {}
     owners = {target: owner for target, row in rows.items() if (owner := find_row_owner(target, row, catalogue)) is not None}
     wanted = list(dict.fromkeys([*guests, *owners.values()]))
     read = await records.load_records(wanted) if wanted else {}
@@ -165,10 +171,10 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
         return frozenset()
 
 
-def _find_new_people(written: Iterable[tuple[Call, Sequence[WrittenValue]]], actor: Actor, facts: Facts) -> frozenset[int]:
+def _find_new_people(written: Iterable[FoundValues], actor: Actor, facts: Facts) -> frozenset[int]:
     """Return the ids of the users whom the commands put into fields of a record that do not name them at present.
 
-    `written` are the commands, each with its written values. The requester is left out.
+    `written` are the written values of the commands. The requester is left out.
     """
-    found = (number for leaf, values in written for _, ids in value_kinds.find_new_people(leaf, facts, values) for number in ids)
+    found = (number for one in written for _, ids in value_kinds.find_new_people(one.call, facts, one.values) for number in ids)
     return frozenset(int(number) for number in found if len(number) <= _LONGEST_ID) - {actor.bitrix_user_id}

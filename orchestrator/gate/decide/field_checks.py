@@ -149,6 +149,7 @@ def _check_missing_fields(call: Call, known: Mapping[str, Field], place: str) ->
 log = logging.getLogger(__name__)
 
 _WRITES = frozenset({"add", "update"})
+_CRM_KINDS = frozenset(CRM.values())
 
 
 def find_list_name(call: Call) -> str:
@@ -162,7 +163,7 @@ def find_list_name(call: Call) -> str:
     if call.method in {"tasks.task.add", "tasks.task.update", "tasks.task.list"}:
         return "task"
     kind = call.spec.entity
-    return kind if kind in CRM.values() and family == f"crm.{kind}" and verb in {*_WRITES, "list"} else ""
+    return kind if kind in _CRM_KINDS and family == f"crm.{kind}" and verb in {*_WRITES, "list"} else ""
 
 
 def extract_names_to_check(call: Call) -> JsonObject:

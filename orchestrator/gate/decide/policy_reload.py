@@ -4,6 +4,7 @@ If a file becomes faulty, the last valid policy stays in force and administrator
 """
 
 import logging
+import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_with_places
 from orchestrator.gate.call.policy_format import read_policy_file
 from state.canonical import hash_text
-from state.clock import SystemClock, read_boottime
+from state.clock import SystemClock
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class LivePolicy:
         tell: Callable[[PolicyChange], None],
         kinds: Collection[str] = (),
         shipped: Path = SHIPPED,
-        clock: Callable[[], float] = read_boottime,
+        clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
     ) -> None:
         """Start with `policy`, or load the policy from its files; raise SettingsError if it is faulty.

@@ -27,18 +27,17 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
 
     An undo may put a dismissed employee back among the observers, but not make one responsible again.
     """
-    found = [
-        _check_policy(call, policy, facts),
-        facts.unread,
-        _check_connection(call, facts),
-        _check_mode(call, mode),
-        _check_handler(call, policy),
-        _check_reference(call),
-    ]
-    found.append(next(_check_records(call, actor=actor, facts=facts, mode=mode), None))
-    found.append(next(_check_linked_records(call, actor=actor, facts=facts, mode=mode), None))
-    found.append(next(_check_people(call, facts, is_undo=is_undo), None))
-    return next((refusal for refusal in found if refusal is not None), None)
+    return (
+        _check_policy(call, policy, facts)
+        or facts.unread
+        or _check_connection(call, facts)
+        or _check_mode(call, mode)
+        or _check_handler(call, policy)
+        or _check_reference(call)
+        or next(_check_records(call, actor=actor, facts=facts, mode=mode), None)
+        or next(_check_linked_records(call, actor=actor, facts=facts, mode=mode), None)
+        or next(_check_people(call, facts, is_undo=is_undo), None)
+    )
 
 
 def _check_policy(call: Call, policy: Policy, facts: Facts) -> Refuse | None:
@@ -83,6 +82,8 @@ def _check_handler(call: Call, policy: Policy) -> Refuse | None:
 
 
 def _check_reference(call: Call) -> Refuse | None:
+    if not call.references:
+        return None
     path = next((path for path in call.spec.target if path in call.references), None)
     ids = [name for name in call.references if name.lower().endswith("id")]
     stands = path or next(iter(ids), None)

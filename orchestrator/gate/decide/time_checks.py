@@ -1,16 +1,16 @@
 """Refuses days and times that mean nothing: a word, a day far away, an end before its beginning. Pure."""
 
 from calendar import monthrange
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, Refuse
-from orchestrator.gate.call.param_kinds import SPANS, Span
+from orchestrator.gate.call.param_kinds import SPANS, Span, WrittenValue
 from orchestrator.gate.call.value_forms import PortalTime, parse_day, parse_time
-from orchestrator.gate.decide.value_kinds import WrittenValue, build_param, find_title
+from orchestrator.gate.decide.value_kinds import build_param, find_title
 from orchestrator.gate.decide.value_place import Place
 from orchestrator.language.text import Locale
 
@@ -53,13 +53,15 @@ def _add_years(day: date, years: int) -> date:
     return date(day.year + years, day.month, min(day.day, monthrange(day.year + years, day.month)[1]))
 
 
-def check_order(call: Call, facts: Facts, actor: Actor, values: list[WrittenValue]) -> Iterator[Refuse]:
+def check_order(call: Call, facts: Facts, actor: Actor, values: Sequence[WrittenValue]) -> Iterator[Refuse]:
     """Yield a refusal for each time span (such as that of an event) whose end lies before its beginning."""
     by_key = {fields.to_field_key(value.name, call.entity): value for value in values}
     for span in SPANS:
-        last = by_key.get(span.last)
-        begin = _find_begin(call, facts, span, by_key) if last is not None else None
-        if last is None or begin is None or not _is_before(parse_time(last.value), parse_time(begin)):
+        if span.last not in by_key:
+            continue
+        last = by_key[span.last]
+        begin = _find_begin(call, facts, span, by_key)
+        if begin is None or not _is_before(parse_time(last.value), parse_time(begin)):
             continue
         place = Place(call=call, value=last, facts=facts, title=find_title(last.param, last.field, actor.locale), locale=actor.locale)
         first = build_param(call, _find_name(call, span.first))

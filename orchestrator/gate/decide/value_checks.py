@@ -16,10 +16,10 @@ from orchestrator.domain.effect import Effect
 from orchestrator.gate.call import fields, param_kinds, value_forms
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.param_kinds import Param, ValueKind
+from orchestrator.gate.call.param_kinds import EMPTY, Param, ValueKind, WrittenValue
 from orchestrator.gate.call.reasons import refuse, wrap_in_batch
 from orchestrator.gate.decide.time_checks import check_date, check_order
-from orchestrator.gate.decide.value_kinds import EMPTY, WrittenValue, build_param, find_list_key, find_title, is_single, list_written_values
+from orchestrator.gate.decide.value_kinds import build_param, find_list_key, find_title, is_single, list_written_values
 from orchestrator.gate.decide.value_place import SHOWN, Place, format_plainly
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.language.lexicon import load_lexicon
@@ -75,7 +75,7 @@ def _wrap_command(leaf: Call, found: Refuse, facts: Facts) -> Refuse:
 
 def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
     yield from _check_texts(call, actor)
-    values = list(list_written_values(call, facts))
+    values = list_written_values(call, facts)
     for value in values:
         title = find_title(value.param, value.field, actor.locale)
         place = Place(call=call, value=value, facts=facts, title=title, locale=actor.locale, in_row=call.entity == _ROW)

@@ -5,22 +5,21 @@ left out, and then no value is checked against it.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from bitrix.catalogue import names
-from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
 from orchestrator.directory.reference_data import Field
 from orchestrator.gate.call import critical_fields, fields, param_kinds
-from orchestrator.gate.call.effect import Call, Facts
-from orchestrator.gate.call.param_kinds import Param, ValueKind
+from orchestrator.gate.call.effect import Call, Facts, FoundValues
+from orchestrator.gate.call.param_kinds import EMPTY, Param, ValueKind, WrittenValue
 from orchestrator.gate.call.param_words import find_param_words
 from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.decide.field_checks import find_list_name
 from orchestrator.language.text import Locale
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -42,42 +41,28 @@ _LISTED: Final = frozenset({"choice", "status"})
 _HOLDERS: Final = frozenset({"", "fields"})
 """What the words of the cards say of parameters that may hold further ones, each with words of its own."""
 _MOST_DIGITS: Final = 9
-EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 
 
-@dataclass(frozen=True, kw_only=True)
-class WrittenValue:
-    """One field that a call writes: its description, its kind, its value, and the portal's description of the field if known."""
-
-    param: Param
-    kind: ValueKind
-    value: object
-    field: Field | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the field in the call."""
-        return self.param.name
-
-    @cached_property
-    def items(self) -> tuple[object, ...]:
-        """The single values: those of a list or map, otherwise the value itself.
-
-        Empty values and references to results of other commands of the batch are left out.
-        """
-        found = self.value.values() if isinstance(self.value, Mapping) else self.value if isinstance(self.value, list) else (self.value,)
-        return tuple(item for item in found if item not in EMPTY and not find_references(item))
-
-
-def list_written_values(call: Call, facts: Facts) -> Iterator[WrittenValue]:
-    """Yield the fields of a call (not of a batch) whose values can be checked.
+def list_written_values(call: Call, facts: Facts) -> Sequence[WrittenValue]:
+    """Return the fields of a call (not of a batch) whose values can be checked.
 
     Fields that this program added and fields that keep the value of the record are left out, and empty values where a field may be empty.
     """
+    return find_written_values(call, facts).values
+
+
+def find_written_values(call: Call, facts: Facts) -> FoundValues:
+    """Return `list_written_values` for the facts that all checks of the call share, with what it holds for."""
     if call.reads_only or call.kind != "bitrix":
-        return
-    known = facts.field_lists.get(find_list_name(call), {})
+        return FoundValues(call, None, ())
     record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
+    for found in facts.found_values:
+        if found.call is call and found.record is record:
+            return found
+    return FoundValues(call, record, tuple(_list_written_values(call, record, facts.field_lists.get(find_list_name(call), {}))))
+
+
+def _list_written_values(call: Call, record: JsonObject | None, known: Mapping[str, Field]) -> Iterator[WrittenValue]:
     for name, value in call.written_fields.items():
         if name in call.system_fields or critical_fields.has_value(call, name, value, record):
             continue
@@ -185,18 +170,16 @@ def _find_category(call: Call, facts: Facts) -> str | None:
     return number if not number or (number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS) else None
 
 
-async def load_value_lists(
-    written: Iterable[tuple[Call, Iterable[WrittenValue]]], facts: Facts, reference: Reference
-) -> Mapping[str, Mapping[str, str]]:
+async def load_value_lists(written: Iterable[FoundValues], facts: Facts, reference: Reference) -> Mapping[str, Mapping[str, str]]:
     """Return the lists (value → name) that the written values are checked against, each under the name that `find_list_key` gives it.
 
-    `written` are the commands, each with its written values; see `list_written_values`. A list that cannot be read is missing. A list comes
-    from the cache unless a written value is not in it.
+    `written` are the written values of the commands. A list that cannot be read is missing. A list comes from the cache unless a written
+    value is not in it.
     """
     found: dict[str, Mapping[str, str]] = {}
-    for leaf, values in written:
-        for value in values:
-            key = find_list_key(leaf, value, facts)
+    for one in written:
+        for value in one.values:
+            key = find_list_key(one.call, value, facts)
             if not key:
                 continue
             wanted = {str(item) for item in value.items}

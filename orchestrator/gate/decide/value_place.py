@@ -7,8 +7,8 @@ from typing import Final
 
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.param_kinds import WrittenValue
 from orchestrator.gate.call.reasons import format_english, refuse
-from orchestrator.gate.decide.value_kinds import WrittenValue
 from orchestrator.language.text import Locale
 
 SHOWN: Final = 60

@@ -84,11 +84,13 @@ def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogu
         yield LinkedRecord(path=second, entity="task", written=params[second])
     place = params.get(spec.fields_at) if spec.fields_at else params
     for name, value in place.items() if isinstance(place, Mapping) else ():
-        path = f"{spec.fields_at}.{name}".lstrip(".")
         key = fields.to_field_key(name)
+        if key not in _CODED and key != "bindings":
+            continue
+        path = f"{spec.fields_at}.{name}".lstrip(".")
         if key in _CODED:
             yield from (_parse_coded(path, item, catalogue) for item in _items(value) if item not in (None, "", False))
-        elif key == "bindings":
+        else:
             yield from (_parse_binding(path, item, catalogue) for item in _items(value))
 
 
