@@ -36,8 +36,8 @@ _PEOPLE = frozenset(
 _STAGES = frozenset({"stageid", "statusid"})
 _LIST_CODES: Mapping[ListKind, str] = {"products": "ROWS", "contacts": "CONTACT_IDS", "companies": "COMPANY_IDS", "people": "ATTENDEES"}
 _LONGEST_NUMBER = 9
-_NEW_NUMBER = re.compile(r"\$result\[[A-Za-z0-9_-]+\](?:\[item\]|\[task\])?(?:\[id\])?", re.ASCII)
-"""A reference to the number of a record that another command creates."""
+_NEW_NUMBER = re.compile(r"(?:[A-Za-z0-9]{1,12}_)?\$result\[[A-Za-z0-9_-]+\](?:\[item\]|\[task\])?(?:\[id\])?", re.ASCII)
+"""A reference to the number of a record that another command creates, perhaps with the code of its kind, such as D_."""
 _TASK_WAITS = "2"
 _CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "gate-class-outward"))
 
