@@ -124,6 +124,14 @@ def to_kind(code: str) -> str:
     return CRM.get(number, f"item:{number}")
 
 
+def find_kind_number(kind: str) -> int | None:
+    """Return the portal's number of a kind of record, such as 2 for "deal" and 177 for "item:177"; None for kinds without one."""
+    number = kind.removeprefix("item:")
+    if number != kind:
+        return int(number)
+    return next((known for known, name in CRM.items() if name == kind), None)
+
+
 def list_origin_fields(*, in_items: bool) -> tuple[str, str]:
     """Return the names of the two fields that say from which external system a record came: universal if `in_items`, else classic."""
     return ("originatorId", "originId") if in_items else ("ORIGINATOR_ID", "ORIGIN_ID")

@@ -12,11 +12,12 @@ from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import DECLINED, CallResult, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
+from orchestrator.gate.normalize.batch import NEW_ID_PLACES
 from orchestrator.performers.error_texts import describe_command_error, describe_error
 from orchestrator.performers.long_lists import sum_rows
 from orchestrator.performers.read_back import read_back
 from orchestrator.performers.reconciliation import find_traces, reconcile
-from orchestrator.performers.state_changes import build_batch_changes, build_changes, find_created_target, find_entity
+from orchestrator.performers.state_changes import build_batch_changes, build_changes, find_created_record, find_created_target, find_entity
 from state.canonical import to_storable
 from state.stored import JsonObject
 
@@ -24,6 +25,7 @@ SEND_WITHIN = 5.0
 _CHANGES_REFERENCE = frozenset("CM")  # configuration and money: stages, fields, people, currencies
 LIST_CUT: Final = "list-cut"
 """The code of the refusal of a list that the portal stopped giving in the middle."""
+_NO_NUMBER: Final = "the portal answered without the number of the new record"
 MAX_ROWS = 500
 """Number of rows kept of a list that is read in a turn; count and sum of a longer one come from `long_lists`."""
 
@@ -59,6 +61,8 @@ class BitrixPerformer:
             self._discard_reference(call)
         if _is_declined(call, answer.result):
             return Rejected(code=DECLINED, detail="the portal answered false: it did nothing")
+        if _lacks_new_record(call, answer.result):
+            return Unknown(detail=_NO_NUMBER)
         return _build_success(call, to_storable(answer.result), answer.total)
 
     def _discard_reference(self, call: Call) -> None:
@@ -142,9 +146,20 @@ def _is_declined(call: Call, result: object) -> bool:
     return not call.reads_only and (result is False or (isinstance(result, Mapping) and result.get("task") is False))
 
 
+def _lacks_new_record(call: Call, result: object) -> bool:
+    """Return whether a call that creates a record got a plain answer that is no number, so that nobody can say that there is one.
+
+    An object in place of the number may come from another version of the portal, and counts as an answer.
+    """
+    is_object = isinstance(result, Mapping) and bool(result)
+    return call.method in NEW_ID_PLACES and not is_object and find_created_record(call, result) is None
+
+
 def _build_report(command: Call, item: CommandOutcome, error: str) -> CommandReport:
     if item.status == "success" and _is_declined(command, item.result):
         return CommandReport(key=command.key, method=item.method, status="error", error=DECLINED)
+    if item.status == "success" and _lacks_new_record(command, item.result):
+        return CommandReport(key=command.key, method=item.method, status="unknown", error=_NO_NUMBER)
     return CommandReport(key=command.key, method=item.method, status=item.status, error=error)
 
 

@@ -1,10 +1,12 @@
 """Finds the changes that a person must confirm: sums, people, stages, and all fields that the catalogue calls critical. Pure."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from bitrix.catalogue.catalogue import Catalogue, ListKind
+from bitrix.client.batch import find_references
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
@@ -34,6 +36,8 @@ _PEOPLE = frozenset(
 _STAGES = frozenset({"stageid", "statusid"})
 _LIST_CODES: Mapping[ListKind, str] = {"products": "ROWS", "contacts": "CONTACT_IDS", "companies": "COMPANY_IDS", "people": "ATTENDEES"}
 _LONGEST_NUMBER = 9
+_NEW_NUMBER = re.compile(r"(?:[A-Za-z0-9]{1,12}_)?\$result\[[A-Za-z0-9_-]+\](?:\[item\]|\[task\])?(?:\[id\])?", re.ASCII)
+"""A reference to the number of a record that another command creates, perhaps with the code of its kind, such as D_."""
 _TASK_WAITS = "2"
 _CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "gate-class-outward"))
 
@@ -147,8 +151,7 @@ def _collect_mention_reasons(call: Call, actor: Actor) -> Iterator[Notice]:
 def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:
     critical = find_critical_fields(call, policy)
     for name, value in critical.items():
-        path = f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
-        if any(found == path or found.startswith(f"{path}.") for found in call.references):
+        if _has_reference(call, name):
             yield ask("gate-reference-field", field=to_field_code(call, name))
         elif call.spec.verb != "add" and not has_value(call, name, value, find_current_record(call, facts)):
             yield ask("gate-critical", field=to_field_code(call, name))
@@ -156,6 +159,32 @@ def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
         yield from _collect_add_reasons(call, actor=actor, facts=facts)
         extra = {fields.to_field_key(name, call.entity) for name in policy.critical_fields}
         yield from (ask("gate-critical", field=name) for name in critical if fields.to_field_key(name, call.entity) in extra)
+    yield from (ask("gate-reference-field", field=to_field_code(call, name)) for name in _find_unseen_fields(call) if name not in critical)
+
+
+def _has_reference(call: Call, name: str) -> bool:
+    """Return whether the value of a written field contains a reference to the result of another command."""
+    path = f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
+    return any(found == path or found.startswith(f"{path}.") for found in call.references)
+
+
+def _find_unseen_fields(call: Call) -> Iterator[str]:
+    """Yield the written fields whose value is taken from the result of another command, and is not the number of a new record.
+
+    Nobody has seen that value, and it may be text of others. The ids of the records that the call changes have reasons of their own.
+    """
+    if not call.references:
+        return
+    ids = {path.removeprefix(f"{call.spec.fields_at}.") for path in call.spec.target}
+    for name, value in call.written_fields.items():
+        if name not in ids and _has_reference(call, name) and not _is_number_of_new(value):
+            yield name
+
+
+def _is_number_of_new(value: object) -> bool:
+    """Return whether a value consists of references each of which is the whole answer of another command, or the id in it."""
+    items = value if isinstance(value, list) else list(value.values()) if isinstance(value, Mapping) else [value]
+    return all(isinstance(item, str) and _NEW_NUMBER.fullmatch(item) for item in items if find_references(item))
 
 
 def has_value(call: Call, name: str, value: object, record: JsonObject | None) -> bool:

@@ -21,6 +21,8 @@ _FIELD_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 _OPTIONS = frozenset({"REGISTER_SONET_EVENT", "REGISTER_HISTORY_EVENT"})
 _YES = frozenset({"Y", "1", "true", "True"})
 _RECORDS = frozenset({*names.CRM.values(), "item"})
+_OWN_NUMBER = "id"
+"""The key of the field that holds a record's own number: the portal gives it, and what a call is about stands beside the fields."""
 _ORIGIN = frozenset({"originatorid", "originid", "originversion"})
 
 
@@ -101,7 +103,7 @@ def normalize_fields(spec: Method, params: JsonObject, *, entity: Entity | None,
     """Return `params` with field names in the spelling of the method's family (crm.deal.* and crm.item.* differ).
 
     `marks` holds the origin marks, by which this program finds its own records; a caller may write only these values. Raises Refusal if the
-    fields are not a map, for malformed or duplicate names, and for other origin marks.
+    fields are not a map, for malformed or duplicate names, for the record's own number, and for other origin marks.
     """
     if spec.reads_only:
         return dict(params)
@@ -120,13 +122,20 @@ def normalize_fields(spec: Method, params: JsonObject, *, entity: Entity | None,
         if not name or not set(name) <= _FIELD_SIGNS:
             raise build_refusal("gate-param-invalid", param=f"{spec.fields_at}.{name}", expected="a plain field name")
         key = fields.to_field_key(name, entity.name if entity else "")
-        if key in _ORIGIN and marks.get(key) != value:
-            raise build_refusal("gate-origin", param=name)
+        _check_own_field(name, key, value, marks)
         if key in seen:
             raise build_refusal("gate-param-twice", param=name)
         seen.add(key)
         result[_normalize_field_name(spec, name, entity, originals=params.get("useOriginalUfNames") == "Y")] = value
     return {**params, spec.fields_at: result}
+
+
+def _check_own_field(name: str, key: str, value: object, marks: Mapping[str, str]) -> None:
+    """Raise Refusal if a field is one that only the portal or this program fills: the record's number, or an origin mark."""
+    if key in _ORIGIN and marks.get(key) != value:
+        raise build_refusal("gate-origin", param=name)
+    if key == _OWN_NUMBER:
+        raise build_refusal("gate-param-reserved", param=name)
 
 
 def check_inner_names(spec: Method, params: JsonObject) -> None:

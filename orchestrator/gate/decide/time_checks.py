@@ -28,10 +28,15 @@ def check_date(place: Place) -> Iterator[Refuse]:
     since, until = _find_range(place)
     for item in place.value.items:
         day = parse_day(item)
-        if day is None:
+        if day is None or _has_two_readings(item):
             yield place.refuse("gate-value-date", item)
         elif until is not None and not since <= day <= until:
             yield place.refuse("gate-value-year", item, since=_show_day(since, place.locale), until=_show_day(until, place.locale))
+
+
+def _has_two_readings(value: object) -> bool:
+    """Return whether a day is written with slashes, such as 12/05/2026: its month stands first on some portals and second on others."""
+    return isinstance(value, str) and "/" in value
 
 
 def _show_day(day: date, locale: Locale) -> str:

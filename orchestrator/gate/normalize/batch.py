@@ -20,7 +20,7 @@ from state.stored import JsonObject
 
 _KEY = re.compile(r"\$result\s*\[([A-Za-z0-9_-]+)\]", re.ASCII | re.IGNORECASE)
 _WHOLE = re.compile(r"\$result\[([A-Za-z0-9_-]+)\]((?:\[[A-Za-z0-9_-]+\])*)", re.ASCII)
-_NEW_ID = {
+NEW_ID_PLACES = {
     "crm.item.add": "[item][id]",
     "tasks.task.add": "[task][id]",
     "crm.activity.todo.add": "[id]",
@@ -88,7 +88,7 @@ def _is_new(written: object, kind: str, earlier: Mapping[str, Call]) -> bool:
     if whole is None:
         return False
     add = earlier[whole[1]]
-    return _NEW_ID.get(add.method) == whole[2] and add.entity == kind != ""
+    return NEW_ID_PLACES.get(add.method) == whole[2] and add.entity == kind != ""
 
 
 def find_reference_key(written: object) -> str:

@@ -84,6 +84,7 @@ def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, orig
     about = targets.find_entity_name(spec, spelled, bench.catalogue)
     own = about if spec.entity == "item" else spec.entity
     entities = targets.find_definitions(own, about, catalogue=bench.catalogue)
+    spelled = _number_kind_of_record(spec, spelled, about)
     named = params.normalize_fields(spec, spelled, entity=entities.get(own), marks=build_marks(origin))
     _check_kind_of_record(spec, named, about)
     done = fill_system_fields(spec, named, actor=bench.actor, origin=origin, entity=own, definition=entities.get(own))
@@ -106,7 +107,7 @@ def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, orig
         ties=tuple(dict.fromkeys((tie.entity, tie.number) for tie in tied if tie.number is not None)),
         names_owner=permissions.names_owner(spec, named.get("filter")),
     )
-    return sums.extract_currencies(call, locale=bench.actor.locale)
+    return sums.round_sums(sums.extract_currencies(call, locale=bench.actor.locale))
 
 
 def find_classes(spec: Method, given: JsonObject) -> tuple[str, ...]:
@@ -116,6 +117,18 @@ def find_classes(spec: Method, given: JsonObject) -> tuple[str, ...]:
     """
     outward = any(str(targets.get_at_path(given, path) or "") not in harmless for path, harmless in spec.inward.items())
     return tuple(dict.fromkeys([*spec.classes, "N"])) if outward else spec.classes
+
+
+def _number_kind_of_record(spec: Method, given: dict[str, object], entity: str) -> dict[str, object]:
+    """Return the parameters with the number of the kind of record in place of a word for it, such as 2 for deal.
+
+    The portal takes only numbers there, and says of any word that there is no such record.
+    """
+    name = spec.target_entity.removeprefix("@")
+    if not spec.target_entity.startswith("@") or name not in _NUMBERED_KINDS or not isinstance(given.get(name), str):
+        return given
+    number = names.find_kind_number(entity)
+    return given if number is None else {**given, name: number}
 
 
 def _check_kind_of_record(spec: Method, given: JsonObject, entity: str) -> None:
@@ -196,6 +209,7 @@ def _build_batch(spec: Method, given: dict[str, object], bench: NormalizeContext
 
 
 ORIGINATOR = "sdelka"
+_NUMBERED_KINDS = frozenset({"entityTypeId", "ownerTypeId"})
 _MARKED_ENTITIES = frozenset({"lead", "deal", "contact", "company", "activity"})
 
 

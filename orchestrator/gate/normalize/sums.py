@@ -8,7 +8,7 @@ call is refused.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 from bitrix.catalogue import names
@@ -20,7 +20,7 @@ from orchestrator.gate.call.reasons import refuse, wrap_in_batch
 from orchestrator.gate.call.targets import get_at_path
 from orchestrator.gate.normalize import batch
 from orchestrator.gate.normalize.batch import find_reference_key
-from orchestrator.language.money_parser import Sum, UnclearSum, find_amounts, has_currency, parse_sum
+from orchestrator.language.money_parser import LARGEST, Sum, UnclearSum, find_amounts, has_currency, parse_sum
 from orchestrator.language.text import Locale
 from state.stored import JsonObject
 
@@ -32,6 +32,8 @@ _EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 _ROW: Final = "productrow"
 _ROWS: Final = frozenset({"rows", "productrows"})
 _MANUAL_SUM_KEY: Final = "ismanualopportunity"
+_IN_CENTS: Final = frozenset({"opportunity", "taxvalue"})
+_CENT: Final = Decimal("0.01")
 _IMPORT_KEY: Final = "data"
 """The parameter in which an import method holds its records."""
 
@@ -202,6 +204,26 @@ def extract_currencies(call: Call, *, locale: Locale) -> Call:
     place = call.spec.fields_at
     params = {**call.params, place: {**written, **fresh}} if place else {**call.params, **fresh}
     return replace(call, params=params, named_currencies=tuple(spoken))
+
+
+def round_sums(call: Call) -> Call:
+    """Return `call` with the computed sums of its record in whole cents, as the portal keeps them: a card shows what will stand there.
+
+    A computed sum is a JSON number with a fraction, such as a third of another one; a text is left as somebody wrote it. Prices of product
+    rows stay as they are: the portal keeps more of their digits.
+    """
+    if call.reads_only or call.kind != "bitrix":
+        return call
+    written = call.written_fields
+    fresh = {
+        name: float(Decimal(str(value)).quantize(_CENT, ROUND_HALF_UP))
+        for name, value in written.items()
+        if isinstance(value, float) and abs(value) <= LARGEST and fields.to_field_key(name) in _IN_CENTS
+    }
+    if all(value == written[name] for name, value in fresh.items()):
+        return call
+    place = call.spec.fields_at
+    return replace(call, params={**call.params, place: {**written, **fresh}} if place else {**call.params, **fresh})
 
 
 def check_currencies(call: Call, facts: Facts, *, money: Money, text: str) -> Refuse | None:

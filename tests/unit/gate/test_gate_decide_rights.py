@@ -88,10 +88,17 @@ def test_a_kind_of_record_nobody_described_is_not_for_managers() -> None:
         ({"a": "crm.deal.list", "b": "crm.deal.update?id=$result[a][0][ID]&fields[TITLE]=x"}, ["gate-reference-id"]),
         ({"a": "crm.deal.add?fields[TITLE]=x",
           "b": "crm.timeline.comment.add?fields[ENTITY_TYPE]=deal&fields[ENTITY_ID]=$result[a]&fields[COMMENT]=x"}, ["gate-reference-id"]),
+        ({"a": "crm.deal.get?id=482", "b": "crm.deal.update?id=481&fields[TITLE]=$result[a][TITLE]"}, ["gate-reference-field"]),
+        ({"a": "crm.deal.get?id=482", "b": "crm.deal.update?id=481&fields[COMMENTS]=итого $result[a][TITLE]"}, ["gate-reference-field"]),
+        ({"a": "crm.lead.list", "b": "crm.deal.add?fields[COMMENTS]=$result[a][0][COMMENTS]"}, ["gate-reference-field"]),
+        ({"a": "crm.lead.list",
+          "b": "crm.timeline.comment.add?fields[ENTITY_TYPE]=deal&fields[ENTITY_ID]=481&fields[COMMENT]=$result[a][0][COMMENTS]"},
+         ["gate-reference-field"]),
+        ({"a": "crm.company.add?fields[TITLE]=x", "b": "crm.deal.update?id=481&fields[UF_CRM_1]=$result[a]"}, []),
     ],
 )  # fmt: skip
 def test_a_batch_asks_when_one_command_asks(cmd: dict[str, str], codes: list[str]) -> None:
-    """Each command by its own rules, the worst verdict wins."""
+    """Each command by its own rules, the worst verdict wins; a value that another command reads is seen by nobody before it is written."""
     assert said(judged(effect("batch", {"cmd": cmd}))) == codes
 
 

@@ -111,6 +111,10 @@ def test_top_level_names_and_ids(method: str, params: dict[str, Any], sent: dict
         ("crm.deal.update", {"id": 1, "fields[OPPORTUNITY]": 1}, "gate-param-unknown"),
         ("crm.deal.update", {"id": 1, "fields": {"TITLE": "x"}, "params": {"REGISTER_HISTORY_EVENT": "N"}}, "gate-param-reserved"),
         ("crm.deal.update", {"id": 1, "fields": {"TITLE": "x"}, "params": {"CURRENT_USER": "Y"}}, "gate-param-reserved"),
+        ("crm.deal.update", {"id": 1, "fields": {"TITLE": "x", "ID": 2}}, "gate-param-reserved"),
+        ("crm.item.update", {"entityTypeId": 2, "id": 1, "fields": {"title": "x", "id": 2}}, "gate-param-reserved"),
+        ("tasks.task.update", {"taskId": 1, "fields": {"TITLE": "x", "ID": 2}}, "gate-param-reserved"),
+        ("tasks.task.add", {"fields": {"TITLE": "x", "Id": 2}}, "gate-param-reserved"),
         ("crm.deal.update", {"id": 1, "fields": {"TITLE": "x"}, "params": "x"}, "gate-param-invalid"),
         ("crm.deal.update", {"id": 1, "fields": {"OPPORTUNITY": math.nan}}, "gate-params"),
         ("crm.deal.update", {"id": 1, "fields": {"OPPORTUNITY": 2**60}}, "gate-params"),
@@ -255,6 +259,43 @@ def test_other_kinds_have_rows_of_their_own(kind: Any, method: str, *, known: bo
     assert isinstance(found, Call) is known
     if isinstance(found, Refuse):
         assert found.reason.code == "gate-kind-method"
+
+
+@pytest.mark.parametrize(
+    ("written", "number"), [("2", 2), ("02", 2), (" 2 ", 2), ("deal", 2), ("DEAL", 2), ("D", 2), ("dynamic_177", 177), ("Tb1", 177), (2, 2)]
+)
+@pytest.mark.parametrize("method", ["crm.item.get", "crm.item.update", "crm.item.list"])
+def test_a_kind_of_record_is_sent_as_its_number(method: str, written: object, number: int) -> None:
+    """The portal reads the parameter as a number, and would take a word for no kind at all."""
+    given = {"entityTypeId": written, "fields": {"title": "x"}} if method == "crm.item.update" else {"entityTypeId": written}
+    assert call(method, given if method.endswith("list") else {"id": 5, **given}).params["entityTypeId"] == number
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        (17142.857142857143, 17142.86),
+        (132000.00000000001, 132000.0),
+        (150000.125, 150000.13),
+        (0.5, 0.5),
+        ("150000.129", "150000.129"),
+        (150000, 150000),
+        ("1e9", "1e9"),
+    ],
+)
+@pytest.mark.parametrize(("method", "name"), [("crm.deal.update", "OPPORTUNITY"), ("crm.item.update", "opportunity")])
+def test_a_computed_sum_is_shown_and_sent_in_whole_cents(method: str, name: str, written: object, sent: object) -> None:
+    """The portal keeps two decimals: a card with more would show another sum than the one that is kept."""
+    kind = {"entityTypeId": 2} if method == "crm.item.update" else {}
+    found = call(method, {**kind, "id": 5, "fields": {name: written}})
+    assert found.params["fields"] == {name: sent}
+    assert type(found.params["fields"][name]) is type(sent)
+
+
+def test_prices_of_product_rows_keep_their_digits() -> None:
+    """The portal itself gives them with more than two decimals, and takes them back."""
+    rows = [{"PRODUCT_NAME": "Кабель", "PRICE": 33.3333, "QUANTITY": 3}]
+    assert call("crm.deal.productrows.set", {"id": 5, "rows": rows}).params["rows"][0]["PRICE"] == 33.3333
 
 
 def test_the_effect_is_left_as_it_was() -> None:

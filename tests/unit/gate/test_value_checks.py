@@ -66,6 +66,8 @@ BAD: list[tuple[Wish, str, str]] = [
     (deal(CLOSEDATE="31.12.2099"), "gate-value-year", "21.11.2036"),
     (deal(CLOSEDATE="0001-01-01"), "gate-value-year", "1970"),
     (deal(CLOSEDATE=20261130), "gate-value-date", "20261130"),
+    (deal(CLOSEDATE="12/05/2026"), "gate-value-date", "12/05/2026"),
+    (new_task(DEADLINE="05/12/2026 10:00 am"), "gate-value-date", "05/12/2026"),
     (item(closedate="tomorrow"), "gate-value-date", "Дата завершения"),
     (new_deal(BEGINDATE="в пятницу"), "gate-value-date", "Дата начала"),
     (("crm.contact.update", {"id": 43, "fields": {"BIRTHDATE": "2030-01-01"}}), "gate-value-year", "День рождения"),

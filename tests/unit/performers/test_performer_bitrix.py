@@ -44,6 +44,10 @@ TASK = ("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
         ([html], Unknown, 1, 0),
         ([says(500, {"error": "INTERNAL"})], Unknown, 1, 0),
         ([says(200, {"nonsense": 1})], Unknown, 1, 0),
+        ([says(200, {"result": None})], Unknown, 1, 0),
+        ([says(200, {"result": True})], Unknown, 1, 0),
+        ([says(200, {"result": []})], Unknown, 1, 0),
+        ([says(200, {"result": "8029abc"})], Unknown, 1, 0),
         ([says(400, {"error": "ERROR_CORE", "error_description": "нет"})], Rejected, 1, 0),
         ([unreachable] * 3, Rejected, 3, 0),
         ([unreachable], Succeeded, 2, 1),
@@ -175,3 +179,15 @@ async def test_text_that_cannot_be_stored_does_not_lose_the_answer(world: World)
     changed = await world.submit(session, effect("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "x"}}, slot="t1/1/2"), actor=ANNA)
     assert changed.status == "succeeded"  # type: ignore[union-attr]
     assert isinstance(world.logs, Path)
+
+
+@pytest.mark.parametrize(("answer", "status"), [(9001, "success"), (None, "unknown"), (True, "unknown"), ("", "unknown")])
+async def test_a_command_that_creates_a_record_is_done_only_if_the_answer_has_its_number(
+    world: World, performer: Performer, answer: object, status: str
+) -> None:
+    """A batch answers per command, so a command without a number has an outcome that nobody knows."""
+    call = made(world, "batch", {"cmd": {"a": "crm.deal.add?fields[TITLE]=x", "b": "crm.deal.update?id=481&fields[TITLE]=y"}})
+    world.portal.will("batch", says(200, {"result": {"result": {"a": answer, "b": True}, "result_error": []}}))
+    found = await performer.execute(call)
+    assert isinstance(found, Succeeded)
+    assert [report.status for report in found.commands] == [status, "success"]
