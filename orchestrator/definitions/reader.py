@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from orchestrator.definitions.changes import Difference, compare_documents
-from orchestrator.definitions.kinds import DefinitionKind
+from orchestrator.definitions.kinds import DefinitionKind, find_no_title, find_own_title
 from orchestrator.definitions.references import StoredVersions, is_version_id, name_references
 from orchestrator.definitions.rules import (
     Deed,
@@ -21,11 +21,13 @@ from orchestrator.definitions.rules import (
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.errors import SdelkaError
 from orchestrator.domain.suggestions import suggest_name
-from state.definitions import DefinitionKey, DefinitionMissing, DefinitionVersion, HistoryEntry
+from state.definitions import DefinitionDamaged, DefinitionKey, DefinitionMissing, DefinitionVersion, HistoryEntry
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
 
 _PAGE: Final = 500
+_MOST_TITLES: Final = 2_000
+"""How many titles are remembered; a list of definitions is drawn anew at every change of one."""
 
 
 class KindUnknown(SdelkaError):
@@ -58,6 +60,8 @@ class DefinitionReader:
     ) -> None:
         """Read definitions of these kinds. `find_roles` returns the roles that hold now."""
         self._store, self._kinds, self._find_roles = store, kinds, find_roles
+        self._titles: dict[tuple[str, str], str] = {}
+        """The titles of untitled definitions, by their place and when they were changed last."""
 
     def find_kind(self, name: str) -> DefinitionKind:
         """Return the kind. Raises KindUnknown, which names those that there are."""
@@ -92,7 +96,7 @@ class DefinitionReader:
         while len(found) < limit:
             size = min(limit - len(found), _PAGE)
             page = await self._store.read(definitions.list_keys, kind_name, after, size)
-            found += [one for one in page if one.kind in seen]
+            found += [await self._add_title(one) for one in page if one.kind in seen]
             if len(page) < size:
                 break
             after = page[-1].place
@@ -104,7 +108,7 @@ class DefinitionReader:
         found = await self._store.read(definitions.find_key, kind.name, key)
         if found is None:
             raise DefinitionMissing(f"There is no {kind.name}/{quote_part(key)}.")
-        return found
+        return await self._add_title(found)
 
     async def find_version(self, editor: Editor, kind_name: str, key: str, version: int = 0) -> DefinitionVersion:
         """Return a version with its document, the last one for 0. Raises DefinitionMissing."""
@@ -117,7 +121,7 @@ class DefinitionReader:
         found = await self._store.read(definitions.find_by_id, version_id.lower()) if is_version_id(version_id) else None
         if found is None or found.kind != kind.name:
             raise DefinitionMissing(f"There is no {kind.name} with the id {quote_part(version_id)}.")
-        return found
+        return found if found.title else replace(found, title=find_own_title(kind, found.document))
 
     async def list_versions(self, editor: Editor, kind_name: str, key: str) -> Sequence[DefinitionVersion]:
         """Return the versions of a key without their documents. Raises DefinitionMissing."""
@@ -153,4 +157,24 @@ class DefinitionReader:
         found = await self._store.read(definitions.find_version, kind.name, key, version)
         if found is None:
             raise DefinitionMissing(f"There is no {f'version {version} of ' if version else ''}{kind.name}/{quote_part(key)}.")
-        return found
+        return found if found.title else replace(found, title=find_own_title(kind, found.document))
+
+    async def _add_title(self, head: DefinitionKey) -> DefinitionKey:
+        """Return the definition with the title that its text says, if it was stored before its kind had titles."""
+        kind = self._kinds[head.kind]
+        if head.title or kind.find_title is find_no_title:
+            return head
+        known = self._titles.get((head.place, head.updated_at))
+        if known is None:
+            known = await self._read_title(kind, head)
+            if len(self._titles) >= _MOST_TITLES:
+                self._titles.clear()
+            self._titles[head.place, head.updated_at] = known
+        return replace(head, title=known)
+
+    async def _read_title(self, kind: DefinitionKind, head: DefinitionKey) -> str:
+        try:
+            found = await self._store.read(definitions.find_version, kind.name, head.key, head.active_version or head.last_version)
+        except DefinitionDamaged:  # its own page says so
+            return ""
+        return find_own_title(kind, found.document) if found is not None else ""

@@ -27,7 +27,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-policy-prices-missing": "a limit in money needs prices, such as prices: {example}",
     "finding-policy-site": '"{name}" is no host; write it without a path, such as api.example.com',
     "finding-policy-code": '"{name}" is no code of a currency, such as RUB',
-    "finding-policy-person": '"{name}" is no key of a person, such as tg:1007',
+    "finding-policy-person": '"{name}" is no key of a person, which is a channel and an account there',
     "finding-policy-method-unknown": 'the catalogue has no method "{name}"',
     "finding-policy-pattern-unfit": '"{name}" fits no method of the catalogue',
     "finding-policy-entity-unknown": 'there is no kind of record "{name}"',
