@@ -13,8 +13,9 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import POLICY_FILE, PolicyFileSaved
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.policy import Policy
-from orchestrator.reports.policy_check import CheckedPolicy, PolicyMistake, PolicyPart, check_policy_text, describe_policy
+from orchestrator.reports.policy_check import CheckedPolicy, PolicyPart, check_policy_text, describe_policy
 from orchestrator.reports.policy_explain import Ability, list_abilities
+from orchestrator.reports.policy_findings import build_mistake
 from orchestrator.reports.rehearsal.comparison import Comparison, compare_rules
 from orchestrator.reports.rehearsal.rehearse import Rules
 from orchestrator.runs.registry import Engines
@@ -69,7 +70,7 @@ class PolicyDesk:
     async def check(self, text: str) -> CheckedPolicy:
         """Return whether the running bot would take the text."""
         if len(text) > LONGEST:
-            return CheckedPolicy(mistakes=(PolicyMistake(line=0, text=f"longer than {LONGEST} characters"),))
+            return CheckedPolicy(mistakes=(build_mistake("finding-policy-long", most=LONGEST),))
         name = self.settings.policy_file.name if self.settings.policy_file is not None else "policy.yaml"
         deps = self.deps
         return await asyncio.to_thread(

@@ -14,8 +14,10 @@ from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.cli.ops import escape_text, open_database_reader, open_database_writer, write_table
 from bot.definition_service import build_class_finder, build_definition_service, build_field_judge, build_host_judge
 from bot.settings import load_settings
+from orchestrator.definitions.checking import Checked, Submission, check_document
+from orchestrator.definitions.reader import KindUnknown, find_kind
 from orchestrator.definitions.rules import Editor, FindClasses, NotAllowed
-from orchestrator.definitions.service import Checked, DefinitionService, KindUnknown, Submission, check_document, find_kind
+from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import DefinitionRefused, Finding

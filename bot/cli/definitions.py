@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from bot.cli.definition_desk import DefinitionDesk
     from orchestrator.definitions.changes import Change
-    from orchestrator.definitions.service import Saved, Submission
+    from orchestrator.definitions.checking import Submission
+    from orchestrator.definitions.service import Saved
     from orchestrator.domain.finding import Finding
     from orchestrator.runs.registry import Engines
     from state.definitions import DefinitionKey
@@ -288,7 +289,7 @@ def _read_file(name: str, *, title: str | None = None, note: str = "") -> "Submi
     """Return the file as what is handed in; at most a byte more than may be read is kept. Raises SettingsError."""
     from functools import partial  # noqa: PLC0415 - see _load_shipped_engines
 
-    from orchestrator.definitions.service import Submission  # noqa: PLC0415 - see _load_shipped_engines
+    from orchestrator.definitions.checking import Submission  # noqa: PLC0415 - see _load_shipped_engines
     from orchestrator.documents.reading import MAX_BYTES, read_document  # noqa: PLC0415 - see _load_shipped_engines
 
     try:

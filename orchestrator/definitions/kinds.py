@@ -186,3 +186,13 @@ def find_writes(kind: DefinitionKind, document: object) -> Sequence[Write] | Non
     except Exception:
         log.exception("what a document of kind %s writes cannot be told", kind.name, extra={"action": "definition_writes_failed"})
         return None
+
+
+def find_own_title(kind: DefinitionKind, document: object) -> str:
+    """Return the title that a stored document gives itself; "" if it has none, or is none that its kind can read any more."""
+    try:
+        return kind.find_title(document)
+    except Exception as error:  # noqa: BLE001 - as for the checks; what its kind reads no more has no title
+        told = type(error).__name__
+        log.info("the title of a document of kind %s cannot be told: %s", kind.name, told, extra={"action": "definition_title_failed"})
+        return ""

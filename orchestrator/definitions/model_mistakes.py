@@ -18,12 +18,19 @@ _SHAPES: Final[Mapping[str, Literal["object", "list", "text", "number", "integer
     "model_type": "object",
     "model_attributes_type": "object",
     "list_type": "list",
+    "tuple_type": "list",
+    "frozen_set_type": "list",
     "string_type": "text",
     "int_type": "integer",
     "int_from_float": "integer",
+    "int_parsing": "integer",
     "float_type": "number",
+    "float_parsing": "number",
+    "decimal_type": "number",
+    "decimal_parsing": "number",
     "finite_number": "number",
     "bool_type": "boolean",
+    "bool_parsing": "boolean",
 }
 _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
     "greater_than": ("finding-value-least-open", "gt"),
@@ -46,8 +53,10 @@ def report_model_mistakes(
     try:
         model.model_validate(given)
     except ValidationError as error:
-        told = [_report(findings, one, given, path) for one in error.errors(include_url=False) if not _is_open(one, given, is_open)]
-        return not told
+        found = [one for one in error.errors(include_url=False) if not _is_open(one, given, is_open)]
+        for one in found:
+            report_objection(findings, one, given, path)
+        return not found
     return True
 
 
@@ -77,8 +86,8 @@ def _find_part(given: object, place: Path) -> tuple[bool, object]:
     return True, part
 
 
-def _report(findings: Findings, error: ErrorDetails, given: object, path: Path) -> str:
-    """Report one objection, and return its type."""
+def report_objection(findings: Findings, error: ErrorDetails, given: object, path: Path) -> None:
+    """Report one objection of pydantic to the value at `path`."""
     kind, context = error["type"], error.get("ctx", {})
     place = _strip(error["loc"], given)
     full = (*path, *place)
@@ -90,7 +99,7 @@ def _report(findings: Findings, error: ErrorDetails, given: object, path: Path) 
     elif kind in _SHAPES:
         report_shape(findings, full, name, _SHAPES[kind])
     elif kind in {"literal_error", "enum"}:
-        report_unknown_value(findings, full, _find_part(given, place)[1], _list_expected(str(context.get("expected", ""))))
+        report_unknown_value(findings, full, _find_part(given, place)[1], list_expected(str(context.get("expected", ""))))
     elif kind in _BOUNDS:
         code, key = _BOUNDS[kind]
         _add(findings, code, full, name=name, bound=str(context.get(key, "")))
@@ -101,10 +110,9 @@ def _report(findings: Findings, error: ErrorDetails, given: object, path: Path) 
         _add(findings, "finding-field-empty", full, name=name)
     else:
         _add(findings, "finding-value-unfit", full, name=name, problem=quote_part(error["msg"]))
-    return kind
 
 
-def _list_expected(written: str) -> list[str]:
+def list_expected(written: str) -> list[str]:
     """Return the words of pydantic's list 'a', 'b' or 'c'."""
     return [one for one in written.replace(" or ", ", ").replace("'", "").split(", ") if one]
 

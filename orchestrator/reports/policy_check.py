@@ -1,26 +1,15 @@
 """Checks the text of a policy before it is saved, and tells what a policy says, for the pages that show and edit it. Changes nothing."""
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from orchestrator.domain.errors import SettingsError
-from orchestrator.gate.call.policy import SHIPPED, LoadedPolicy, Policy, check_policy, load_from_text
+from orchestrator.domain.finding import Finding
+from orchestrator.gate.call.policy import SHIPPED, InvalidPolicy, LoadedPolicy, Policy, find_unknown_names, load_from_text
 from orchestrator.gate.call.policy_format import Rule
-
-_PLACE: Final = re.compile(r"POLICY_FILE (?P<file>[^:]+): (?:(?P<yaml>not valid YAML) at )?line (?P<line>\d+)(?:, column \d+)?: ", re.ASCII)
-_HEAD: Final = re.compile(r"POLICY_FILE [^:]+: ", re.ASCII)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PolicyMistake:
-    """One mistake of a text, with the line in which it stands; 0 if it stands in none."""
-
-    line: int
-    text: str
+from orchestrator.reports.policy_findings import build_mistake, list_objections, list_unknown_names, list_unreadable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +17,8 @@ class CheckedPolicy:
     """The policy that a text makes, or the mistakes for which it would not be taken."""
 
     loaded: LoadedPolicy | None = None
-    mistakes: tuple[PolicyMistake, ...] = ()
+    mistakes: tuple[Finding, ...] = ()
+    """Each with the line in which it stands; 0 if it stands in none."""
     needs_restart: bool = False
     """Whether the text adds methods to the catalogue, which count from the next start."""
 
@@ -64,29 +54,19 @@ def check_policy_text(text: str, name: str, *, catalogue: Catalogue, in_force: P
     """
     try:
         loaded = load_from_text(text, name)
-        faults = check_policy(loaded.policy, catalogue, loaded.places, kinds=kinds)
-        needs_restart = loaded.policy.catalogue != in_force.catalogue
-        if needs_restart and not faults:
-            load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in loaded.policy.catalogue])
+    except InvalidPolicy as error:
+        return CheckedPolicy(mistakes=list_objections(error))
     except SettingsError as error:
-        return CheckedPolicy(mistakes=_parse_mistakes(error.reason.splitlines()))
-    except ValueError as error:
-        return CheckedPolicy(mistakes=(PolicyMistake(line=0, text=f"catalogue: {error}"),))
-    if faults:
-        return CheckedPolicy(mistakes=_parse_mistakes(faults))
+        return CheckedPolicy(mistakes=list_unreadable(text, error))
+    if unknown := list_unknown_names(find_unknown_names(loaded.policy, catalogue, kinds=kinds), loaded.places):
+        return CheckedPolicy(mistakes=unknown)
+    needs_restart = loaded.policy.catalogue != in_force.catalogue
+    if needs_restart:
+        try:
+            load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in loaded.policy.catalogue])
+        except ValueError as error:
+            return CheckedPolicy(mistakes=(build_mistake("finding-policy-catalogue", ("catalogue",), loaded.places, problem=str(error)),))
     return CheckedPolicy(loaded=loaded, needs_restart=needs_restart)
-
-
-def _parse_mistakes(sentences: Collection[str]) -> tuple[PolicyMistake, ...]:
-    return tuple(_parse_mistake(sentence) for sentence in sentences)
-
-
-def _parse_mistake(sentence: str) -> PolicyMistake:
-    found = _PLACE.match(sentence)
-    if found is None:
-        return PolicyMistake(line=0, text=_HEAD.sub("", sentence, count=1))
-    rest = sentence[found.end() :]
-    return PolicyMistake(line=int(found["line"]), text=f"{found['yaml']}: {rest}" if found["yaml"] else rest)
 
 
 def describe_policy(policy: Policy) -> tuple[PolicyPart, ...]:

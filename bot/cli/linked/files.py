@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from bot.cli.definition_desk import check_file, open_desk
 from bot.cli.definition_files import SUFFIXES, get_key, load_engines, read_file
 from bot.i18n.translate import Translator
+from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.kinds import Reference, find_linked_mistakes
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, link_references
 from orchestrator.definitions.rules import find_key_mistake
-from orchestrator.definitions.service import Submission
 from orchestrator.documents.document import Document
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import Finding, format_path, has_errors, sort_findings

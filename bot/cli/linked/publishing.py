@@ -10,8 +10,8 @@ from bot.cli.definition_desk import DefinitionDesk, open_desk
 from bot.cli.definition_files import load_engines, read_file
 from bot.cli.linked.files import CheckedFile, Family, PartStore, check_one, is_wrong, link_parts, read_data
 from bot.cli.ops import escape_text
+from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.rules import NotAllowed, find_key_mistake
-from orchestrator.definitions.service import Submission
 from orchestrator.domain.errors import SettingsError
 from state.canonical import dumps
 from state.definitions import DefinitionMissing, DefinitionVersion

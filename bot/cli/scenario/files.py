@@ -13,7 +13,7 @@ from orchestrator.engines.scenarios.plan import StepTypes
 from orchestrator.engines.scenarios.registry import build_step_types, load_plugins
 
 if TYPE_CHECKING:
-    from orchestrator.definitions.service import Checked
+    from orchestrator.definitions.checking import Checked
     from orchestrator.runs.registry import Engines
 
 
@@ -64,7 +64,7 @@ class Documents(Mapping[str, Any]):
 def check_scenario_file(engines: "Engines", path: Path) -> "Checked":
     """Return what is wrong with a file. Scenarios that it starts are known if they are files beside it. Raises SettingsError."""
     from bot.cli.definition_desk import check_file  # noqa: PLC0415 - it takes seconds to import, and pictures need none of it
-    from orchestrator.definitions.service import Checked, Submission  # noqa: PLC0415 - see above
+    from orchestrator.definitions.checking import Checked, Submission  # noqa: PLC0415 - see above
 
     reading = read_file(path)
     checked = check_file(engines, KIND, Submission(read=lambda: reading))

@@ -13,7 +13,7 @@ from nicegui import background_tasks
 
 from bot.console.definitions.work import REFUSALS, write_text
 from bot.console.visit import VisitOver
-from orchestrator.definitions.service import Checked
+from orchestrator.definitions.checking import Checked
 from orchestrator.documents.document import Document, DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding, Path

@@ -32,7 +32,8 @@ from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge
 from bot.http_api.server.errors import ApiError
 from bot.rehearsing.loading import TRIED
-from orchestrator.definitions.service import Checked, Saved
+from orchestrator.definitions.checking import Checked
+from orchestrator.definitions.service import Saved
 from orchestrator.domain.finding import DefinitionRefused, Finding
 from state.definitions import DefinitionVersion
 

@@ -11,7 +11,7 @@ from bot.console.dialogs import tell
 from bot.console.diffing import DiffLine, compare_texts, draw_diff
 from bot.console.visit import Visit
 from bot.console.widgets import show_badge, show_text
-from orchestrator.definitions.service import Checked
+from orchestrator.definitions.checking import Checked
 from orchestrator.domain.finding import DefinitionRefused, has_errors
 from state.definitions import DefinitionVersion, StaleRevision
 

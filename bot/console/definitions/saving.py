@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.work import build_editor, submit_text
 from bot.console.visit import Visit
+from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.kinds import DefinitionKind, find_no_title
 from orchestrator.definitions.rules import Editor
-from orchestrator.definitions.service import DefinitionService, Saved, Submission
+from orchestrator.definitions.service import DefinitionService, Saved
 from state.definitions import DefinitionMissing, DefinitionVersion, NotADraft, StaleRevision
 
 

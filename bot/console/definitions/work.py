@@ -8,8 +8,9 @@ from typing import Final
 
 from bot.console.visit import Visit
 from bot.http_api.definitions.error_answers import to_api_error
+from orchestrator.definitions.checking import Submission
+from orchestrator.definitions.reader import KindUnknown
 from orchestrator.definitions.rules import Editor, NotAllowed
-from orchestrator.definitions.service import KindUnknown, Submission
 from orchestrator.documents.document import Document, DocumentFormat
 from orchestrator.documents.reading import Reading, read_document
 from orchestrator.documents.writing import write_document

@@ -12,7 +12,7 @@ from bot.console.diffing import draw_diff, list_diff
 from bot.console.kept_texts import KeptTexts
 from bot.console.policy.rehearsal import RehearsalView
 from bot.console.visit import Visit
-from bot.console.widgets import build_panel, cut_text, show_heading
+from bot.console.widgets import build_panel, show_heading, show_text
 from bot.policy_file import LONGEST, PolicyFileChanged, PolicyText
 from orchestrator.reports.policy_check import CheckedPolicy
 
@@ -104,7 +104,12 @@ class PolicyEditor:
                 if mistake.line:
                     place = self._visit.say("console-policy-line", line=str(mistake.line))
                     ui.button(place, on_click=lambda _, line=mistake.line: self._code.reveal_line(line)).props("flat dense no-caps")
-                ui.label(cut_text(mistake.text, limit=500)).classes("text").props("dir=auto")
+                with ui.element("div").classes("policy-mistake-words"):
+                    show_text(self._visit.tr.translate_notice(mistake.notice))
+                    if mistake.suggestion:
+                        show_text(self._visit.say("console-finding-meant", meant=mistake.suggestion), classes="small muted")
+                    if mistake.path:
+                        ui.label(mistake.path).classes("mono muted")
 
     async def _take_file(self) -> None:
         """Put what the file says now into the editor. What was typed and differs stays in the browser, and is offered."""

@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from bot.console.runs.starting import StartDialog, list_choices
-from bot.console.runs.words import STATUSES, TONES, say_engine, say_status
+from bot.console.runs.words import STATUSES, TONES, say_engine, say_failure, say_status
 from bot.console.visit import Visit
-from bot.console.widgets import show_badge, show_empty
-from bot.http_api.runs.run_models import RunLine, RunQuery, Status
+from bot.console.widgets import show_badge, show_empty, show_text
+from bot.http_api.runs.run_models import RunError, RunLine, RunQuery, Status
 from bot.http_api.server.errors import ApiError
 from orchestrator.runs.titles import LONGEST_TITLE
 from state.events.runs import RunStarted
@@ -38,11 +38,19 @@ class Filters:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ListedRun:
+    """One run with its title, and with why it failed if it did."""
+
+    run: RunLine
+    title: str
+    failure: RunError | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ListView:
     """One page of the list."""
 
-    lines: tuple[tuple[RunLine, str], ...]
-    """The runs, each with its title."""
+    lines: tuple[ListedRun, ...]
     next: str | None
 
 
@@ -86,7 +94,11 @@ async def load_list(visit: Visit, filters: Filters) -> ListView:
 async def _load(visit: Visit, filters: Filters, cursor: str | None) -> ListView:
     asked = RunQuery.model_construct(status=filters.status, engine=filters.engine or None, cursor=cursor, limit=PAGE)
     found = await visit.services.runs.list_runs(visit.caller, asked, is_own=filters.is_own)
-    return ListView(lines=tuple([(one, await _find_title(visit, one)) for one in found.runs]), next=found.next)
+    return ListView(lines=tuple([await _complete_line(visit, one) for one in found.runs]), next=found.next)
+
+
+async def _complete_line(visit: Visit, line: RunLine) -> ListedRun:
+    return ListedRun(run=line, title=await _find_title(visit, line), failure=await visit.services.runs.find_failure(line))
 
 
 async def _find_title(visit: Visit, line: RunLine) -> str:
@@ -116,8 +128,8 @@ def _draw(visit: Visit, filters: Filters, view: ListView) -> None:
     if not view.lines:
         show_empty(visit.say("console-runs-none"))
     with ui.element("div").classes("job-list"):
-        for line, title in view.lines:
-            _draw_line(visit, line, title)
+        for one in view.lines:
+            _draw_line(visit, one)
     with ui.element("nav").classes("acts").props(f'aria-label="{visit.say("console-runs-pages")}"'):
         if filters.cursor:
             ui.link(visit.say("console-runs-first"), filters.build_address())
@@ -125,9 +137,13 @@ def _draw(visit: Visit, filters: Filters, view: ListView) -> None:
             ui.link(visit.say("console-runs-next"), filters.build_address(cursor=view.next))
 
 
-def _draw_line(visit: Visit, line: RunLine, title: str) -> None:
+def _draw_line(visit: Visit, shown: ListedRun) -> None:
+    line = shown.run
     with ui.link(target=f"/runs/{line.id}").classes("line job-line"):
-        ui.label(title).classes("strong job-line-title").props("dir=auto")
+        with ui.element("div"):
+            ui.label(shown.title).classes("strong job-line-title").props("dir=auto")
+            if shown.failure is not None:
+                show_text(say_failure(visit, shown.failure), classes="small job-bad")
         show_badge(say_status(visit, line.status), tone=TONES[line.status])
         ui.label(f"{say_engine(visit, line.engine)} · {line.owner.name or line.owner.id}").classes("muted small job-line-who").props(
             "dir=auto"

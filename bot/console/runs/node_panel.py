@@ -9,10 +9,11 @@ from nicegui import ui
 from bot.console.call_words import describe_call
 from bot.console.runs.history import NodeLine
 from bot.console.runs.watch import RunWatch
-from bot.console.runs.words import TONES, say_kind, say_origins, say_state, say_use
+from bot.console.runs.words import TONES, say_failure, say_kind, say_origins, say_state, say_use
 from bot.console.visit import Visit
 from bot.console.widgets import show_badge, show_empty, show_text
 from bot.http_api.audit.run_events import format_value
+from bot.http_api.runs.run_models import RunError
 from orchestrator.reports.node_inputs import NodeInput, read_node_inputs
 from state.events.runs import NodeFailed, RunWaits, RunWoken
 
@@ -194,7 +195,9 @@ def _draw_words(visit: Visit, one: NodeDetail, load: Act) -> None:
     if line.state == "done" and line.kind != "say":
         _draw_part(visit.say("console-runs-taint"), say_origins(visit, line.origins), is_mono=False)
     if line.code:
-        _draw_part(visit.say("console-runs-error"), f"{line.code}\n{one.detail}".strip(), is_bad=True)
+        said = say_failure(visit, RunError(code=line.code, node=line.node, at=line.ended_at))
+        _draw_part(visit.say("console-runs-error"), said, is_mono=False, is_bad=True)
+        show_text(f"{line.code}\n{one.detail}".strip(), classes="job-value muted")
     _draw_given(visit, one)
     if line.kind == "run" and line.waits_for:
         ui.link(visit.say("console-runs-open-other"), f"/runs/{line.waits_for.removeprefix('run:')}")

@@ -11,7 +11,7 @@ from bot.console.health.glance import HealthGlance
 from bot.console.health.view import build_limits
 from bot.console.run_titles import find_run_titles
 from bot.console.visit import Visit
-from bot.http_api.runs.run_models import RunLine, RunQuery, Status
+from bot.http_api.runs.run_models import RunError, RunLine, RunQuery, Status
 from bot.monitoring.health_checks import PartyHealth
 from orchestrator.features.budgets.usage_meter import LimitUse
 from orchestrator.reports.cards import FoundCard
@@ -32,10 +32,11 @@ _WHOLE: Final = 100
 
 @dataclass(frozen=True, kw_only=True)
 class ShownRun:
-    """One run with the title of its definition."""
+    """One run with the title of its definition, and with why it failed if it did."""
 
     run: RunLine
     title: str
+    failure: RunError | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +135,9 @@ async def _load_runs(visit: Visit, statuses: tuple[Status, ...], *, since: str =
     shown = lines[:MOST]
     titles = await find_run_titles(visit, ((line.engine, line.definition) for line in shown))
     return RunPart(
-        shown=tuple(ShownRun(run=line, title=titles[line.engine, line.definition]) for line in shown),
+        shown=tuple(
+            [ShownRun(run=one, title=titles[one.engine, one.definition], failure=await services.runs.find_failure(one)) for one in shown]
+        ),
         count=len(lines),
     )
 

@@ -8,10 +8,11 @@ from bot.console.amounts import format_count, format_money
 from bot.console.approvals.drawing import show_line
 from bot.console.call_words import describe_call
 from bot.console.health.glance import HealthGlance
+from bot.console.runs.words import say_failure
 from bot.console.today.freeze import FreezeDesk
 from bot.console.today.loading import FAILED_DAYS, MOST, CardPart, RunPart, ShownRun, TodayView, load_today
 from bot.console.visit import Visit
-from bot.console.widgets import cut_text, show_badge, show_heading
+from bot.console.widgets import cut_text, show_badge, show_heading, show_text
 from bot.http_api.approvals.freeze import describe_freeze
 from orchestrator.features.budgets.usage_meter import LimitUse
 from orchestrator.reports.unknown_calls import UnknownCall
@@ -186,6 +187,8 @@ def _show_run(visit: Visit, shown: ShownRun) -> None:
     tone, code = _RUNS[run.status]
     with ui.link(target=f"/runs/{run.id}").classes("line"):
         ui.label(cut_text(shown.title, limit=_SHORT)).classes("strong text").props("dir=auto")
+        if shown.failure is not None:
+            show_text(cut_text(say_failure(visit, shown.failure), limit=_SHORT), classes="small day-why")
         with ui.element("div").classes("badges"):
             show_badge(visit.tr.translate(code), tone=tone)
             ui.label(cut_text(run.owner.name or run.owner.id, limit=_SHORT)).classes("small muted")

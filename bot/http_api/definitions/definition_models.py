@@ -9,7 +9,9 @@ from bot.http_api.approvals.card_models import ApiModel, Moment, Person
 from bot.http_api.server.endpoint_context import CursorText
 from bot.http_api.server.errors import Trouble
 from orchestrator.definitions.changes import Change
-from orchestrator.definitions.service import LONGEST_NOTE, Checked, Comparison, Saved
+from orchestrator.definitions.checking import Checked
+from orchestrator.definitions.reader import Comparison
+from orchestrator.definitions.service import LONGEST_NOTE, Saved
 from orchestrator.domain.finding import Finding, format_path
 from state.definitions import DefinitionKey, DefinitionVersion, HistoryEntry
 

@@ -9,8 +9,8 @@ from bot.http_api.definitions.definition_models import to_definition, to_finding
 from bot.http_api.server.callers import Guarded
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
+from orchestrator.definitions.reader import KindUnknown
 from orchestrator.definitions.rules import Editor, NotAllowed
-from orchestrator.definitions.service import KindUnknown
 from orchestrator.domain.finding import DefinitionRefused, Finding
 from state.definitions import (
     DefinitionDamaged,

@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from bot.http_api.definitions.definition_models import to_finding
 from bot.http_api.server.errors import ApiError
-from orchestrator.definitions.service import LONGEST_NOTE, LONGEST_TITLE, Submission
+from orchestrator.definitions.checking import Submission
+from orchestrator.definitions.service import LONGEST_NOTE, LONGEST_TITLE
 from orchestrator.documents.document import Document, DocumentFormat
 from orchestrator.documents.reading import MAX_BYTES, Reading, read_document
 from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors

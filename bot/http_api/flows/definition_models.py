@@ -12,7 +12,7 @@ from bot.http_api.definitions.request_body import Note
 from bot.http_api.server.endpoint_context import CursorText
 from bot.http_api.server.errors import Trouble
 from orchestrator.definitions.changes import Difference
-from orchestrator.definitions.service import Checked
+from orchestrator.definitions.checking import Checked
 from orchestrator.domain.finding import Finding
 from state.definitions import DefinitionKey, DefinitionVersion, HistoryEntry
 

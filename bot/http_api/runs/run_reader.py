@@ -15,7 +15,7 @@ from bot.i18n.translate import Translator
 from orchestrator.domain.actor import Actor
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runs.inputs import may_control
-from state.events.runs import NodeFailed, RunFinished, RunWaits
+from state.events.runs import WHOLE, NodeFailed, RunFinished, RunWaits, RunWoken
 from state.journal.journal import load_state
 from state.journal.run_index import NO_TIME, PREFIX, RunFilter, RunRow
 from state.journal.store import StoredEvent
@@ -28,6 +28,8 @@ _SCANNED: Final = 1000
 """How many runs one request of the list looks at; if there are more, the page is short and has a next one."""
 _TAIL: Final = 500
 """How many of a run's last events are searched for its last error, its result and its open questions."""
+_END: Final = 20
+"""How many of a failed run's last events are searched for its error where a list of runs names it."""
 _ID: Final = re.compile(r"[0-9a-f-]{8,64}", re.ASCII)
 
 
@@ -81,6 +83,23 @@ class RunReader:
             last = rows[-1] if len(rows) == wanted.limit else None
         lines = [_to_line(row.run_id, row, viewer) for row in seen]
         return Runs(runs=lines, next=encode_cursor(_KIND, last.started_at, last.run_id) if last else None)
+
+    async def find_failure(self, line: RunLine) -> RunError | None:
+        """Return why a run of a list failed, without what is for operations staff; None for one that did not fail.
+
+        Its `node` is the one that failed last since the run began or was retried.
+        """
+        if line.status != "failed":
+            return None
+        stream = f"{PREFIX}{line.id}"
+        seq, _ = await self._desk.store.read_head(stream)
+        tail = await self._desk.store.read_events(stream, after=max(0, seq - _END), limit=_END)
+        end = next((RunFinished.from_data(one.data) for one in reversed(tail) if one.type == "RunFinished"), None)
+        if end is None:
+            return None
+        retried = next((one.seq for one in reversed(tail) if one.type == "RunWoken" and RunWoken.from_data(one.data).node == WHOLE), 0)
+        node = _find_failed_node([one for one in tail if one.seq > retried])
+        return RunError(code=end.code, node=node.node if node is not None else "", at=line.updated_at)
 
     async def describe_run(self, client: Client, found: FoundRun) -> Run:
         """Return the run as the API shows it to this caller."""
@@ -149,10 +168,15 @@ def _find_question(tail: Sequence[StoredEvent], question_id: str) -> RunWaits | 
     return next((one for one in asked if one.waits_for == question_id), None)
 
 
+def _find_failed_node(tail: Sequence[StoredEvent]) -> NodeFailed | None:
+    failed = next((one for one in reversed(tail) if one.type == "NodeFailed"), None)
+    return NodeFailed.from_data(failed.data) if failed is not None else None
+
+
 def _find_last_error(tail: Sequence[StoredEvent], run: RunState, *, shows_words: bool) -> RunError | None:
     """Return why the run failed or, while it works, which of its nodes failed last; None if nothing has failed."""
     failed = next((one for one in reversed(tail) if one.type == "NodeFailed"), None)
-    node = NodeFailed.from_data(failed.data) if failed is not None else None
+    node = _find_failed_node(tail)
     if run.status == "failed":
         detail = node.detail if node is not None and node.code == run.code else ""
         return RunError(

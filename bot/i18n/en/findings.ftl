@@ -180,3 +180,25 @@ finding-rune-incremental-type = incrementalType has an effect only where updateM
 finding-workflow-scripts-many = Only { $most } different scripts are checked: this one and the following are not.
 finding-workflow-scripts-unchecked = From here on scripts could not be checked: { $problem }.
 finding-script-variable-word = A script cannot read “{ $name }”: this is a word of the language.
+
+# Mistakes in the text of the policy; line, key and suggestion are shown beside them.
+finding-policy-duration = “{ $name }” needs a duration, such as 1h, 90m or 2d.
+finding-policy-duration-least = “{ $name }” needs a duration longer than nothing, such as 1h, 90m or 2d.
+finding-policy-word-empty = An empty word fits nothing: remove it.
+finding-policy-why = “{ $name }” needs one plain sentence: people read it when the rule applies.
+finding-policy-condition-missing = The rule has no condition and would concern every change: name at least one, such as role: manager.
+finding-policy-currency-alone = A currency is that of “above”: name the sum, or remove the currency.
+finding-policy-prices-missing = A limit in money needs prices: add them, such as prices: { $example }.
+finding-policy-site = “{ $name }” is no host: write it without a path and stars, such as api.example.com.
+finding-policy-code = “{ $name }” is no code of a currency, such as RUB.
+finding-policy-person = “{ $name }” is no key of a person, such as tg:1007.
+finding-policy-method-unknown = The catalogue has no method “{ $name }”, so the rule would do nothing.
+finding-policy-pattern-unfit = “{ $name }” fits no method of the catalogue.
+finding-policy-entity-unknown = There is no kind of record “{ $name }”.
+finding-policy-field-unknown = The catalogue has no field “{ $name }”.
+finding-policy-kind-unknown = There is no kind of definitions “{ $name }”.
+finding-policy-no-keys = Keys with values are needed, such as { $example }.
+finding-policy-empty = The text says nothing: write { $example } if no rules are wanted.
+finding-policy-long = The text has more than { $most } characters.
+finding-policy-yaml = The text cannot be read as YAML: look at indents, colons, quotes and brackets.
+finding-policy-catalogue = The methods added to the catalogue do not fit: { $problem }

@@ -180,3 +180,25 @@ finding-rune-incremental-type = incrementalType действует, только
 finding-workflow-scripts-many = Проверяется не больше { $most } разных скриптов: этот и следующие не проверены.
 finding-workflow-scripts-unchecked = Начиная отсюда скрипты проверить не удалось: { $problem }.
 finding-script-variable-word = Скрипт не прочитает «{ $name }»: это слово языка.
+
+# Ошибки в тексте правил; строка, ключ и подсказка показываются рядом.
+finding-policy-duration = «{ $name }» — нужна длительность, например 1h, 90m или 2d.
+finding-policy-duration-least = «{ $name }» — нужна длительность больше нуля, например 1h, 90m или 2d.
+finding-policy-word-empty = Пустое слово ни к чему не подходит: уберите его.
+finding-policy-why = «{ $name }» — нужна одна простая фраза: люди читают её, когда правило срабатывает.
+finding-policy-condition-missing = У правила нет условий, и оно касалось бы каждого изменения: назовите хотя бы одно, например role: manager.
+finding-policy-currency-alone = Валюта относится к «above»: укажите сумму или уберите валюту.
+finding-policy-prices-missing = Предел в деньгах не действует без цен: добавьте prices, например prices: { $example }.
+finding-policy-site = «{ $name }» — не адрес сайта: его пишут без пути и звёздочек, например api.example.com.
+finding-policy-code = «{ $name }» — не код валюты, нужен такой, как RUB.
+finding-policy-person = «{ $name }» — не ключ человека, нужен такой, как tg:1007.
+finding-policy-method-unknown = Метода «{ $name }» нет в каталоге: в правилах он ничего не значит.
+finding-policy-pattern-unfit = «{ $name }» не подходит ни к одному методу каталога.
+finding-policy-entity-unknown = Записей вида «{ $name }» нет.
+finding-policy-field-unknown = Поля «{ $name }» нет в каталоге.
+finding-policy-kind-unknown = Определений вида «{ $name }» нет.
+finding-policy-no-keys = Нужны ключи со значениями, например { $example }.
+finding-policy-empty = В тексте ничего нет: если правила не нужны, напишите { $example }.
+finding-policy-long = В тексте больше { $most } знаков.
+finding-policy-yaml = Текст не читается как YAML: проверьте отступы, двоеточия, кавычки и скобки.
+finding-policy-catalogue = Методы, добавленные в каталог, не подходят: { $problem }

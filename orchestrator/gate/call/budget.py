@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import KEY_EXAMPLES
 from orchestrator.domain.frozen import Frozen
-from orchestrator.gate.call.policy_format import Currency
+from orchestrator.gate.call.policy_format import Currency, WrongValue
 
 WARN_AT: Final = 80
 """The percentage of a budget at which the person is warned."""
@@ -55,7 +55,10 @@ class Budget(Limits):
     def _has_prices(self) -> "Budget":
         """Raise ValueError if there is a limit in money but no price, because such a limit would never be reached."""
         if not self.prices and any(limits.money_per_month is not None for limits in (self, *self.people.values())):
-            raise ValueError("a limit in money needs `prices`, for example prices: {gpt-5-thinking: {input: 120, output: 960}}")
+            raise WrongValue(
+                "finding-policy-prices-missing",
+                "a limit in money needs `prices`, for example prices: {gpt-5-thinking: {input: 120, output: 960}}",
+            )
         return self
 
     @property

@@ -8,7 +8,7 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
@@ -28,8 +28,8 @@ from orchestrator.gate.call.policy_format import (
     Place,
     Places,
     Rule,
-    build_suggestion,
     describe_mistakes,
+    find_near_name,
     format_location,
     is_match,
     parse_duration,
@@ -39,12 +39,20 @@ from orchestrator.gate.call.policy_format import (
 from state.canonical import dumps, hash_text
 
 SHIPPED = Path(__file__).resolve().parents[3] / "data" / "policy.yaml"
-_PARTS: Final[dict[str, type[BaseModel]]] = {
+PARTS: Final[dict[str, type[BaseModel]]] = {
     "catalogue": Method,
     "rules": Rule,
     "caps": Caps,
     "budget": Budget,
     "definitions": DefinitionRoles,
+}
+"""The models of nested values, by their keys at the top of a policy."""
+_NO_SUCH_NAME: Final = {
+    "method": "is not in the catalogue",
+    "pattern": "fits no method of the catalogue",
+    "entity": "is no kind of record",
+    "field": "is no field of the catalogue",
+    "kind": "is no kind of definitions here",
 }
 _OWN_FIELDS: Final = ("uf", "parentid", "property")
 """Prefixes of the names of fields that differ between portals, so that the catalogue cannot list them."""
@@ -158,6 +166,26 @@ class LoadedPolicy(NamedTuple):
     places: Places
 
 
+class InvalidPolicy(SettingsError):
+    """Texts that can be read and make no policy. The message lists every mistake."""
+
+    def __init__(self, error: ValidationError, places: Places) -> None:
+        """Keep what pydantic objects to, and the file and line of each key."""
+        super().__init__("\n".join(describe_mistakes(error, places, Policy, PARTS)))
+        self.errors, self.places = error.errors(include_url=False), places
+
+
+class UnknownName(NamedTuple):
+    """A name in a policy that fits nothing which the program knows."""
+
+    place: Place
+    name: str
+    kind: Literal["method", "pattern", "entity", "field", "kind"]
+    """What it should name: "pattern" is a word of a rule that may hold stars, "kind" a kind of definitions."""
+    suggestion: str
+    """The known name that was probably meant; "" if none is near."""
+
+
 def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
     """Return the policy from the shipped file, with keys replaced by those in the owner's file `path`.
 
@@ -191,7 +219,7 @@ def _merge(sources: Sequence[tuple[Mapping[str, object], Places]]) -> LoadedPoli
     try:
         return LoadedPolicy(Policy.model_validate(merged), places)
     except ValidationError as error:
-        raise SettingsError("\n".join(describe_mistakes(error, places, Policy, _PARTS))) from None
+        raise InvalidPolicy(error, places) from None
 
 
 def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None, *, kinds: Collection[str] = ()) -> tuple[str, ...]:
@@ -200,47 +228,41 @@ def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = N
     A misspelt name in `refuse_methods`, for example, would refuse nothing. With `places`, a sentence begins with the file and line of the
     name. `kinds` are the kinds of definitions of this program; a program without any, which takes no definitions, checks none.
     """
-    unknown = [*_find_unknown_names(policy, catalogue), *_find_unknown_kinds(policy, kinds)]
-    return tuple(f"{_format_place(place, places or {})}: {text}" for place, text in unknown)
+    return tuple(_describe_unknown_name(one, places or {}) for one in find_unknown_names(policy, catalogue, kinds=kinds))
 
 
-def _format_place(place: Place, places: Places) -> str:
-    return format_location(place, places) if places else f"policy: {'.'.join(str(part) for part in place)}"
+def _describe_unknown_name(one: UnknownName, places: Places) -> str:
+    here = format_location(one.place, places) if places else f"policy: {'.'.join(str(part) for part in one.place)}"
+    hint = f" Did you mean {one.suggestion!r}?" if one.suggestion else ""
+    return f"{here}: {one.name!r} {_NO_SUCH_NAME[one.kind]}.{hint}"
 
 
-def _find_unknown_names(policy: Policy, catalogue: Catalogue) -> Iterator[tuple[Place, str]]:
+def find_unknown_names(policy: Policy, catalogue: Catalogue, *, kinds: Collection[str] = ()) -> Iterator[UnknownName]:
+    """Yield each name in the policy that neither the catalogue nor, if there are any, the `kinds` of definitions know."""
     known = [*(method.name for method in catalogue), *effect_kinds.list_policy_names()]
     for key in ("open_methods", "refuse_methods", "ask_methods"):
         for name in sorted(getattr(policy, key)):
             if name.strip().lower() not in {one.lower() for one in known}:
-                yield (key,), f"{name!r} is not in the catalogue.{build_suggestion(name, known)}"
+                yield UnknownName((key,), name, "method", find_near_name(name, known))
     fields = {to_field_key(name, method.entity): name for method in catalogue for name in method.critical}
     fields |= {to_field_key(name, entity.name): name for entity in catalogue.entities.values() for name in entity.fields}
     for number, rule in enumerate(policy.rules):
-        yield from (((("rules", number, key)), text) for key, text in _find_unknown_in_rule(rule, catalogue, known, fields))
-
-
-def _find_unknown_kinds(policy: Policy, kinds: Collection[str]) -> Iterator[tuple[Place, str]]:
+        yield from _find_unknown_in_rule(("rules", number), rule, catalogue, known, fields)
     for name in sorted(policy.definitions.keys() - set(kinds)) if kinds else ():
-        yield ("definitions", name), f"{name!r} is no kind of definitions here.{build_suggestion(name, sorted(kinds))}"
+        yield UnknownName(("definitions", name), name, "kind", find_near_name(name, sorted(kinds)))
 
 
-def _find_unknown_in_rule(rule: Rule, catalogue: Catalogue, methods: list[str], fields: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _find_unknown_in_rule(at: Place, rule: Rule, catalogue: Catalogue, methods: list[str], fields: dict[str, str]) -> Iterator[UnknownName]:
     for pattern in rule.method:
         if not any(is_match(pattern, name) for name in methods):
-            yield "method", f"{pattern!r} fits no method of the catalogue.{build_suggestion(pattern, methods)}"
+            yield UnknownName((*at, "method"), pattern, "pattern", find_near_name(pattern, methods))
     for pattern in rule.entity:
         if not any(is_match(pattern, name) for name in (*catalogue.entities, "binding")) and not pattern.lower().startswith("item:"):
-            yield "entity", f"{pattern!r} is no kind of record.{build_suggestion(pattern, list(catalogue.entities))}"
+            yield UnknownName((*at, "entity"), pattern, "entity", find_near_name(pattern, list(catalogue.entities)))
     for name in rule.field:
         if to_field_key(name) not in fields and not to_field_key(name).startswith(_OWN_FIELDS):
-            yield "field", f"{name!r} is no field of the catalogue.{_suggest_field(name, fields)}"
-
-
-def _suggest_field(name: str, fields: dict[str, str]) -> str:
-    found = build_suggestion(to_field_key(name), list(fields))
-    key = found.split("'")[1] if found else ""
-    return f" Did you mean {fields[key]!r}?" if key else ""
+            near = find_near_name(to_field_key(name), list(fields))
+            yield UnknownName((*at, "field"), name, "field", fields[near] if near else "")
 
 
 def _to_sorted(value: object) -> object:

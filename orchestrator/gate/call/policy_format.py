@@ -27,6 +27,15 @@ _DURATION: Final = re.compile(r"(\d{1,6})\s*([smhd])", re.ASCII)
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
+class WrongValue(ValueError):
+    """A value of a policy that cannot be; `code` is the message of the Fluent files that says so to people."""
+
+    def __init__(self, code: str, text: str) -> None:
+        """Keep the code; `text` says in English what is wrong and how to mend it."""
+        super().__init__(text)
+        self.code = code
+
+
 def describe_yaml_error(error: Exception) -> str:
     """Return a text that says where a YAML file cannot be parsed and what to check there.
 
@@ -46,7 +55,7 @@ def parse_duration(value: object) -> object:
         return value
     match = _DURATION.fullmatch(value.strip())
     if match is None:
-        raise ValueError("a duration such as 1h, 90m or 2d is needed")
+        raise WrongValue("finding-policy-duration", "a duration such as 1h, 90m or 2d is needed")
     return timedelta(**{_UNITS[match.group(2)]: int(match.group(1))})
 
 
@@ -148,8 +157,13 @@ def describe_mistakes(
 
 def build_suggestion(name: str, known: list[str]) -> str:
     """Return the text " Did you mean 'x'?" with the known name most similar to `name`, or "" if none is similar."""
-    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    near = find_near_name(name, known)
+    return f" Did you mean {near!r}?" if near else ""
+
+
+def find_near_name(name: str, known: list[str]) -> str:
+    """Return the known name most similar to `name`, "" if none is similar."""
+    return next(iter(difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)), "")
 
 
 Then = Literal["ask", "ask_twice", "lead", "two_people", "refuse"]
@@ -163,14 +177,14 @@ def _to_list(value: object) -> object:
 
 def _strip_words(words: tuple[str, ...]) -> tuple[str, ...]:
     if any(not word.strip() for word in words):
-        raise ValueError("an empty word fits nothing; remove it")
+        raise WrongValue("finding-policy-word-empty", "an empty word fits nothing; remove it")
     return tuple(word.strip() for word in words)
 
 
 def _check_sentence(text: str) -> str:
     text = text.strip()
     if not text or not text.isprintable():
-        raise ValueError("one plain sentence is needed: people read it when the rule applies")
+        raise WrongValue("finding-policy-why", "one plain sentence is needed: people read it when the rule applies")
     return text
 
 
@@ -213,9 +227,12 @@ class Rule(Frozen):
     @model_validator(mode="after")
     def _concerns_something(self) -> "Rule":
         if not any((self.method, self.entity, self.field, self.above is not None, self.times, self.person, self.role, self.mode)):
-            raise ValueError("names no condition, so it would concern every change; name at least one, such as `role: manager`")
+            raise WrongValue(
+                "finding-policy-condition-missing",
+                "names no condition, so it would concern every change; name at least one, such as `role: manager`",
+            )
         if self.currency and self.above is None:
-            raise ValueError("a currency is that of `above`; name the sum, or remove the currency")
+            raise WrongValue("finding-policy-currency-alone", "a currency is that of `above`; name the sum, or remove the currency")
         return self
 
 

@@ -9,8 +9,9 @@ from typing import Any
 from bitrix.catalogue.catalogue import load_catalogue
 from bot.bootstrap import DATA
 from bot.definition_service import build_definition_service
+from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.rules import Editor
-from orchestrator.definitions.service import DefinitionService, Submission
+from orchestrator.definitions.service import DefinitionService
 from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.actor import Actor, Role

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from orchestrator.definitions import service as service_module
+from orchestrator.definitions.reader import KindUnknown
 from orchestrator.definitions.rules import Editor, NotAllowed
-from orchestrator.definitions.service import KindUnknown
 from orchestrator.domain.finding import DefinitionRefused
 from state.definitions import DefinitionMissing, DefinitionsBusy, NotADraft, StaleRevision
 from state.journal import definitions

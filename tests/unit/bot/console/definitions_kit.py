@@ -7,8 +7,9 @@ from typing import Any
 
 from nicegui import background_tasks, ui
 
+from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.rules import Editor
-from orchestrator.definitions.service import DefinitionService, Submission
+from orchestrator.definitions.service import DefinitionService
 from orchestrator.documents.reading import read_document
 from state.definitions import DefinitionVersion
 from tests.unit.bot.console.console_kit import VERA, ConsoleWorld, OpenPage

@@ -6,8 +6,8 @@ from typing import Any
 
 from nicegui import background_tasks, ui
 
+from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.rules import Editor
-from orchestrator.definitions.service import Submission
 from orchestrator.documents.reading import read_document
 from state.definitions import DefinitionVersion
 from tests.unit.bot.console.console_kit import OLGA, VERA, ConsoleWorld, OpenPage

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from state.definitions import Author
+from state.journal import definitions
 from tests.unit.bot.console.console_kit import ANNA, OLGA, VERA, a_console
 from tests.unit.bot.console.definitions_kit import DELETES, HELLO, be, find_code, get_service, hand_in, read_lines, store
 
@@ -21,6 +23,26 @@ async def test_the_list_names_title_key_version_draft_and_author(tmp_path: Path)
 
         for word in ("Приветствие", "hello", "Сценарий", "В работе версия 1", "Черновик 2", "Вера"):
             assert word in read_lines(page), word
+
+
+@pytest.mark.req("C-25")
+async def test_what_was_stored_without_a_title_is_called_as_its_text_says(tmp_path: Path) -> None:
+    """Scenarios once had no titles: the list, the search, the page and its editor show that of the text, and one that cannot be read none."""
+    async with a_console(tmp_path) as made:
+        steps = [{"id": "bye", "type": "end"}]
+        documents = {"hello": {"name": "Приветствие", "steps": steps}, "odd": {"name": ["x"], "steps": steps}}
+        author = Author(key="tg:1006", name="Вера", user=6, via="http", at=made.world.clock.now())
+        for key, document in documents.items():
+            await made.world.store.write(definitions.create_version, author, "scenario", key, document, title="", note="")
+        page = await made.open("/definitions", OLGA)
+        lines = read_lines(page)
+
+        assert "'title': 'Приветствие'" in lines
+        assert "'title': 'odd'" in lines
+        await page.enter("Название или ключ", "приветст")
+        assert "Приветствие" in read_lines(page)
+        for path in ("/definitions/scenario/hello", "/definitions/scenario/hello/edit"):
+            assert (await made.open(path, OLGA)).has("Приветствие"), path
 
 
 @pytest.mark.req("C-25")

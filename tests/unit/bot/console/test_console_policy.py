@@ -73,6 +73,25 @@ async def test_mistakes_stand_at_their_lines_while_typing_and_cannot_be_saved(tm
 
 
 @pytest.mark.req("C-24")
+async def test_mistakes_are_told_in_the_words_of_who_reads_them(tmp_path: Path) -> None:
+    """Each has its sentence, its key and a cure, none of it the English of logs; so has a text that is no YAML."""
+    async with a_console(tmp_path) as made:
+        give_file(made, tmp_path)
+        page = await made.open("/policy")
+        await type_text(page, "undo_for: soon\nrules:\n  - {role: manager, then: aks, why: x}\n")
+        texts = page.read_texts()
+
+        assert "«undo_for» — нужна длительность, например 1h, 90m или 2d." in texts
+        assert "«aks» не подходит, возможно: ask, ask_twice, lead, two_people, refuse." in texts
+        assert "Может быть: ask" in texts
+        assert {"строка 1", "строка 3", "rules[0].then"} <= set(texts)
+        assert not any("needed" in text or "should be" in text for text in texts)
+
+        await type_text(page, "rules: [1\nundo_for: 1h\n")
+        assert "Не хватает запятой или закрывающей скобки." in page.read_texts()
+
+
+@pytest.mark.req("C-24")
 async def test_a_right_text_is_saved_and_one_against_a_changed_file_is_not(tmp_path: Path) -> None:
     """The second of two tabs is shown what the first has made of the file, and keeps its own text."""
     async with a_console(tmp_path) as made:

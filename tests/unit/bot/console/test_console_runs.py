@@ -116,6 +116,8 @@ async def test_a_failed_run_goes_on_from_the_step_that_failed(tmp_path: Path) ->
         await made.tell_change()
         assert list_marks(page) == ["class s0 done", "class s1 failed"]
         assert page.has("Шаг «check» не выполнен.")
+        for path in ("/runs", "/"):
+            assert (await made.open(path, ANNA)).has("Шаг «check» не выполнен."), path
 
         made.world.model.will("Проверено")
         await page.press("Повторить отсюда")

@@ -10,9 +10,10 @@ from orchestrator.definitions.mistakes import SENTENCES as OF_DEFINITIONS
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.sentences import SENTENCES as OF_DOCUMENTS
 from orchestrator.expressions.scripts.failures import SENTENCES as OF_SCRIPTS
+from orchestrator.reports.policy_findings import SENTENCES as OF_POLICIES
 from tests.unit.bot.i18n.test_i18n import _variables
 
-SENTENCES = OF_DEFINITIONS | OF_DOCUMENTS | OF_SCRIPTS
+SENTENCES = OF_DEFINITIONS | OF_DOCUMENTS | OF_SCRIPTS | OF_POLICIES
 PLACE = {"path", "line", "column", "step", "suggestion"}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.definitions.service import check_document
+from orchestrator.definitions.checking import check_document
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer, ToolCall
 from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage

@@ -6,8 +6,8 @@ import pytest
 
 from bot.definition_service import build_host_judge
 from bot.i18n.translate import Translator
+from orchestrator.definitions.checking import check_document
 from orchestrator.definitions.kinds import find_mistakes
-from orchestrator.definitions.service import check_document
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST
 from orchestrator.documents.reading import read_document

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.definitions.service import check_document
+from orchestrator.definitions.checking import check_document
 from orchestrator.engines.scenarios.kind import build_kind
 from orchestrator.gate.call.critical_fields import is_critical_field
 from tests.unit.definitions.service_kit import OLEG, VERA, data, shipped_catalogue

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.definitions.service import Submission, check_document
+from orchestrator.definitions.checking import Submission, check_document
 from orchestrator.documents.document import Document
 from orchestrator.documents.reading import read_document
 from orchestrator.engines.workflows import script_checks

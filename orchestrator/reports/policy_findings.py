@@ -1,0 +1,147 @@
+"""Tells what is wrong with the text of a policy as findings: each with its line, its key, and what was probably meant."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from pydantic_core import ErrorDetails
+
+from orchestrator.definitions.mistakes import report_unknown_fields, report_unknown_value
+from orchestrator.definitions.model_mistakes import list_expected, report_objection
+from orchestrator.documents.findings import Findings
+from orchestrator.documents.reading import read_document
+from orchestrator.documents.reports import quote_part
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.finding import Finding, Path, format_path
+from orchestrator.domain.http_address import OddSite, parse_listed_site
+from orchestrator.gate.call.policy import PARTS, InvalidPolicy, Policy, UnknownName
+from orchestrator.gate.call.policy_format import Places, WrongValue
+
+SENTENCES: Final[dict[str, str]] = {
+    "finding-policy-duration": '"{name}": a duration such as 1h, 90m or 2d is needed',
+    "finding-policy-duration-least": '"{name}": a duration longer than nothing is needed, such as 1h, 90m or 2d',
+    "finding-policy-word-empty": "an empty word fits nothing; remove it",
+    "finding-policy-why": '"{name}": one plain sentence is needed: people read it when the rule applies',
+    "finding-policy-condition-missing": "the rule names no condition, so it would concern every change; name one, such as role: manager",
+    "finding-policy-currency-alone": 'a currency is that of "above"; name the sum, or remove the currency',
+    "finding-policy-prices-missing": "a limit in money needs prices, such as prices: {example}",
+    "finding-policy-site": '"{name}" is no host; write it without a path, such as api.example.com',
+    "finding-policy-code": '"{name}" is no code of a currency, such as RUB',
+    "finding-policy-person": '"{name}" is no key of a person, which is a channel and an account there',
+    "finding-policy-method-unknown": 'the catalogue has no method "{name}"',
+    "finding-policy-pattern-unfit": '"{name}" fits no method of the catalogue',
+    "finding-policy-entity-unknown": 'there is no kind of record "{name}"',
+    "finding-policy-field-unknown": 'the catalogue has no field "{name}"',
+    "finding-policy-kind-unknown": 'there is no kind of definitions "{name}"',
+    "finding-policy-no-keys": "keys with values are needed, such as {example}",
+    "finding-policy-empty": "the text says nothing; write {example} if nothing is wanted",
+    "finding-policy-long": "the text has more than {most} characters",
+    "finding-policy-yaml": "the text is no YAML that can be read; look at indents, colons, quotes and brackets",
+    "finding-policy-catalogue": "the methods added to the catalogue do not fit: {problem}",
+}
+"""The English sentences by code; the Fluent files have the same for people."""
+_PRICES: Final = "{gpt-5-thinking: {input: 120, output: 960}}"
+_UNKNOWN: Final = {
+    "method": "finding-policy-method-unknown",
+    "pattern": "finding-policy-pattern-unfit",
+    "entity": "finding-policy-entity-unknown",
+    "field": "finding-policy-field-unknown",
+    "kind": "finding-policy-kind-unknown",
+}
+_LONGEST_PROBLEM: Final = 500
+
+
+def build_mistake(code: str, path: Path = (), places: Places | None = None, *, suggestion: str = "", **args: str | int) -> Finding:
+    """Return one mistake at `path`, whose line `places` tells; `args` are those of its sentence."""
+    given = {key: one[:_LONGEST_PROBLEM] if isinstance(one, str) else one for key, one in args.items()}
+    findings = Findings()
+    findings.add(code, SENTENCES[code].format(**given), path, suggestion=suggestion, args=given)
+    return _place(findings, path, places or {})[0]
+
+
+def _place(findings: Findings, path: Path, places: Places) -> tuple[Finding, ...]:
+    """Return the findings, all at `path`, with the line of its key, without one that of the nearest key above it."""
+    line = next((places[path[:end]][1] for end in range(len(path), 0, -1) if path[:end] in places), 0)
+    return tuple(replace(one, line=line) for one in findings.list_all())
+
+
+def list_unreadable(text: str, error: SettingsError) -> tuple[Finding, ...]:
+    """Return why a text has no keys of a policy, whose loading ended with `error`."""
+    reading = read_document(text, "yaml")
+    found = tuple(one for one in reading.findings if one.severity == "error" and one.code != "finding-document-empty")
+    if found:
+        return found
+    data = reading.document.data if reading.document is not None else None
+    if reading.document is None and not reading.findings:
+        return (replace(build_mistake("finding-policy-yaml"), message=error.reason),)
+    if data is None or data == {}:
+        return (build_mistake("finding-policy-empty", example="rules: []"),)
+    return (replace(build_mistake("finding-policy-no-keys", example="refuse_methods: [crm.deal.add]"), line=1),)
+
+
+def list_unknown_names(names: Iterable[UnknownName], places: Places) -> tuple[Finding, ...]:
+    """Return the names that fit nothing as mistakes."""
+    return tuple(
+        build_mistake(_UNKNOWN[one.kind], one.place, places, suggestion=one.suggestion, name=quote_part(one.name)) for one in names
+    )
+
+
+def list_objections(error: InvalidPolicy) -> tuple[Finding, ...]:
+    """Return everything for which the keys and values of a text make no policy."""
+    found = [finding for one in error.errors for finding in _list_objections(one, error.places)]
+    return tuple(sorted(found, key=lambda one: one.line))
+
+
+def _list_objections(error: ErrorDetails, places: Places) -> tuple[Finding, ...]:
+    """Return what pydantic objects to at one place; of a key that is wrong itself, at this key."""
+    path, kind, given = tuple(part for part in error["loc"] if part != "[key]"), error["type"], error["input"]
+    if code := _find_own_code(error):
+        name = _find_odd_site(given) if code == "finding-policy-site" else _name_value(path, error)
+        return (build_mistake(code, path, places, name=quote_part(name), example=_PRICES),)
+    findings = Findings()
+    if kind == "extra_forbidden":
+        model = PARTS.get(str(path[0]), Policy) if len(path) > 1 else Policy
+        report_unknown_fields(findings, path[:-1], {str(path[-1]): given}, list(model.model_fields))
+    elif kind == "literal_error":
+        report_unknown_value(findings, path, given, list_expected(str(error.get("ctx", {}).get("expected", ""))))
+    else:
+        report_objection(findings, error, _put_at(path[:-1] if kind == "missing" else path, given), ())
+    return _place(findings, path, places)
+
+
+def _find_own_code(error: ErrorDetails) -> str:
+    """Return the code of what only policies object to; "" for everything else."""
+    context = error.get("ctx", {})
+    match error["type"], context.get("error"):
+        case "value_error", WrongValue() as wrong:
+            return wrong.code
+        case "value_error", OddSite():
+            return "finding-policy-site"
+        case "greater_than", _ if "timedelta" in str(context.get("gt")):
+            return "finding-policy-duration-least"
+        case "string_pattern_mismatch", _:
+            return "finding-policy-code" if "A-Z" in str(context.get("pattern")) else "finding-policy-person"
+        case _:
+            return ""
+
+
+def _name_value(path: Path, error: ErrorDetails) -> str:
+    """Return what a sentence names: the text that has the wrong form, otherwise the key."""
+    return str(error["input"]) if error["type"] == "string_pattern_mismatch" else format_path(path[-1:])
+
+
+def _find_odd_site(given: object) -> str:
+    for entry in given if isinstance(given, Iterable) and not isinstance(given, str) else ():
+        try:
+            parse_listed_site(str(entry))
+        except OddSite:
+            return str(entry)
+    return str(given)
+
+
+def _put_at(path: Sequence[str | int], value: object) -> object:
+    """Return data in which the value stands at `path`, as the sentences about a document name its places."""
+    data = value
+    for part in reversed(path):
+        data = {part: data}
+    return data
