@@ -6,9 +6,10 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.catalogue import Catalogue
+from bitrix.errors import BitrixError
 from bot.agent_texts import AgentTexts
 from bot.settings import Settings
-from orchestrator.directory.answers import ColumnedTable, GroupedView, OutcomeView, Resolution
+from orchestrator.directory.answers import AskedDate, ColumnedTable, DatedParams, GroupedView, OutcomeView, Resolution, Unresolved
 from orchestrator.directory.created_references import place_created
 from orchestrator.directory.current_records import CURRENT, list_current
 from orchestrator.directory.date_references import DateReferences
@@ -26,6 +27,7 @@ from orchestrator.domain.outputs import Table
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.modes import format_methods, may_read_shared
+from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.language.calendar_units import format_bounds
 from orchestrator.language.date_format import format_calendar
 from orchestrator.runtime.turn_context import Query
@@ -75,16 +77,16 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: P
 
     An engine plans the answer to a message. `policies` gives the policy of the moment, which decides what the portal card shows.
     """
-    lookup, known, dates = Lookup(reads, naming, clock), DuplicateFinder(reads, naming), DateReferences(reads, naming, clock)
-
-    async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
-        return await lookup.resolve(reference, ReferenceContext(method=method, params=params, actor=actor, state=state, text=text))
+    lookup = Lookup(reads, naming, clock)
 
     async def shown(*, outcome: Outcome, actor: Actor) -> OutcomeView:
         return await render_outcome(outcome, naming, actor)
 
     async def named(*, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
-        return await lookup.find_named_records(titles, text, actor)
+        try:
+            return await lookup.find_named_records(titles, text, actor)
+        except BitrixError:  # the call was made already, and a record that nobody is known to have named only has more asked about it
+            return set()
 
     async def when(*, actor: Actor) -> dict[str, object]:
         now = clock.now()
@@ -108,16 +110,44 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: P
         "zone": zone,
         **_build_plan_queries(naming),
         "link": link,
-        "resolve": resolve,
-        "dates": dates.resolve,
+        **_build_meaning_queries(lookup, reads, naming, clock),
         "present": shown,
         "named": named,
         "when": when,
         "current": current,
-        "same": known.find,
         **_build_list_queries(reads, naming, clock),
         "portal_card": _build_portal_card(reads, clock, policies).build,
     }
+
+
+def _build_meaning_queries(lookup: Lookup, reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
+    """Return the queries that find what the names and days of a step mean, and whether the person whom it adds is there already.
+
+    A step about which the portal cannot be asked is not run, and the person is told why; the other steps of its plan are.
+    """
+    dates = DateReferences(reads, naming, clock)
+
+    async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
+        try:
+            return await lookup.resolve(reference, ReferenceContext(method=method, params=params, actor=actor, state=state, text=text))
+        except BitrixError as error:
+            return _build_unread(error)
+
+    async def resolve_dates(
+        *, method: str, params: JsonObject, actor: Actor, chosen: Mapping[str, object], said_at: datetime | None = None
+    ) -> DatedParams | AskedDate | Unresolved:
+        try:
+            return await dates.resolve(method=method, params=params, actor=actor, chosen=chosen, said_at=said_at)
+        except BitrixError as error:
+            return _build_unread(error)
+
+    return {"resolve": resolve, "dates": resolve_dates, "same": DuplicateFinder(reads, naming).find}
+
+
+def _build_unread(error: BitrixError) -> Unresolved:
+    """Return what becomes of a step whose meaning only the portal knows. The portal's words may quote anybody, so the model reads none."""
+    detail = "the portal could not be asked what this step is about, so it was not run; trying it again now would not help"
+    return Unresolved(notice=build_read_refusal(error).reason, detail=detail)
 
 
 def _build_plan_queries(naming: Naming) -> Mapping[str, Query]:

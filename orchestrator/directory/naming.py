@@ -261,10 +261,8 @@ class Naming:
             return None
         try:
             return await self.find_stage_name(entity, record.stage, record.category_id)
-        except BitrixError:
-            if entity in {"deal", "lead"}:
-                raise
-            return record.stage  # a smart process may have no stages, or no names for them
+        except BitrixError:  # the record was read, and its stage has a code as well; a smart process may have no names for its stages
+            return record.stage
 
     async def find_field(self, entity: str, name: str) -> Field | None:
         """Return the description of a record's field; None if it is not known.
