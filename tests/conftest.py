@@ -4,11 +4,9 @@ import gc
 import importlib.abc
 import importlib.util
 import re
-import ssl
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from functools import cache
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-from tests.forker import forking
+from tests.forker import forking, share_what_is_read
 
 if TYPE_CHECKING:
     from tests.postgres_kit import Server
@@ -51,8 +49,7 @@ class LazyAiogram(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 gc.disable()  # what is imported and collected stays: looking through it for garbage takes a third of the time until the first test
 sys.meta_path.insert(0, LazyAiogram())
-# Every client of httpx and aiogram reads the machine's certificates anew, 40 ms each, and talks plain HTTP on loopback with them.
-ssl.create_default_context = cache(ssl.create_default_context)
+share_what_is_read()
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how busy the machine is says nothing about an example
 settings.register_profile("patient", _PATIENT)
 settings.register_profile("long", _PATIENT)  # pytest --hypothesis-profile long: see tests/unit/gate/test_gate_fuzz.py

@@ -6,6 +6,7 @@ a process like any other to whoever started it: `forked_client.py` stands in its
 
 import contextlib
 import gc
+import importlib.metadata
 import json
 import os
 import resource
@@ -71,6 +72,26 @@ LOADED = {
     ),
 }
 """Program → what it imports, imported when it is first asked for. The texts of programs that tests have are about the store."""
+
+
+_entry_points = importlib.metadata.entry_points
+
+
+@cache
+def _find_entry_points(_path: tuple[str, ...], **wanted: str) -> importlib.metadata.EntryPoints:
+    return _entry_points(**wanted)
+
+
+def find_entry_points(**wanted: str) -> importlib.metadata.EntryPoints:
+    """What `importlib.metadata.entry_points` finds, looked for once on each path: it reads a file of each of a hundred packages."""
+    return _find_entry_points(tuple(sys.path), **wanted)
+
+
+def share_what_is_read() -> None:
+    """Let this process, and those forked from it, read once what worlds of tests read of the machine, each time the same."""
+    importlib.metadata.entry_points = find_entry_points
+    # Every client of httpx and aiogram reads the machine's certificates anew, 40 ms each, and talks plain HTTP on loopback with them.
+    ssl.create_default_context = cache(ssl.create_default_context)
 
 
 def forked(*command: str | Path) -> list[str]:
@@ -240,7 +261,7 @@ def _run(order: dict[str, Any]) -> None:
 
 def main(where: str) -> None:
     """Serve until standard input ends."""
-    ssl.create_default_context = cache(ssl.create_default_context)  # as in conftest.py: a client of HTTP on loopback needs no certificates
+    share_what_is_read()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     with socket.socket(socket.AF_UNIX) as listener:
