@@ -101,13 +101,12 @@ class ModelRequest:
     def estimate_tokens(self) -> tuple[int, int]:
         """Return about how many tokens the request costs: (read, written). Nothing is known of how the provider counts."""
         length = sum(len(str(one.parameters)) + len(one.description) for one in self.tools) if self.tools else 0
-        for one in self.messages:  # a prompt has dozens of examples, and each request is estimated
+        for one in self.messages:
             if "content" in one:
                 content = one["content"]
                 length += len(content if type(content) is str else str(content or ""))
-            if "tool_calls" in one:
-                calls = one["tool_calls"]
-                length += len(str(calls)) if calls else 0
+            if "tool_calls" in one and (calls := one["tool_calls"]):
+                length += len(str(calls))
         return math.ceil(length / CHARACTERS_PER_TOKEN) + 4 * len(self.messages), self.options.max_tokens or EXPECTED_ANSWER
 
     def count_missing(self, answer: "ModelAnswer") -> "ModelAnswer":

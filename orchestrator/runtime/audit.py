@@ -4,7 +4,7 @@ An iteration is one answer of the model with the calls it led to. A failure here
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import orjson
@@ -35,6 +35,8 @@ KEPT_ENTRIES = 5
 
 Both lists only grow, and the journal holds them in full.
 """
+KEPT_CARDS = 1000
+"""How many cards are kept in the form that records have."""
 CONFIRMATION_KEYS = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
 """The fields of a card that the audit record of a decision about it contains."""
 _UNTOLD = frozenset({"preview", "before", "provenance", "covers", "reasons", "nonce"})
@@ -64,6 +66,8 @@ class Audit:
     def __init__(self, log: InteractionLogger, clock: Clock) -> None:
         """Keep the interaction log and start the single writer thread."""
         self._clock = clock
+        self._cards: dict[str, tuple[Card, JsonObject]] = {}
+        """The latest cards as records have them, by id: most cards are in several records, and a card never changes, but is replaced."""
         self._writer = BatchWriter(log, _mask_records)
 
     async def record_iteration(  # noqa: PLR0913 - each is a field of the record
@@ -92,7 +96,7 @@ class Audit:
                 **describe_provider(entry.provider, entry.failed_before),
                 "seconds": entry.model_seconds,
                 **({"service_answers": entry.service_answers} if entry.service_answers else {}),
-                "state": trim_state(state),
+                "state": trim_state(state, self._describe_card),
             },
         )
 
@@ -136,6 +140,16 @@ class Audit:
     async def record_failure(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
         """Record a failure, described by `what`, that operations staff should know of."""
         self._write(find_log_user(actor.key, session), {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
+
+    def _describe_card(self, card: Card) -> JsonObject:
+        kept = self._cards.get(card.confirmation_id)
+        if kept is not None and kept[0] is card:
+            return kept[1]
+        if len(self._cards) >= KEPT_CARDS:
+            self._cards.clear()
+        described = describe_card(card)
+        self._cards[card.confirmation_id] = card, described
+        return described
 
     def wait(self, seconds: float = 5.0) -> None:
         """Block until all records handed in so far are in the log, or could not be written. Raises TimeoutError after `seconds`."""
@@ -205,14 +219,19 @@ def describe_provider(provider: str, failed_before: Sequence[str]) -> JsonObject
     return ({"provider": provider} if provider else {}) | ({"failed_before": list(failed_before)} if failed_before else {})
 
 
-def trim_state(agent: AgentState) -> JsonObject:
+def describe_card(card: Card) -> JsonObject:
+    """Return a card as the agent state in a record has it."""
+    return _show_written_keys(card.to_stored_without(*_UNTOLD))
+
+
+def trim_state(agent: AgentState, describe: Callable[[Card], JsonObject] = describe_card) -> JsonObject:
     """Return the agent state (what the model sees of the session's state) in the short form for audit records.
 
     Of the cards and of the texts about what was done, only the latest are kept. The cards lack, among other fields, their preview and their
-    nonce (the one-time code of their buttons).
+    nonce (the one-time code of their buttons). `describe` does what `describe_card` does.
     """
     latest = list(agent.confirmations.values())[-KEPT_ENTRIES:]
-    confirmations = [_show_written_keys(card.to_stored_without(*_UNTOLD)) for card in latest]
+    confirmations = [describe(card) for card in latest]
     without_cards = replace(agent, confirmations={})  # a session may have hundreds, and of most nothing is told
     return {**without_cards.to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}
 

@@ -41,7 +41,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = await _admit_decider(row, session, tools)
     if actor is None:
         return
-    said = CardDecision.model_validate(row.body)
+    said, reply_chat = CardDecision.model_validate(row.body), _find_reply_chat(row, session)
     decision = Decision(
         confirmation_id=said.confirmation_id,
         nonce=said.nonce,
@@ -49,7 +49,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
         actor=actor,
         via=said.via,
         reason=to_storable_text(said.reason)[:LONGEST_REASON].strip(),
-        saw_all=said.via in ANSWERED_THERE or not Address.parse(_find_reply_chat(row, session)).is_messenger,
+        saw_all=said.via in ANSWERED_THERE or not Address.parse(reply_chat).is_messenger,
     )
     entry = session.state.cards.get(decision.confirmation_id)
     group = find_group(entry, session.state.cards) if entry is not None and session.state.run is None else None
@@ -57,7 +57,7 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     press = ButtonClick(
         decision=decision,
         toast=said.callback_id,
-        reply_chat=_find_reply_chat(row, session),
+        reply_chat=reply_chat,
         leads_notified=bool(told.told),
     )
     if group is not None and group.is_meant_by(decision):

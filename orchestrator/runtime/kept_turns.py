@@ -30,9 +30,9 @@ class KeptTurns:
                 self._turns[turn_id] = []
                 while len(self._turns) > MOST_TURNS:
                     del self._turns[next(iter(self._turns))]
-            kept = self._turns.get(turn_id)
-            if kept is None:
+            if turn_id not in self._turns:
                 continue
+            kept = self._turns[turn_id]
             kept.append(event)
             if len(kept) > MOST_EVENTS or (event.type == "TurnFinished" and not event.data.get("goes_on")):
                 del self._turns[turn_id]

@@ -55,7 +55,7 @@ def build_go_on_rows(step: Commit, key: str, state: SessionState) -> list[InboxR
     `state` is the state before the step. A turn whose cards are all decided at the moment it ends goes on at once. One that was stopped
     while it waited does not go on.
     """
-    ended = {one.turn_id: _build_paused(one) for one in step.events if isinstance(one, TurnFinished) and one.goes_on}
+    ended = {one.turn_id: _build_paused(one) for one in step.events if type(one) is TurnFinished and one.goes_on}
     if not ended and not (state.paused and any(change.status in _DECIDED for change in step.effects)):
         return []
     waiting = {key: one for key, one in (state.paused or {}).items() if not one.stopped} | ended

@@ -19,7 +19,7 @@ from orchestrator.domain.errors import SessionTaken
 from orchestrator.gate.call.ports import CallsAbout
 from orchestrator.runtime.grouped_cards import DescribeCard, keep_card
 from orchestrator.runtime.kept_turns import KeptTurns
-from orchestrator.runtime.steps import index_run, is_reads_only, keep_step, prepare_step
+from orchestrator.runtime.steps import is_reads_only, keep_step, prepare_step
 from state.canonical import dumps, loads
 from state.clock import Clock, SystemClock, build_lower_id, format_iso
 from state.events import fold as agent_state
@@ -167,7 +167,7 @@ class Session:
         async with self._order:  # what a step wakes or ends depends on the state, which steps of other tasks change
             self._raise_dropped_conflict()
             step = prepare_step(complete(named, self._state), self.key, self._state, self.describe_card)
-            await self._store_and_fold(index_run(step, self._state.run))
+            await self._store_and_fold(step)
 
     async def buffer(
         self,
@@ -184,15 +184,19 @@ class Session:
         raises EffectConflict or RunOver, the events are neither applied nor stored.
         """
         named = Commit(**self._build_head(actor), events=events, effects=effects, outbox=outbox, timers=timers, blobs=blobs)
-        async with self._order:
-            step = prepare_step(named, self.key, self._state, self.describe_card)
-            if step.effects:
+        if effects or self._order.locked():
+            async with self._order:
+                step = prepare_step(named, self.key, self._state, self.describe_card)
                 await self._check_effects(step)
-            step = index_run(step, self._state.run)
-            self._fold(step)
-            self._buffered.append(step)
+                self._add_to_buffer(step)
+        else:  # nothing here waits, so no step of another task can come in between
+            self._add_to_buffer(prepare_step(named, self.key, self._state, self.describe_card))
         if self._store_timer is None:
             self._store_timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._store_soon)
+
+    def _add_to_buffer(self, step: Commit) -> None:
+        self._fold(step)
+        self._buffered.append(step)
 
     @property
     def is_full(self) -> bool:
@@ -216,7 +220,7 @@ class Session:
         """Return what each commit of this session has. What the program itself notes in a run is encrypted with the key of its owner."""
         run = self._state.run
         owner = run.owner if run is not None else ""
-        return {"stream": self.stream, "epoch": self._lease.epoch, "actor": actor, "now": self.now, "key_owner": owner}
+        return {"stream": self.stream, "epoch": self._lease.epoch, "actor": actor, "now": self._clock.now(), "key_owner": owner}
 
     async def _check_effects(self, step: Commit) -> None:
         """Check that each effect which `step` changes has one of the statuses that the change expects, and remember the effect's new row.
@@ -311,7 +315,7 @@ class Session:
 
     def _fold(self, step: Commit) -> None:
         ts = format_iso(step.now)
-        agent_state.fold_events(self._state, ((one.type, one.data, ts) for one in step.encoded_events))
+        agent_state.fold_events(self._state, [(one.type, one.data, ts) for one in step.encoded_events])
         self._seq += len(step.encoded_events)
 
     def _store_soon(self) -> None:

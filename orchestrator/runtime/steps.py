@@ -36,6 +36,7 @@ INLINE_RESULT: Final = 2048
 SETTLED: Final = frozenset({"succeeded", "refused", "denied", "expired", "superseded"})
 """The statuses of an effect (proposed call) at which a run that waits for it goes on; it waits until an unknown outcome is known."""
 _CARD_KINDS: Final = frozenset({"card", "details"})
+_WITH_RESULT: Final = (CallSucceeded, NodeDone)
 
 
 def keep_step(step: Commit, _state: SessionState) -> Commit:
@@ -70,8 +71,9 @@ def prepare_step(step: Commit, key: str, state: SessionState, describe: Describe
         rows = [row for row in rows if row.session not in {key, f"{key}:toast"}]  # there is no such run, so it has no chat
     if rows:
         kept, rows = split_pulled_rows(rows, key, get_trace_id() or next(iter(step.inbox_done), ""))
-    slim = [move_to_blob(event, key, blobs) for event in (*step.events, *woken, *kept)]
-    return step._replace(events=slim, encoded_events=[encode(event) for event in slim], outbox=rows, inbox_new=new, blobs=blobs)
+    slim = [move_to_blob(one, key, blobs) if isinstance(one, _WITH_RESULT) else one for one in (*step.events, *woken, *kept)]
+    ready = step._replace(events=slim, encoded_events=[encode(event) for event in slim], outbox=rows, inbox_new=new, blobs=blobs)
+    return index_run(ready, state.run) if run is not None else ready
 
 
 def index_run(step: Commit, run: RunState | None) -> Commit:
@@ -79,7 +81,7 @@ def index_run(step: Commit, run: RunState | None) -> Commit:
 
     `run` is the state of the run before the step.
     """
-    if not any(may_change_index(run, one.type, one.data) for one in step.encoded_events):
+    if not [one for one in step.encoded_events if may_change_index(run, one.type, one.data)]:
         return step
     after = preview_run(run, ((one.type, one.data, format_iso(step.now)) for one in step.encoded_events))
     return step._replace(run=build_run_row(step.stream, after)) if after is not None else step
@@ -114,8 +116,10 @@ def _goes_on(step: Commit, key: str) -> bool:
 def _find_run(step: Commit, state: SessionState) -> RunState | None:
     if state.run is not None:
         return state.run
-    started = next((one for one in step.events if isinstance(one, RunStarted)), None)
-    return RunState.create(engine=started.engine, definition=started.definition, home=started.home) if started is not None else None
+    for one in step.events:
+        if type(one) is RunStarted:
+            return RunState.create(engine=one.engine, definition=one.definition, home=one.home)
+    return None
 
 
 def _build_wakes(step: Commit, run: RunState) -> list[RunWoken]:

@@ -82,16 +82,17 @@ class _StartingTurn:
 
 
 async def _run(row: InboxRow, session: Session, tools: Tools, *, stopped: bool) -> None:
-    tools.running[session.key] = _StartingTurn(actor=Actor.model_validate(row.actor), stopped=stopped)
+    asker = Actor.model_validate(row.actor)
+    tools.running[session.key] = _StartingTurn(actor=asker, stopped=stopped)
     try:
-        await _run_admitted(row, session, tools)
+        await _run_admitted(row, asker, session, tools)
     finally:
         tools.running.pop(session.key, None)
 
 
-async def _run_admitted(row: InboxRow, session: Session, tools: Tools) -> None:
+async def _run_admitted(row: InboxRow, asker: Actor, session: Session, tools: Tools) -> None:
     said = parse_input(row)
-    actor = await _admit_asker(row, session, tools) if isinstance(said, TurnGoesOn) else await admit_actor(row, session, tools)
+    actor = await (_admit_asker if isinstance(said, TurnGoesOn) else _admit_stored)(row, asker, session, tools)
     if actor is None:
         return
     turn: TurnInput | None
@@ -151,12 +152,12 @@ async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> Res
     return await restore_turn(said.turn_id, session.stream, session.seq, tools.store)
 
 
-async def _admit_asker(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
+async def _admit_asker(row: InboxRow, asker: Actor, session: Session, tools: Tools) -> Actor | None:
     """Return the person whose turn goes on, with their present rights; None for one who has lost access: the input is then finished.
 
     They are told nothing, since they have asked for nothing now, and the chat may be that of others too.
     """
-    actor = tools.refresh_actor(Actor.model_validate(row.actor))
+    actor = tools.refresh_actor(asker)
     if actor is None:
         await session.commit(actor=row.actor_key, inbox_done=[row.id])
     return actor
@@ -167,7 +168,10 @@ async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | 
 
     That person is told so, and the input is finished.
     """
-    stored = Actor.model_validate(row.actor)
+    return await _admit_stored(row, Actor.model_validate(row.actor), session, tools)
+
+
+async def _admit_stored(row: InboxRow, stored: Actor, session: Session, tools: Tools) -> Actor | None:
     actor = tools.refresh_actor(stored)
     if actor is None:
         await session.commit(actor=stored.key, outbox=build_access_denied_rows(row, session.key, session), inbox_done=[row.id])
@@ -247,7 +251,7 @@ async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: To
 
 def build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
     """Return the toast that answers the button click behind this input; empty if no click waits for an answer."""
-    callback = Click.model_validate(row.body).callback_id
+    callback = Click.model_validate(row.body).callback_id if row.body.get("callback_id") else ""
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
 
 

@@ -25,21 +25,21 @@ from orchestrator.runtime.turn_context import Context
 from state.events.base import Event
 from state.events.conversation import TurnFinished
 from state.journal.store import InboxRow, OutboxRow
+from state.shown_lists import ShownList
 
 
 async def end_turn(end: TurnEnd, context: Context, engine: str, row: InboxRow, session: Session, tools: Tools) -> None:
     """Answer the person and store that the turn has ended; `end` is what its engine made of it. Raises StoreError."""
-    turn, actor = context.turn, context.actor
-    end = replace(end, reply=await _complete_reply(end.reply, context, session, tools))
+    turn, actor, mask = context.turn, context.actor, tools.guard.secrets.mask
+    reply = await _complete_reply(end.reply, context, session, tools)
     await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
     warned: list[Event] = []
     if (warning := await _issue_budget_warning(context, actor, session, tools)) is not None:
-        end = replace(end, reply=end.reply.model_copy(update={"notices": (*end.reply.notices, warning[0])}))
+        reply = reply.model_copy(update={"notices": (*reply.notices, warning[0])})
         warned.append(warning[1])
-    mask = tools.guard.secrets.mask
-    end = replace(end, reply=tools.guard.clean_reply(end.reply, turn.text, locale=actor.locale), history=mask(end.history))
-    end = replace(end, lists=collect_shown_lists(end, session=session.key, mask=mask))
-    await _finish(end, _build_end_event(end, context, engine), turn, session, row, told=warned)
+    end = replace(end, reply=tools.guard.clean_reply(reply, turn.text, locale=actor.locale), history=mask(end.history))
+    lists = collect_shown_lists(end, session=session.key, mask=mask)
+    await _finish(end, _build_end_event(end, lists, context, engine), turn, session, row, told=warned)
     await _record_audit(context, actor, session, tools)
 
 
@@ -52,7 +52,7 @@ async def _complete_reply(reply: Reply, context: Context, session: Session, tool
     reply = drop_repetition(add_repeat_notice(reply, context), context, session=session.key)
     reply = await add_withdrawal_line(add_attachment_notice(reply, turn), context)
     undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)
-    return _count_cards(reply, session).model_copy(update={"undo": undo})
+    return reply.model_copy(update={"notices": _count_cards(reply, session), "undo": undo})
 
 
 async def _issue_budget_warning(context: Context, actor: Actor, session: Session, tools: Tools) -> tuple[Notice, Event] | None:
@@ -66,7 +66,7 @@ async def _issue_budget_warning(context: Context, actor: Actor, session: Session
     return await tools.model_budget.issue_warning(actor, session.now)
 
 
-def _build_end_event(end: TurnEnd, context: Context, engine: str) -> TurnFinished:
+def _build_end_event(end: TurnEnd, lists: Sequence[ShownList], context: Context, engine: str) -> TurnFinished:
     kept = end.provenance.model_dump(mode="json") if end.provenance is not None else {}
     asker = context.actor.model_dump(mode="json")
     pause = {"asker": asker, "joined_slots": context.list_joined_steps(), "provenance": kept} if end.goes_on else {}
@@ -78,7 +78,7 @@ def _build_end_event(end: TurnEnd, context: Context, engine: str) -> TurnFinishe
         next_planned_actions=[item.to_stored() for item in end.next_planned_actions],
         targets=sorted(end.targets)[:50],
         goes_on=end.goes_on,
-        lists=[one.to_stored() for one in end.lists],
+        lists=[one.to_stored() for one in lists],
         engine=engine if engine != DEFAULT_ENGINE else "",
         resumed=context.turn.is_resumed,
         **pause,
@@ -113,13 +113,15 @@ def _build_card_row(confirmation_id: str, shown: Collection[str], turn: TurnInpu
     return replace(row, body={**row.body, "told": list(entry.told)})
 
 
-def _count_cards(reply: Reply, session: Session) -> Reply:
-    """Return the reply with the number of messages that show its cards in the sentence that announces them: a plan may have one for all."""
+def _count_cards(reply: Reply, session: Session) -> tuple[Notice, ...]:
+    """Return the sentences of the reply; the one that announces cards has the number of messages that show them: a plan may have one."""
+    if WAITING not in [one.code for one in reply.notices]:
+        return reply.notices
     found = (find_shown_card(item, session.state, session.key) for item in reply.confirmations)
     count = len({card.confirmation_id for card in found if card is not None and card.is_waiting})
     counted = {"count": max(1, count)}
     told = [one.model_copy(update={"args": {**one.args, **counted}}) if one.code == WAITING else one for one in reply.notices]
-    return reply.model_copy(update={"notices": tuple(told)})
+    return tuple(told)
 
 
 def _list_withdrawn_cards(session: Session) -> list[str]:

@@ -41,6 +41,12 @@ TellTrouble = Callable[[str, Notice], Awaitable[None]]
 """A function that tells the person a sentence directly, when not even the outbox can be written; it gets session and sentence."""
 
 
+def _hide_secrets(row: InboxRow) -> InboxRow:
+    """Return the row without the secrets of this installation that somebody wrote: nearly always the row as it is."""
+    body = hide_installed(row.body)
+    return row if body == row.body else replace(row, body=body)
+
+
 class _ClaimedRow(NamedTuple):
     """An inbox row that this process reserved for itself when receiving it. The next drain task of its lane handles it first."""
 
@@ -113,7 +119,7 @@ class Orchestrator:
         A secret of this installation that somebody wrote is hidden before: it gets neither into the journal nor into a prompt (S004-A12).
         Raises StoreError.
         """
-        rows = [replace(row, body=hide_installed(row.body)) for row in rows]
+        rows = [_hide_secrets(row) for row in rows]
         lanes = {(row.session, row.lane) for row in rows}
         free = {lane: self._sessions[lane[0]] for lane in lanes if self._is_free(lane)}
         self._claiming |= free.keys()
@@ -338,6 +344,8 @@ class Orchestrator:
             self._left[key] = session
 
     async def _open_session(self, key: str) -> Session:
+        if (known := self._sessions.get(key)) is not None:  # it stays open: what closes an idle session leaves those with a drain alone
+            return known
         async with self._opening.setdefault(key, asyncio.Lock()):
             known = self._sessions.get(key)
             if known is not None:

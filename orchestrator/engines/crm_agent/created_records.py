@@ -14,7 +14,7 @@ from orchestrator.domain.effect import STAND_IN, FollowingStep
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnContext
-from orchestrator.engines.crm_agent.plan import PlannedStep, replace_references
+from orchestrator.engines.crm_agent.plan import REFERENCE_SIGN, PlannedStep, replace_references
 
 Submitted = Outcome | Pending | Literal["waits", "problem"]
 """What came of a step of the plan so far: its outcome, its card, that it waits for another step's record, or that it was not submitted."""
@@ -38,6 +38,8 @@ async def fill_created(ctx: TurnContext, planned: PlannedStep, results: Mapping[
 
     `results` holds what came of the earlier steps of the plan by their number.
     """
+    if REFERENCE_SIGN not in str(planned.step.params):
+        return planned
     values: dict[str, object] = {}
     for reference, number in _list_references(planned.step.params):
         result = results.get(number)

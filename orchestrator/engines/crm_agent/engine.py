@@ -6,6 +6,7 @@ the model's recorded answers, and the gate recognises the steps it has already h
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.effect import Effect
@@ -34,6 +35,9 @@ from orchestrator.engines.crm_agent.setbacks import find_repeated
 from orchestrator.engines.crm_agent.turn_work import start_work
 from state.stored import JsonObject
 
+MOST_PARSED: Final = 200
+"""How many parsed answers of turns that wait for cards are kept; the others are parsed again when their turns go on."""
+
 
 class CrmAgent:
     """The engine that answers a person's requests about the CRM; one instance serves all turns."""
@@ -49,6 +53,8 @@ class CrmAgent:
         """
         self._heads = prompt.PromptHeads(constitution=constitution, protocol=protocol, examples=examples)
         self._methods = methods
+        self._parsed: dict[str, Blocks] = {}
+        """What answers of waiting turns hold, by their text, on which alone it depends."""
         self._max_iterations = max_iterations
 
     async def run(self, ctx: TurnContext) -> TurnEnd:
@@ -68,6 +74,16 @@ class CrmAgent:
         """The maximum number of iterations in one turn; in each of them the model may propose steps."""
         return self._max_iterations
 
+    def keep_parsed(self, answers: Mapping[str, Blocks]) -> None:
+        """Keep the answers of a turn that waits for its cards, each by its text: when the turn goes on, it begins with them."""
+        self._parsed |= answers
+        while len(self._parsed) > MOST_PARSED:
+            del self._parsed[next(iter(self._parsed))]
+
+    def find_parsed(self, text: str) -> Blocks | None:
+        """Return what a kept answer holds; None if it is not kept."""
+        return self._parsed.get(text)
+
 
 class _Turn:
     """One run of the agent for one turn: the messages to the model so far, and the results of the steps."""
@@ -77,6 +93,8 @@ class _Turn:
         self._ctx = ctx
         self._fence = Fence()
         self._asked = 0
+        self._parsed: dict[str, Blocks] = {}
+        """The answers of this turn, by their text."""
         self._offered: Sequence[JsonObject] = ()
         """The scenarios and flows that the model may offer."""
         self._results: dict[int, Submitted] = {}
@@ -142,11 +160,16 @@ class _Turn:
         messages = [*base, *self._dialogue]
         text = await self._ask(messages)
         try:
-            return text, parse(text, may_be_silent=may_be_silent)
+            return text, self._parse(text, may_be_silent=may_be_silent)
         except ModelClientError as error:
             repair = prompt.build_repair_message(error.reason, self._ctx.turn, self._work.text, self._fence)
             mended = await self._ask([*messages, {"role": "assistant", "content": text}, repair])
-            return mended, parse(mended, may_be_silent=may_be_silent)
+            return mended, self._parse(mended, may_be_silent=may_be_silent)
+
+    def _parse(self, text: str, *, may_be_silent: bool) -> Blocks:
+        known = self._agent.find_parsed(text) if self._asked <= self._ctx.told_answers else None
+        self._parsed[text] = blocks = known if known is not None else parse(text, may_be_silent=may_be_silent)
+        return blocks
 
     async def _ask(self, messages: Sequence[Mapping[str, str]]) -> str:
         self._asked += 1
@@ -183,6 +206,8 @@ class _Turn:
             return await self._finish("answered", "")  # never continue after a call that may or may not have happened
         if self._work.pending or self._work.planned:
             goes_on = bool(self._work.pending) and iteration < self._agent.max_iterations
+            if goes_on:
+                self._agent.keep_parsed(self._parsed)
             words = blocks.assistant if iteration > self._ctx.told_iterations else ""  # the person has read them before the first cards
             return await self._finish("waiting" if self._work.pending else "planned", words, goes_on=goes_on)
         if find_repeated(self._work.results) is not None:

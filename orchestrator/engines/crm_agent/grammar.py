@@ -38,6 +38,7 @@ CLOSING_FENCE = re.compile(r"[ ]{0,3}(?:`{3,}|~{3,})[ \t\r]*")
 
 _BLOCKS = ("THOUGHT", "ACTION", "ASSISTANT")
 _WORDS = "|".join((*_BLOCKS, *FOREIGN))
+_KNOWN_WORDS = frozenset((*_BLOCKS, *FOREIGN))
 _MARKS = r"(?:\#{1,6}[ ])?"
 _PLAIN_HEADER = re.compile(
     rf"{_MARKS}(?:(?:{_WORDS})[ ]?:"
@@ -94,7 +95,7 @@ def find_headers(text: str, start: int, stop: int) -> Iterator[Header]:
 
 def _build_header(text: str, found: re.Match[str]) -> Header | None:
     start, end = found.span()
-    if _INDENTED.match(text, start):
+    if text[start] in " \t" and _INDENTED.match(text, start):
         return None
     written, decor, bare = found.group("word", "decor", "bare")
     if bare is not None and written not in _BLOCKS and "#" not in decor:
@@ -102,7 +103,7 @@ def _build_header(text: str, found: re.Match[str]) -> Header | None:
     plain = _PLAIN_HEADER.match(text, start, end) is not None
     if written in FOREIGN and not plain:
         return None
-    word = written if written in FOREIGN else written.upper()
+    word = written if written in _KNOWN_WORDS else written.upper()
     has_colon = ":" in found[0] or "\uff1a" in found[0]
     return Header(word, start, end, plain, has_colon)
 

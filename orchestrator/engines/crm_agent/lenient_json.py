@@ -33,7 +33,7 @@ _RAW_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _RISKY_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _BLANKED = frozenset({"comment", "invisible"})
-_CHECKED = frozenset({"open", "string", "word", "odd"})
+_CHECKED = frozenset({"string", "word", "odd"})
 _NESTING = {"open": 1, "close": -1}
 
 _ODD = {
@@ -123,7 +123,7 @@ def read_array(text: str, start: int, end: int) -> list[object]:
         value = _DECODER.decode(cleaned)
     except json.JSONDecodeError as error:
         raise build_format_error(text, start + error.pos, f"not valid JSON ({error.msg})", "Correct the JSON.") from None
-    return [_to_plain(value, text, start)] if isinstance(value, _Pairs) else _to_plain_list(value, text, start)
+    return [_to_plain_dict(value, text, start)] if isinstance(value, _Pairs) else _to_plain_list(value, text, start)
 
 
 class _Pairs(list[tuple[str, object]]):
@@ -134,17 +134,20 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_Pairs)
 
 
 def _to_plain_list(value: list[object], text: str, start: int) -> list[object]:
-    return [_to_plain(item, text, start) for item in value]
+    return [_to_plain(item, text, start) if isinstance(item, list) else item for item in value]
 
 
-def _to_plain(value: object, text: str, start: int) -> object:
-    if isinstance(value, _Pairs):
-        plain = {key: _to_plain(item, text, start) for key, item in value}
-        if len(plain) != len(value):
-            double = Counter(key for key, _ in value).most_common(1)[0][0]
-            raise build_format_error(text, start, f"the key {_shorten(double)} stands twice in one object", "Keep one of the two.")
-        return plain
-    return _to_plain_list(value, text, start) if isinstance(value, list) else value
+def _to_plain_dict(value: _Pairs, text: str, start: int) -> dict[str, object]:
+    plain = {key: _to_plain(item, text, start) if isinstance(item, list) else item for key, item in value}
+    if len(plain) != len(value):
+        double = Counter(key for key, _ in value).most_common(1)[0][0]
+        raise build_format_error(text, start, f"the key {_shorten(double)} stands twice in one object", "Keep one of the two.")
+    return plain
+
+
+def _to_plain(value: list[object], text: str, start: int) -> object:
+    """Return a value that is an object or an array without its pairs; other values are plain as they are."""
+    return _to_plain_dict(value, text, start) if isinstance(value, _Pairs) else _to_plain_list(value, text, start)
 
 
 def _find_surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
@@ -165,8 +168,8 @@ def _find_surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
         if depth == 0:
             _check_top(text, token, begun=begun)
             begun = True
-        if kind in _CHECKED:
-            _check_token(text, token, depth)
+        if kind in _CHECKED or (kind == "open" and depth == MAX_DEPTH):
+            _refuse_bad_token(text, token)
         if kind == "close" and comma >= 0:
             spans.append((comma, comma + 1))
         if kind in _NESTING:
@@ -206,13 +209,14 @@ def _check_top(text: str, token: re.Match[str], *, begun: bool) -> None:
     raise build_format_error(text, token.start(), f"ACTION is not a JSON array but begins with {_shorten(token[0])}", cure)
 
 
-def _check_token(text: str, token: re.Match[str], depth: int) -> None:
+def _refuse_bad_token(text: str, token: re.Match[str]) -> None:
+    """Raise ModelClientError if a string, word or odd sign is invalid, and for a bracket, which is one too deep."""
     match token.lastgroup:
         case "string":
             _check_string(text, token)
         case "word":
             _check_word(text, token.start(), token[0])
-        case "open" if depth == MAX_DEPTH:
+        case "open":
             raise build_format_error(text, token.start(), f"the JSON is nested deeper than {MAX_DEPTH} levels", "Flatten it.")
         case "odd":
             what, cure = _ODD[token[0]]

@@ -159,7 +159,7 @@ def _settle_next(ctx: TurnContext, work: TurnWork, written: Step, *, slot: str) 
 
 async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
     """Replace the references of `step` by their values, and return the planned step; or return the question if the person must choose."""
-    if _REFERENCE_SIGN not in str(step.params):
+    if REFERENCE_SIGN not in str(step.params):
         return await _settle_dates(ctx, work, step=step, slot=slot)
     step = replace(step, params=strip_letters(step.params))
     values: dict[str, object] = {}
@@ -308,7 +308,7 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
     return (reference, several) if several is not None else None
 
 
-_REFERENCE_SIGN: Final = "@"
+REFERENCE_SIGN: Final = "@"
 """The sign with which all references begin, those in keys too: most steps have none."""
 _REFERENCE = re.compile(
     r"@(?:(?:deal|lead|contact|company|task|user|reminder|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL

@@ -25,6 +25,9 @@ KEEP_BINDINGS = 20
 MOST_HEADS: Final = 16
 """How many beginnings of prompts are kept: one for each mode and kind of rights, under the last policies and portal cards."""
 
+_STATE_JSON: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+_OBSERVED_JSON: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
+
 MODE_TEXT: Mapping[Mode, str] = {
     "shadow": "Mode: shadow. Nothing you propose is run; your plan is recorded and shown to the person as what you would do.",
     "canary": "Mode: canary. Reads, safe creates, batch of those and event.get may run; every change of existing records is refused.",
@@ -94,7 +97,7 @@ def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: Jso
         **format_reminders(state, str(when.get("zone") or "UTC")),
         "state": {**trim_state(state.agent), "objects": {key: current.get(key) for key in state.agent.objects if key != "links"}},
     }
-    return {"role": "system", "content": "STATE " + json.dumps(body, ensure_ascii=False, sort_keys=True)}
+    return {"role": "system", "content": "STATE " + _STATE_JSON.encode(body)}
 
 
 def trim_state(agent: AgentState) -> Mapping[str, object]:
@@ -146,7 +149,7 @@ def build_history_messages(history: Sequence[HistoryLine]) -> list[dict[str, str
 
     An answer that may quote free text of customers was already replaced when its turn was recorded.
     """
-    return [{"role": item.role, "content": format_history_line(item)} for item in history if item.text]
+    return [{"role": item.role, "content": format_history_line(item) if item.lists else item.text} for item in history if item.text]
 
 
 def build_user_message(turn: TurnInput, text: str, fence: Fence) -> dict[str, str]:
@@ -176,7 +179,7 @@ def build_observation_message(iteration: int, observed: Sequence[JsonObject], fe
 
     With `is_decided` the model is told that the turn goes on because the cards of these steps are decided.
     """
-    lines = "\n".join(json.dumps(item, ensure_ascii=False, sort_keys=True, default=str) for item in observed)
+    lines = "\n".join([_OBSERVED_JSON.encode(item) for item in observed])
     closing = f"\n{AFTER_CARDS}" if is_decided else ""
     return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}{closing}"}
 

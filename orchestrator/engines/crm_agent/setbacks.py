@@ -94,8 +94,10 @@ def find_recovered(results: Sequence[StepResult], titles: Mapping[str, str]) -> 
 
 def list_open_steps(results: Sequence[StepResult], titles: Mapping[str, str]) -> list[PlanStep]:
     """Return the steps that are still to be done, in their order; of a step that was proposed again only the last proposal."""
-    if not any(one.is_open for one in results):
+    if not [one for one in results if one.is_open]:
         return []
+    if len(results) == 1:  # there is no other step that could have made it good or proposed it again
+        return [results[0].entry]
     recovered = find_recovered(results, titles)
     keyed = [(_build_key(one.entry), one) for one in results]
     last = {key: one.iteration for key, one in keyed}

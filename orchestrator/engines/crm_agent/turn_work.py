@@ -165,7 +165,7 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     trusted = set(state.trusted)
     work.targets |= {one for kind, number in list_current(state).items() if (one := f"{kind}:{number}") in trusted}
     if trusted and (in_hand := list_numbers_in_hand(state)):
-        work.targets |= {one for one in trusted if one.rpartition(":")[2] in in_hand}
+        work.targets |= {one for one in trusted if one[one.rfind(":") + 1 :] in in_hand}
     return work
 
 
