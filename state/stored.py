@@ -5,7 +5,7 @@ Readers get typed fields, and writing an unchanged value gives exactly the JSON 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
@@ -37,11 +37,14 @@ class Stored:
 
     def to_stored(self) -> dict[str, Any]:
         """Return the JSON object to store. It contains only the fields in `stored_keys`, in that order."""
-        return {key: getattr(self, key) for key in self.stored_keys}
+        return dict(zip(self.stored_keys, _build_reader(self.stored_keys)(self), strict=False))
 
     def to_stored_without(self, *names: str) -> dict[str, Any]:
         """Return the JSON object without the fields in `names`."""
-        return {key: getattr(self, key) for key in self.stored_keys if key not in names}
+        stored = self.to_stored()
+        for name in names:
+            stored.pop(name, None)
+        return stored
 
     def select(self, names: Iterable[str]) -> dict[str, Any]:
         """Return a dict of the fields in `names` that are stored, in the order of `names`."""
@@ -76,6 +79,13 @@ class _Slots(NamedTuple):
 
     read: Callable[[Any], tuple[Any, ...]]
     puts: Mapping[str, Callable[[Any, Any], None]]
+
+
+@lru_cache(1024)  # values of one kind have few different sets of keys
+def _build_reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function that reads these attributes of an object at once."""
+    # with one name alone `attrgetter` returns no tuple; the one that is added makes two of it
+    return attrgetter(*names, "stored_keys")
 
 
 @cache
