@@ -3,7 +3,7 @@
 import os
 import time
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 from uuid import UUID
@@ -30,9 +30,8 @@ class Clock(Protocol):
 class SystemClock:
     """The clock of the operating system; used everywhere outside tests."""
 
-    def now(self) -> datetime:
-        """Return the current time, aware, in UTC."""
-        return datetime.now(UTC)
+    now = staticmethod(partial(datetime.now, UTC))
+    """Return the current time, aware, in UTC; a turn asks for it seventy times."""
 
     def mark(self) -> str:
         """Return the boot id of the machine and the seconds since boot."""

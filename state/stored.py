@@ -37,14 +37,11 @@ class Stored:
 
     def to_stored(self) -> dict[str, Any]:
         """Return the JSON object to store. It contains only the fields in `stored_keys`, in that order."""
-        return dict(zip(self.stored_keys, _build_reader(self.stored_keys)(self), strict=False))
+        return _read(self, self.stored_keys)
 
     def to_stored_without(self, *names: str) -> dict[str, Any]:
         """Return the JSON object without the fields in `names`."""
-        stored = self.to_stored()
-        for name in names:
-            stored.pop(name, None)
-        return stored
+        return _read(self, _leave_out(self.stored_keys, names))
 
     def select(self, names: Iterable[str]) -> dict[str, Any]:
         """Return a dict of the fields in `names` that are stored, in the order of `names`."""
@@ -56,7 +53,7 @@ class Stored:
 
     def with_values(self, **values: Any) -> Self:
         """Return a copy with these fields set; they will be stored."""
-        values["stored_keys"] = (*self.stored_keys, *(key for key in values if key not in self.stored_keys))
+        values["stored_keys"] = (*self.stored_keys, *[key for key in values if key not in self.stored_keys])
         slots = _describe_slots(type(self))  # type: ignore[arg-type]  # a class is hashable
         copy = object.__new__(type(self))
         for put, value in zip(slots.puts.values(), slots.read(self), strict=True):
@@ -81,11 +78,20 @@ class _Slots(NamedTuple):
     puts: Mapping[str, Callable[[Any, Any], None]]
 
 
+def _read(value: Stored, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return a dict of these fields."""
+    return dict(zip(names, _build_reader(names)(value), strict=False))
+
+
 @lru_cache(1024)  # values of one kind have few different sets of keys
 def _build_reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that reads these attributes of an object at once."""
-    # with one name alone `attrgetter` returns no tuple; the one that is added makes two of it
-    return attrgetter(*names, "stored_keys")
+    """Return a function that reads these attributes of an object at once, and one more."""
+    return attrgetter(*names, "stored_keys")  # for a single name it would return no tuple
+
+
+@lru_cache(1024)
+def _leave_out(keys: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(key for key in keys if key not in names)
 
 
 @cache

@@ -122,7 +122,7 @@ def insert_sealed(clear: str, text: str) -> str:
 def _fill(data: dict[str, Any], blanks: Mapping[str, Any]) -> None:
     for name, blank in blanks.items():
         if name not in data:
-            data[name] = personal.build_fresh(blank)
+            data[name] = blank if type(blank) is str else personal.build_fresh(blank)
 
 
 def join_parts(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:

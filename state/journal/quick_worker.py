@@ -69,7 +69,7 @@ class LoopRound:
         """Note that a function has run for so long in this round."""
         self._spent += seconds
         self.is_full = self._spent >= FULL
-        if self._spent >= UNWATCHED:
+        if self._spent >= UNWATCHED and not self._is_watched:
             self.watch()
 
     def watch(self) -> None:

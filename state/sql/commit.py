@@ -143,8 +143,10 @@ def _change_effects(transaction: Transaction, statements: Statements, commit: Co
     The reason for this order: if two processes start the same call at once, the slower one must get an EffectConflict, and the call must
     not be counted twice against the person's limit.
     """
-    if any(change.status == "started" and not change.though_frozen for change in commit.effects):
-        _check_frozen(transaction, statements)
+    for change in commit.effects:
+        if change.status == "started" and not change.though_frozen:
+            _check_frozen(transaction, statements)
+            break
     for change in commit.effects:
         _change_effect(transaction, statements, commit, change)
     for change in commit.effects:

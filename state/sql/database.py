@@ -252,11 +252,16 @@ class Database:
             raise StoreLocked("the log is to be flushed first")
         # Idle connections are kept here and not in SQLAlchemy's pool: taking one out of the pool and back costs as much as a statement.
         alive = self._dialect.alive
-        while (connection := self._pop_connection(idle)) is not None:
-            if alive is None or alive(connection.dbapi_connection):
+        connection = None
+        while connection is None:
+            try:
+                connection = idle.pop()
+            except IndexError:  # not checked beforehand: another thread may take it in between
                 break
-            self._forget(connection)
-        else:
+            if alive is not None and not alive(connection.dbapi_connection):
+                self._forget(connection)
+                connection = None
+        if connection is None:
             connection = self._connect()
         if self._doubtful:
             self._settle(connection)
@@ -278,12 +283,6 @@ class Database:
             if self._is_hurried:
                 self._dialect.hurry(connection.driver_connection)
             return connection
-
-    def _pop_connection(self, idle: list[PoolProxiedConnection]) -> PoolProxiedConnection | None:
-        try:
-            return idle.pop()
-        except IndexError:  # not checked beforehand: another thread may take it in between
-            return None
 
     def resolve_error(self, opened: "_Opened[X]", transaction: "Transaction", error: BaseException) -> None:
         """Undo what failed with `error`. Raises the StoreError that an error of the driver means; returns after any other error."""
