@@ -3,7 +3,7 @@
 import os
 import time
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 from uuid import UUID
@@ -30,9 +30,8 @@ class Clock(Protocol):
 class SystemClock:
     """The clock of the operating system; used everywhere outside tests."""
 
-    def now(self) -> datetime:
-        """Return the current time, aware, in UTC."""
-        return datetime.now(UTC)
+    now = staticmethod(partial(datetime.now, UTC))
+    """Return the current time, aware, in UTC; a turn asks for it seventy times."""
 
     def mark(self) -> str:
         """Return the boot id of the machine and the seconds since boot."""
@@ -115,34 +114,34 @@ def parse_iso(text: str) -> datetime:
     if moment.tzinfo is None:
         msg = f"a moment without a zone: {text!r}"
         raise ValueError(msg)
-    return moment.astimezone(UTC)
+    return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
 
 
 def generate_id() -> str:
     """Generate a UUIDv7: unique, and sorted by creation time."""
-    digits = f"{time.time_ns() // 1_000_000:012x}{_draw_randomness().hex()}"
+    digits = f"{time.time_ns() // 1_000_000:012x}{_draw_randomness()}"
     # Version 7 and the two variant bits are set in the text, which is three times as fast as building a UUID.
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-7{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
-_random_pool: list[bytes] = []
-"""Random bytes for future ids: reading randomness releases the GIL, so it is done once per 256 ids."""
+_random_pool: list[str] = []
+"""Random digits for future ids: reading randomness releases the GIL, so it is done once per 256 ids."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_random_pool.clear)
 
 
-def _draw_randomness() -> bytes:
-    """Return ten random bytes that no other thread gets.
+def _draw_randomness() -> str:
+    """Return twenty random hexadecimal digits that no other thread gets.
 
     They are taken from a stored list with `pop`, which is atomic.
     """
     try:
         return _random_pool.pop()
     except IndexError:
-        fresh = os.urandom(2560)
-        _random_pool.extend(fresh[at : at + 10] for at in range(10, len(fresh), 10))
-        return fresh[:10]
+        fresh = os.urandom(2560).hex()
+        _random_pool.extend([fresh[at : at + 20] for at in range(20, len(fresh), 20)])
+        return fresh[:20]
 
 
 def build_lower_id(moment: datetime) -> str:

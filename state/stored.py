@@ -5,7 +5,7 @@ Readers get typed fields, and writing an unchanged value gives exactly the JSON 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
@@ -37,11 +37,11 @@ class Stored:
 
     def to_stored(self) -> dict[str, Any]:
         """Return the JSON object to store. It contains only the fields in `stored_keys`, in that order."""
-        return {key: getattr(self, key) for key in self.stored_keys}
+        return _read(self, self.stored_keys)
 
     def to_stored_without(self, *names: str) -> dict[str, Any]:
         """Return the JSON object without the fields in `names`."""
-        return {key: getattr(self, key) for key in self.stored_keys if key not in names}
+        return _read(self, _leave_out(self.stored_keys, names))
 
     def select(self, names: Iterable[str]) -> dict[str, Any]:
         """Return a dict of the fields in `names` that are stored, in the order of `names`."""
@@ -53,7 +53,7 @@ class Stored:
 
     def with_values(self, **values: Any) -> Self:
         """Return a copy with these fields set; they will be stored."""
-        values["stored_keys"] = (*self.stored_keys, *(key for key in values if key not in self.stored_keys))
+        values["stored_keys"] = (*self.stored_keys, *[key for key in values if key not in self.stored_keys])
         slots = _describe_slots(type(self))  # type: ignore[arg-type]  # a class is hashable
         copy = object.__new__(type(self))
         for put, value in zip(slots.puts.values(), slots.read(self), strict=True):
@@ -76,6 +76,22 @@ class _Slots(NamedTuple):
 
     read: Callable[[Any], tuple[Any, ...]]
     puts: Mapping[str, Callable[[Any, Any], None]]
+
+
+def _read(value: Stored, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return a dict of these fields."""
+    return dict(zip(names, _build_reader(names)(value), strict=False))
+
+
+@lru_cache(1024)  # values of one kind have few different sets of keys
+def _build_reader(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function that reads these attributes of an object at once, and one more."""
+    return attrgetter(*names, "stored_keys")  # for a single name it would return no tuple
+
+
+@lru_cache(1024)
+def _leave_out(keys: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(key for key in keys if key not in names)
 
 
 @cache

@@ -99,12 +99,14 @@ def _encode(event: Event, data: dict[str, Any]) -> EncodedEvent:
         if name not in blanks and data[name] == default:
             del data[name]
     personal_data = {name: value for name, blank in blanks.items() if (value := data.pop(name)) != blank}
-    told = canonical.dumps(personal_data) if personal_data else ""
-    clear = canonical.dumps({**data, SEALED: ""} if told else data)
-    shown = canonical.loads(clear)
-    if told:
+    if personal_data:
+        told = canonical.dumps(personal_data)
+        clear = canonical.dumps({**data, SEALED: ""})
+        shown = canonical.loads(f"{clear[:-1]},{told[1:]}")  # both are objects, and have no key in common
         del shown[SEALED]
-        shown.update(canonical.loads(told))
+    else:
+        told, clear = "", canonical.dumps(data)
+        shown = canonical.loads(clear)
     _fill(shown, event.filled)
     return EncodedEvent(type(event).__name__, event.V, clear, told, shown)
 
@@ -120,7 +122,7 @@ def insert_sealed(clear: str, text: str) -> str:
 def _fill(data: dict[str, Any], blanks: Mapping[str, Any]) -> None:
     for name, blank in blanks.items():
         if name not in data:
-            data[name] = personal.build_fresh(blank)
+            data[name] = blank if type(blank) is str else personal.build_fresh(blank)
 
 
 def join_parts(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:

@@ -297,10 +297,11 @@ def _fold_shown(state: State, data: dict[str, Any], lists: list[dict[str, Any]])
     elif data["reason"] == "stopped":
         planned = state.agent.next_planned_actions
         state.agent.next_planned_actions = [item for item in planned if not item.get("slot", "").startswith(f"{data['turn_id']}/")]
-    known = [item for item in state.trusted if item not in data.get("targets", ())]
     if state.question and state.question.chosen_in == data["turn_id"]:
         state.question = None
-    state.trusted = [*known, *data.get("targets", ())][-KEEP_TRUSTED:]
+    targets = data.get("targets", ())
+    known = [item for item in state.trusted if item not in targets]
+    state.trusted = [*known, *targets][-KEEP_TRUSTED:]
 
 
 def _find_own_history(state: State, data: dict[str, Any]) -> str:

@@ -68,6 +68,7 @@ def generate_key() -> PersonKey:
     return PersonKey(secrets.token_urlsafe(6), _encode_text(secrets.token_bytes(32)))
 
 
+@lru_cache(4096)
 def find_key_owner(actor: str, session: str) -> str:
     """Return the owner of the key that encrypts a record: `actor` if it is a person ("tg:7"), else the chat, run or portal of `session`.
 

@@ -53,18 +53,15 @@ class Damage:
 
 def record_text(head: RecordHead, data: str) -> str:
     """Return the canonical JSON text of one record, which its hash covers. `data` is the record's data as stored JSON text."""
-    return (
-        f'{{"actor":{_quote_known(head.actor)},"data":{data},"id":{_quote(head.id)},"seq":{head.seq},'
-        f'"stream":{_quote_known(head.stream)},"ts":{_quote(head.ts)},"type":{_quote_known(head.type)},"v":{head.v}}}'
-    )
+    stream, seq, id_, ts, type_, version, actor = head
+    rest = {"id": id_, "seq": seq, "stream": stream, "ts": ts, "type": type_, "v": version}
+    # What is no JSON value stands in a damaged column: its text fits no hash.
+    return f'{{"actor":{_quote(actor)},"data":{data},{orjson.dumps(rest, default=str).decode()[1:]}'
 
 
+@lru_cache(1024)  # actors recur in many records
 def _quote(text: str) -> str:
     return orjson.dumps(text).decode()
-
-
-_quote_known = lru_cache(1024)(_quote)
-"""`_quote` with a cache, for values that recur in many records."""
 
 
 def hash_record(prev: str, raw: str) -> str:

@@ -25,6 +25,8 @@ MOST_OVERLOADED: Final = 4
 """By how much more a call may take on an overloaded machine: the load also counts who waits for a disk, and a slow disk is no excuse."""
 FULL: Final = 0.02
 """Seconds for which calls run in one round of the loop; those after them wait for the next one, so that others get their turn."""
+UNWATCHED: Final = FULL / 4
+"""Seconds of calls after which the end of a round is watched for: what ran in earlier rounds counts until then."""
 _PROCESSORS: Final = os.cpu_count() or 1
 PAUSE: Final = 20
 """After a slow call others run in the thread for so many times as long as it took: slow calls take a twentieth of the loop's time."""
@@ -54,7 +56,7 @@ class LoopRound:
 
     def __init__(self) -> None:
         self.number = 0
-        """Differs from round to round, if a function has run in the first of them."""
+        """Differs from round to round, if the first of them is watched."""
         self._spent = 0.0
         self.is_full = False
         """Whether functions have run long enough in this round."""
@@ -67,13 +69,18 @@ class LoopRound:
         """Note that a function has run for so long in this round."""
         self._spent += seconds
         self.is_full = self._spent >= FULL
+        if self._spent >= UNWATCHED and not self._is_watched:
+            self.watch()
+
+    def watch(self) -> None:
+        """Have `number` change with the next round."""
         if not self._is_watched:
             self._is_watched = True
             asyncio.get_running_loop().call_soon(self._begin_next)
 
     async def wait_for_next(self) -> None:
         """Return in the next round. A cancellation is raised only then."""
-        self.spend(0)
+        self.watch()
         if self._next is None:
             self._next = Answer(loop=asyncio.get_running_loop())
         await self._next
@@ -97,26 +104,27 @@ class LoopRound:
 class _Pace:
     """Decides from how long calls took whether the next one runs in the loop's thread."""
 
-    __slots__ = ("_missing", "_steady", "_until", "factor")
+    __slots__ = ("_steady", "factor", "missing", "until")
 
     def __init__(self, *, is_known: bool = True) -> None:
         """Begin in the loop's thread if the calls are known to be quick."""
-        self._until = 0.0
-        self._missing = 0 if is_known else IN_A_ROW
+        self.until = 0.0
+        """When the pause ends."""
+        self.missing = 0 if is_known else IN_A_ROW
         """How many more quick calls in the thread are needed."""
         self.factor = 1
         """By how much longer pauses are than usual; as long as it is 1, a quick call changes nothing."""
         self._steady = 0
 
     def may_run_here(self, now: float) -> bool:
-        return not self._missing and now >= self._until
+        return not self.missing and now >= self.until
 
     def note_here(self, now: float, took: float) -> None:
         """Note a call in the loop's thread."""
         if is_slow(took):
-            self._until = now + min(LONGEST_PAUSE, took * PAUSE * self.factor)
+            self.until = now + min(LONGEST_PAUSE, took * PAUSE * self.factor)
             self.factor = min(MOST_DOUBLED, 2 * self.factor)
-            self._missing, self._steady = IN_A_ROW, 0
+            self.missing, self._steady = IN_A_ROW, 0
         elif self.factor > 1:
             self._steady += 1
             if self._steady >= STEADY:
@@ -125,13 +133,13 @@ class _Pace:
     def note_in_thread(self, took: float) -> None:
         """Note a call in the thread."""
         if is_slow(took):
-            self._missing = IN_A_ROW
-        elif self._missing:
-            self._missing -= 1
+            self.missing = IN_A_ROW
+        elif self.missing:
+            self.missing -= 1
 
     def note_lock(self) -> None:
         """Note that another process held the lock: it may work for longer."""
-        self._missing = IN_A_ROW
+        self.missing = IN_A_ROW
 
 
 class QuickWorker(ThreadWorker):
@@ -157,7 +165,8 @@ class QuickWorker(ThreadWorker):
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function` and return its result; a cancellation is raised only after the function has finished."""
-        self.check_open()
+        if self._closed:
+            self.check_open()
         pace = self._find_pace(function)
         if self._round.is_full and self._may_run_here(pace, time.perf_counter()):
             return await self._call_in_next_round(pace, partial(function, *args, **kwargs))
@@ -175,31 +184,39 @@ class QuickWorker(ThreadWorker):
 
     async def call_with_others(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function` as `call` does, but if one was run so in this round of the loop, in the next: then others may wait, too."""
-        self.check_open()
+        if self._closed:
+            self.check_open()
         pace = self._find_pace(function)
         if (self._joined == self._round.number or self._round.is_full) and self._may_run_here(pace, time.perf_counter()):
             return await self._call_in_next_round(pace, partial(function, *args, **kwargs))
-        self._joined = self._round.number
+        self._join_round()
         return await self._call(pace, function, *args, **kwargs)
 
     async def _finish_delayed(self) -> None:
         while self._delayed:
             await self._round.wait_for_next()
 
+    def _join_round(self) -> None:
+        self._round.watch()
+        self._joined = self._round.number
+
     def _find_pace(self, function: Callable[..., object], *, is_known: bool = True) -> _Pace | None:
         """Return the pace of `function`; None if it cannot be known again: it is then run in the thread."""
-        code = getattr(function, "__code__", None)
-        if code is None:
+        try:
+            code = id(function.__code__)
+        except AttributeError:
             return None
-        pace = self._single.get(id(code))
-        if pace is None:
-            pace = self._single[id(code)] = _Pace(is_known=is_known)
-        return pace
+        try:
+            return self._single[code]
+        except KeyError:
+            pace = self._single[code] = _Pace(is_known=is_known)
+            return pace
 
     def _may_run_here(self, pace: _Pace | None, now: float) -> bool:
         if pace is None or (self._in_order and self._in_thread):
             return False
-        return pace.may_run_here(now) and self._all.may_run_here(now)
+        others = self._all
+        return not (pace.missing or others.missing) and now >= pace.until and now >= others.until
 
     async def _call_in_next_round(self, pace: _Pace | None, job: Callable[[], T]) -> T:
         """Run `job` in a later round of the loop, the next one that has room, also if the caller is cancelled before: it was handed in."""
@@ -211,7 +228,7 @@ class QuickWorker(ThreadWorker):
                 await run_to_end(self._call(pace, job))  # a second cancellation must not reach a task that has not begun
             raise
         else:
-            self._joined = self._round.number
+            self._join_round()
             return await self._call(pace, job)
         finally:
             self._delayed -= 1

@@ -12,6 +12,7 @@ _END = '"}'
 _HEX = frozenset("0123456789abcdef")
 _DIGEST = 64
 _TAIL = len(_MARK) + _DIGEST + len(_END)
+_DIGEST_BEGINS, _DIGEST_ENDS = len(_MARK) - _TAIL, -len(_END)
 
 
 class DamagedRow(StoreError):
@@ -32,7 +33,7 @@ def encode_checksummed(place: str, value: Mapping[str, Any] | None) -> str | Non
 
 def decode_checksummed(place: str, text: str) -> Any:
     """Decode a stored text, also one from before checksums were introduced. Raises DamagedRow if it is not what was written for `place`."""
-    mark, digest, end = text[-_TAIL : -_TAIL + len(_MARK)], text[-len(_END) - _DIGEST : -len(_END)], text[-len(_END) :]
+    mark, digest, end = text[-_TAIL:_DIGEST_BEGINS], text[_DIGEST_BEGINS:_DIGEST_ENDS], text[_DIGEST_ENDS:]
     if mark == _MARK:
         head = text[:-_TAIL].removesuffix(",")
         if text[:-_TAIL] == head + _extract_body(head) and (digest, end) == (_calculate_digest(place, head), _END):

@@ -121,7 +121,8 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
         transaction.run(statements.finish_inbox, {"at_id": row_id, "status": "done", "note": ""})
     for given in commit.inbox_new:
         transaction.run(statements.set_inbox, row_mapping.to_inbox_params(given))
-    _write_values(transaction, statements, commit)
+    if commit.snapshot is not None or commit.run is not None or commit.blobs or commit.definitions is not None:
+        _write_values(transaction, statements, commit)
 
 
 def _write_values(transaction: Transaction, statements: Statements, commit: Commit) -> None:
@@ -142,8 +143,10 @@ def _change_effects(transaction: Transaction, statements: Statements, commit: Co
     The reason for this order: if two processes start the same call at once, the slower one must get an EffectConflict, and the call must
     not be counted twice against the person's limit.
     """
-    if any(change.status == "started" and not change.though_frozen for change in commit.effects):
-        _check_frozen(transaction, statements)
+    for change in commit.effects:
+        if change.status == "started" and not change.though_frozen:
+            _check_frozen(transaction, statements)
+            break
     for change in commit.effects:
         _change_effect(transaction, statements, commit, change)
     for change in commit.effects:
@@ -212,11 +215,12 @@ def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]
 
     The call of an event is looked up among the effects (proposed calls) that the commit changes.
     """
-    about = [event for event, _ in fresh if event.type in TYPES]
-    if not about:
-        return []
-    calls = {change.effect_id: change.call or {} for change in commit.effects}
-    return [one for event in about for one in index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))]
+    calls = {change.effect_id: change.call or {} for change in commit.effects} if commit.effects else {}
+    entries: list[IndexEntry] = []
+    for event, _ in fresh:
+        if event.type in TYPES:
+            entries += index_event(event.id, event.type, event.data, calls.get(event.data.get("effect_id", "")))
+    return entries
 
 
 def _change_effect(transaction: Transaction, statements: Statements, commit: Commit, change: EffectChange) -> None:

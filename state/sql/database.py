@@ -147,33 +147,6 @@ class Transaction:
         return ahead if abs(ahead) > SAME_TIME else timedelta(0)
 
 
-class _AtOnce:
-    """Takes a lock of this process, or raises StoreLocked instead of waiting for it."""
-
-    def __init__(self, lock: "threading.Lock") -> None:
-        self._lock = lock
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise StoreLocked("another thread works with the database")
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-
-class _Turns(NamedTuple):
-    """How the threads of this process take turns with the database: not at all (None), or by a lock that one waits for or takes at once."""
-
-    waiting: AbstractContextManager[Any] | None = None
-    at_once: AbstractContextManager[Any] | None = None
-
-    @classmethod
-    def create(cls) -> "_Turns":
-        """Return a lock."""
-        lock = threading.Lock()
-        return cls(lock, _AtOnce(lock))
-
-
 class Database:
     """Opens transactions on a database, and turns every error of the driver and of the connection pool into a StoreError."""
 
@@ -184,14 +157,15 @@ class Database:
         self._closed = False
         self._skew: tuple[float, float, timedelta] | None = None
         self._idle: list[PoolProxiedConnection] = []
-        self._idle_hurried: list[PoolProxiedConnection] = []
-        """Connections of calls that do not wait for locks; in memory there is a single connection, which is in the other list."""
+        self._idle_hurried: list[PoolProxiedConnection] = self._idle if dialect.one_connection else []
+        """Connections of calls that do not wait for locks; in memory there is a single connection for all calls."""
         self._hurried_thread = 0
         """The thread that does not wait for locks now; 0 for none."""
         self._doubtful = False
         """Whether flushing to disk may have failed, so that SQLite's write-ahead log may hold pages that never reached the disk."""
-        self._write_turn = _Turns.create() if dialect.one_writer else _Turns()
-        self._read_turn = self._write_turn if dialect.one_connection else _Turns()
+        self._write_turn = threading.Lock() if dialect.one_writer else None
+        """The lock by which the threads of this process take turns to write; None if they need not."""
+        self._read_turn = self._write_turn if dialect.one_connection else None
 
     def write(self) -> AbstractContextManager[Transaction]:
         """Begin a transaction that is committed when the block ends and rolled back when it raises."""
@@ -217,8 +191,10 @@ class Database:
         If it raises Contended, which means that nothing was stored, it is called again, up to four times in all.
         """
         for _ in range(TRIES - 1):
-            with suppress(Contended):
+            try:
                 return attempt()
+            except Contended:
+                continue
         return attempt()
 
     def measure_skew(self, transaction: Transaction) -> timedelta:
@@ -264,10 +240,9 @@ class Database:
                 idle.pop().close()
         self._engine.dispose()
 
-    def _transaction(self, turns: "_Turns", begin: str, made: Callable[[Any], X]) -> "_Opened[X]":
-        if self._hurried_thread == threading.get_ident():
-            return _Opened(self, turns.at_once, self._idle if self._dialect.one_connection else self._idle_hurried, begin, made)
-        return _Opened(self, turns.waiting, self._idle, begin, made)
+    def _transaction(self, turn: "threading.Lock | None", begin: str, kind: Callable[[Any], X]) -> "_Opened[X]":
+        is_hurried = self._hurried_thread == threading.get_ident()
+        return _Opened(self, turn, self._idle_hurried if is_hurried else self._idle, begin, kind, waits=not is_hurried)
 
     def take_connection(self, idle: list[PoolProxiedConnection]) -> PoolProxiedConnection:
         """Return one of the idle connections, or a new one. The caller puts it back, or has it closed with `resolve_error`."""
@@ -275,35 +250,39 @@ class Database:
             raise StoreUnwritable("the store is closed")
         if self._doubtful and self._is_hurried:
             raise StoreLocked("the log is to be flushed first")
-        connection = self._find_connection(idle)
-        if self._doubtful:
+        # Idle connections are kept here and not in SQLAlchemy's pool: taking one out of the pool and back costs as much as a statement.
+        alive = self._dialect.alive
+        connection = None
+        while connection is None:
             try:
-                with translate_errors(self._driver.Error):
-                    self._dialect.settle(connection.driver_connection)
-            except StoreUnwritable:
+                connection = idle.pop()
+            except IndexError:  # not checked beforehand: another thread may take it in between
+                break
+            if alive is not None and not alive(connection.dbapi_connection):
                 self._forget(connection)
-                raise
-            self._doubtful = False
+                connection = None
+        if connection is None:
+            connection = self._connect()
+        if self._doubtful:
+            self._settle(connection)
         return connection
 
-    def _find_connection(self, idle: list[PoolProxiedConnection]) -> PoolProxiedConnection:
-        # Idle connections are kept here and not in SQLAlchemy's pool: taking one out of the pool and back costs as much as a statement.
-        while (connection := self._pop_connection(idle)) is not None:
-            if self._dialect.alive(connection.dbapi_connection):
-                return connection
+    def _settle(self, connection: PoolProxiedConnection) -> None:
+        try:
+            with translate_errors(self._driver.Error):
+                self._dialect.settle(connection.driver_connection)
+        except StoreUnwritable:
             self._forget(connection)
+            raise
+        self._doubtful = False
+
+    def _connect(self) -> PoolProxiedConnection:
         with translate_errors(self._driver.Error):
             connection = self._engine.raw_connection()
             self._dialect.take(connection.driver_connection)
             if self._is_hurried:
                 self._dialect.hurry(connection.driver_connection)
             return connection
-
-    def _pop_connection(self, idle: list[PoolProxiedConnection]) -> PoolProxiedConnection | None:
-        try:
-            return idle.pop()
-        except IndexError:  # not checked beforehand: another thread may take it in between
-            return None
 
     def resolve_error(self, opened: "_Opened[X]", transaction: "Transaction", error: BaseException) -> None:
         """Undo what failed with `error`. Raises the StoreError that an error of the driver means; returns after any other error."""
@@ -358,37 +337,46 @@ class _Opened(Generic[X]):
     A turn opens dozens; as a generator (`contextmanager`) each would cost as much as its statement.
     """
 
-    __slots__ = ("_begin", "_database", "_driver", "_kind", "_made", "_turn", "connection", "cursor", "idle")
+    __slots__ = ("_begin", "_database", "_driver", "_kind", "_made", "_turn", "_waits", "connection", "cursor", "idle")
 
     def __init__(
         self,
         database: Database,
-        turn: AbstractContextManager[Any] | None,
+        turn: "threading.Lock | None",
         idle: list[PoolProxiedConnection],
         begin: str,
         kind: Callable[[Any], X],
+        *,
+        waits: bool,
     ) -> None:
-        """Use one of the connections `idle` when it is this thread's turn; `begin` is the SQL that begins the transaction, "" for none."""
-        self._database, self._turn, self.idle, self._begin, self._kind = database, turn, idle, begin, kind
+        """Use one of the connections `idle` when it is this thread's turn; `begin` is the SQL that begins the transaction, "" for none.
+
+        Unless it `waits`, the turn must be free at once.
+        """
+        self._database, self._turn, self.idle, self._begin, self._kind, self._waits = database, turn, idle, begin, kind, waits
         self._driver: Any
         self._made: X
         self.connection: PoolProxiedConnection
         self.cursor: Any
 
     def __enter__(self) -> X:
-        """Wait for the turn, begin the transaction and return what the block gets."""
-        if self._turn is not None:
-            self._turn.__enter__()
+        """Wait for the turn, begin the transaction and return what the block gets. Raises StoreLocked if it is not to wait."""
+        if self._turn is not None and not self._turn.acquire(blocking=self._waits):
+            raise StoreLocked("another thread works with the database")
         try:
             self.connection = self._database.take_connection(self.idle)
             self._driver = self.connection.dbapi_connection
             self.cursor = self._driver.cursor()
             self._made = self._kind(self.cursor)
             if self._begin:
-                self._execute(self.cursor.execute, self._begin)
+                try:
+                    self.cursor.execute(self._begin)
+                except BaseException as error:
+                    self._database.resolve_error(self, self._made, error)
+                    raise
         except BaseException:
             if self._turn is not None:
-                self._turn.__exit__(None, None, None)
+                self._turn.release()
             raise
         return self._made
 
@@ -399,18 +387,15 @@ class _Opened(Generic[X]):
                 self._database.resolve_error(self, self._made, error)
                 return
             if self._begin:
-                self._execute(self._driver.commit)
+                try:
+                    self._driver.commit()
+                except BaseException as failure:
+                    self._database.resolve_error(self, self._made, failure)
+                    raise
             self.idle.append(self.connection)
         finally:
             if self._turn is not None:
-                self._turn.__exit__(None, None, None)
-
-    def _execute(self, function: Callable[..., object], *args: str) -> None:
-        try:
-            function(*args)
-        except BaseException as error:
-            self._database.resolve_error(self, self._made, error)
-            raise
+                self._turn.release()
 
 
 @contextmanager

@@ -69,8 +69,11 @@ class Dialect:
     """A function called with each new connection of the driver that is not to wait for the locks of other processes."""
     locked: Callable[[Exception], bool]
     """A function that returns whether an error of the driver means that another process holds a lock."""
-    alive: Callable[[Any], bool]
-    """A function that returns whether a connection seems usable, without a round trip: False if the server is known to be gone."""
+    alive: Callable[[Any], bool] | None
+    """A function that returns whether a connection seems usable, without a round trip: False if the server is known to be gone.
+
+    None if there is no server, so that every connection is usable.
+    """
     unflushed: Callable[[Exception], bool]
     """A function that returns whether an error of the driver may mean that flushing to disk failed."""
     settle: Callable[[Any], None]
@@ -149,7 +152,7 @@ def _build_sqlite(url: URL, pool: type[StaticPool | QueuePool]) -> Dialect:
         take=lambda _: None,
         hurry=(lambda _: None) if pool is StaticPool else _set_no_wait,
         locked=_is_locked,
-        alive=lambda _: True,
+        alive=None,
         unflushed=_may_be_unflushed,
         settle=(lambda _: None) if pool is StaticPool else _checkpoint,
         now=lambda _: None,

@@ -126,6 +126,7 @@ def to_inbox_row(row: Row) -> InboxRow:
 
 def to_outbox_params(row: OutboxRow) -> dict[str, Any]:
     """Convert an OutboxRow to the parameters of a row of the table `outbox`."""
+    created_at = format_iso(row.created_at)
     return {
         "id": row.id,
         "session": row.session,
@@ -133,10 +134,10 @@ def to_outbox_params(row: OutboxRow) -> dict[str, Any]:
         "kind": row.kind,
         "body": canonical.dumps(row.body),
         "key": row.key,
-        "created_at": format_iso(row.created_at),
+        "created_at": created_at,
         "status": row.status,
         "attempts": row.attempts,
-        "due_at": format_iso(row.due_at),
+        "due_at": created_at if row.due_at is row.created_at else format_iso(row.due_at),
         "note": "",
     }
 

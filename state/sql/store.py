@@ -5,11 +5,11 @@ one.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-P = ParamSpec("P")
-T = TypeVar("T")
 REMEMBERED = 10_000
 """The most streams whose last seq and hash are remembered; when there are more, all are forgotten."""
 AT_ONCE = (1, 4, 16, 64, 200)
@@ -101,14 +99,10 @@ class SqlStore:
         self.threads = dialect.threads
         """The number of concurrent calls for which the database has connections."""
         self._statements = compile_statements(dialect)
+        self._fetch_rows = self._database.fetch_rows
+        self.call_unless_locked = self._database.hurry
+        """Implements `Store.call_unless_locked`."""
         self.definitions = SqlDefinitions(self._database, self._statements.definitions)
-
-    def call_unless_locked(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call `function`, which calls methods of this store in this thread; raise StoreLocked where one would have to wait for a lock.
-
-        Only one thread of a process may do this at a time. `function` must not write more than once.
-        """
-        return self._database.hurry(function, *args, **kwargs)
 
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inbox rows, and claim the oldest new row of each (session, lane) in `claim`, that is, add one to its `attempts`.
@@ -474,6 +468,3 @@ class SqlStore:
         with self._database.read() as transaction:
             found = transaction.fetch_rows(statement, params)
             return found, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(found))
-
-    def _fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
-        return self._database.fetch_rows(statement, params)

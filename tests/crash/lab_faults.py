@@ -232,7 +232,7 @@ def errors_ignored() -> None:
 def handle_kept() -> None:
     """A connection whose flush failed is used again, before all others: else a busy machine may never come to it."""
     failed: list[Any] = []
-    pop = database.Database._pop_connection
+    take_any = database.Database.take_connection
 
     def keep(self: Any, connection: Any, error: Any = None) -> None:
         del error
@@ -245,10 +245,10 @@ def handle_kept() -> None:
             if connection in self._idle:
                 self._idle.remove(connection)
                 return connection
-        return pop(self, idle)
+        return take_any(self, idle)
 
     database.Database._forget = keep  # type: ignore[method-assign]
-    database.Database._pop_connection = take  # type: ignore[method-assign]
+    database.Database.take_connection = take  # type: ignore[method-assign]
 
 
 def intent_optional() -> None:

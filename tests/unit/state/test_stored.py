@@ -36,6 +36,15 @@ def test_a_field_that_was_not_stored_is_stored_once_it_is_set() -> None:
     assert list(CARD.to_stored()) == ["confirmation_id", "status", "params"]
 
 
+@pytest.mark.parametrize("keys", [(), ("nonce",), ("status", "nonce"), ("nonce", "status", "via")])
+def test_what_is_stored_are_the_keys_that_are_stored_and_no_others(keys: tuple[str, ...]) -> None:
+    """In their order, for no key, one and several; what is left out is left out."""
+    card = Card(confirmation_id="a", stored_keys=keys, status="approved", nonce="x", via="button")
+    whole = {"status": "approved", "nonce": "x", "via": "button"}
+    assert list(card.to_stored().items()) == [(key, whole[key]) for key in keys]
+    assert list(card.to_stored_without("status", "preview").items()) == [(key, whole[key]) for key in keys if key != "status"]
+
+
 def test_a_copy_cannot_be_changed_in_place_and_has_no_other_fields() -> None:
     """As little as what it was made from."""
     changed = CARD.with_values(status="approved")

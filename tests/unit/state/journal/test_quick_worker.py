@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from state.journal import quick_worker
-from state.journal.quick_worker import FULL, IN_A_ROW, LONGEST_PAUSE, PAUSE, SLOW, LoopRound, QuickWorker
+from state.journal.quick_worker import FULL, IN_A_ROW, LONGEST_PAUSE, PAUSE, SLOW, UNWATCHED, LoopRound, QuickWorker
 from state.journal.store import StoreLocked, StoreUnwritable
 
 
@@ -160,6 +160,28 @@ async def test_a_caller_of_many_calls_lets_others_have_their_turn(desk: Desk) ->
         await desk.is_here(FULL / 4)
     beside.cancel()
     assert turns >= 4
+
+
+async def test_quick_calls_leave_the_loop_alone_and_fill_no_round(desk: Desk) -> None:
+    """A round for each, nothing is scheduled for few of them, and many in many rounds never make a later one full."""
+    scheduled = 0
+    loop = asyncio.get_running_loop()
+    call_soon = loop.call_soon
+
+    def count(*given: Any, **more: Any) -> asyncio.Handle:
+        nonlocal scheduled
+        scheduled += 1
+        return call_soon(*given, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "call_soon", count)
+        for _ in range(10):
+            assert await desk.is_here(UNWATCHED / 20)
+        assert scheduled == 0
+    for _ in range(20):
+        assert await desk.is_here(UNWATCHED * 0.9)
+        assert not desk.worker._round.is_full
+        await asyncio.sleep(0)
 
 
 async def test_calls_that_wait_for_a_round_do_not_all_run_in_the_next_one(desk: Desk) -> None:
