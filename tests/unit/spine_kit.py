@@ -45,10 +45,7 @@ from state.card import Card
 from state.clock import FixedClock, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Lane, OutboxRow, StoredEvent
-from state.sql.database import Database
-from state.sql.definitions import SqlDefinitions
 from state.sql.dialect import build_sqlite_url, open_database
-from state.sql.statements import compile_statements
 from state.sql.store import SqlStore, open_store
 from tests.unit.spine_portal import WEBHOOK, Portal
 
@@ -177,13 +174,7 @@ def memory_store() -> SqlStore:
         connection = dialect.engine.raw_connection()
         _template().backup(cast("sqlite3.Connection", connection.driver_connection))
         connection.close()
-        made = SqlStore.__new__(SqlStore)
-        made._database = Database(dialect)
-        made._statements = compile_statements(dialect)
-        made.definitions = SqlDefinitions(made._database, made._statements.definitions)
-        made._gathers = False
-        made._known = {}
-        return made
+        return SqlStore(dialect)
 
 
 @cache
