@@ -128,10 +128,18 @@ class _EditorPage:
         with ui.element("div").classes("def-fields"):
             self._key = ui.input(visit.say("console-editor-key")).props("outlined dense maxlength=64")
             self._key.set_visibility(document.base is None and not kind.key_field)
-            self._title = ui.input(visit.say("console-editor-title"), value=document.base.title if document.base is not None else "")
+            self._title = ui.input(visit.say("console-editor-title"), value=document.title)
             self._title.props("outlined dense maxlength=200")
-            self._title.set_visibility(not says_title(kind))
+            if says_title(kind):
+                self._title.set_visibility(False)
+            else:
+                self._kept.watch_beside(self._title, document.title)
+                self._title.on_value_change(lambda event: self._take_title(str(event.value or "")))
             self._note = ui.input(visit.say("console-definition-note")).props("outlined dense maxlength=500").classes("def-note")
+
+    def _take_title(self, title: str) -> None:
+        self._document.title = title.strip()
+        self._show_status()
 
     def _draw_panels(self) -> None:
         visit, document = self._visit, self._document
@@ -227,14 +235,14 @@ class _EditorPage:
         except REFUSALS as error:
             tell(self._visit, explain(self._visit, error), tone="negative")
         else:
-            self._take_saved(saved, text)
+            self._take_saved(saved, text, details.title)
         finally:
             self._is_saving = False
 
-    def _take_saved(self, saved: Saved, text: str) -> None:
+    def _take_saved(self, saved: Saved, text: str, title: str) -> None:
         document, version = self._document, saved.version
         is_new = document.base is None
-        document.base, document.saved_text = version, text
+        document.base, document.saved_text, document.saved_title = version, text, title
         tell(self._visit, self._visit.say("console-editor-is-saved", number=version.version))
         if left := self._form.count_refused():
             tell(self._visit, self._visit.say("console-editor-left-out", count=left), tone="warning")
@@ -242,7 +250,7 @@ class _EditorPage:
             path = build_path(version.kind, version.key, "edit")
             self._kept.tell_stored(text, name=f"{version.kind}/{version.key}", path=path)
             return
-        self._kept.tell_saved(text)
+        self._kept.tell_saved(text, beside=title)
         self._note.set_value("")
         self._show_status()
 
@@ -253,9 +261,10 @@ class _EditorPage:
             return
         text = await write_text(present.document, self._document.format)
         self._kept.set_aside(self._document.text)
-        self._document.base, self._document.saved_text = present, text
+        self._document.base, self._document.saved_text, self._document.saved_title = present, text, present.title
         self._document.set_text(text)
-        self._kept.tell_saved(text)
+        self._title.set_value(present.title)
+        self._kept.tell_saved(text, beside=present.title)
         self._show_status()
 
     async def _publish(self) -> None:

@@ -11,6 +11,7 @@ from orchestrator.documents.reading import MAX_BYTES
 from state.journal.store import StoreError
 from tests.unit.bot.console.console_kit import OLGA, ConsoleWorld, OpenPage, a_console
 from tests.unit.bot.console.definitions_kit import BROKEN, HELLO, be, change, find_code, get_service, hand_in, store, type_text
+from tests.unit.runs.runs_kit import build_engines
 
 EDIT = "/definitions/scenario/hello/edit"
 MINE = HELLO.replace("Здравствуйте", "Моё")
@@ -302,6 +303,28 @@ async def test_only_what_is_saved_can_be_published(tmp_path: Path) -> None:
         assert head.active_version == 1
         assert "Моё" in await read_draft(made, 1)
         assert page.has("Опубликована: версия 1")
+
+
+@pytest.mark.req("C-31", "C-40")
+async def test_another_title_alone_is_not_saved_either(tmp_path: Path) -> None:
+    """Of a kind whose texts have no title: the editor says so, publishes nothing before it is saved, and the browser watches the field."""
+    async with a_console(tmp_path, engines=build_engines({})) as made:
+        await store(made, "steps: [{name: s0, say: Hi}]", key="greet", kind="steps")
+        page = await open_editor(made, "/definitions/steps/greet/edit")
+        said = str(page.find("Название", "Input").props["data-keep-beside"])
+        assert page.has("Сохранено: версия 1, черновик")
+
+        await page.enter("Название", "Встреча")
+        assert page.has("Не сохранено")
+        await page.press("Опубликовать…")
+        assert not page.has("Публикация версии 1")
+
+        await page.press("Сохранить черновик")
+        assert page.has("Сохранено: версия 1, черновик")
+        [head] = await get_service(made).list_keys(be())
+        assert [said, head.title] == ["", "Встреча"]
+        await page.press("Опубликовать…")
+        assert page.has("Публикация версии 1")
 
 
 @pytest.mark.req("C-40")
