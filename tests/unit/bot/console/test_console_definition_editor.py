@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nicegui import ui
 
 from bot.console.definitions import document
 from orchestrator.documents.reading import MAX_BYTES
@@ -303,6 +304,28 @@ async def test_only_what_is_saved_can_be_published(tmp_path: Path) -> None:
         assert head.active_version == 1
         assert "Моё" in await read_draft(made, 1)
         assert page.has("Опубликована: версия 1")
+
+
+@pytest.mark.req("C-26")
+async def test_another_format_loses_comments_only_after_a_question(tmp_path: Path) -> None:
+    """Without consent the text stays as it is, in its format; a text without comments is written at once."""
+    async with a_console(tmp_path) as made:
+        await store(made)
+        page = await open_editor(made)
+        commented = "# Зачем это\n" + HELLO
+        await type_text(page, commented)
+
+        await change(page, next(one for one in page.elements if isinstance(one, ui.toggle)), "json")
+        assert page.has("В тексте есть комментарии")
+        assert find_code(page).value == commented
+        assert next(one for one in page.elements if isinstance(one, ui.toggle)).value == "yaml"
+
+        await page.press("Продолжить без комментариев")
+        assert find_code(page).value.startswith("{")
+        assert next(one for one in page.elements if isinstance(one, ui.toggle)).value == "json"
+
+        await change(page, next(one for one in page.elements if isinstance(one, ui.toggle)), "yaml")
+        assert find_code(page).value.startswith("name: Привет")
 
 
 @pytest.mark.req("C-31", "C-40")
