@@ -47,13 +47,17 @@ class KeptTexts:
         box.props["data-too-long"] = visit.say("finding-document-large", size=longest, most=most)
         box.props["data-not-kept"] = visit.say("console-kept-not")
 
+    def watch_beside(self, field: ui.input, saved: str) -> None:
+        """Ask before the page is left also while this field, which belongs to the text, says something other than what is stored."""
+        field.props["data-keep-beside"] = saved
+
     def set_aside(self, text: str) -> None:
         """Keep a text of the person in the browser, although another one comes in its place."""
         self._visit.page.run_javascript(f"sdelkaTexts.setAside({dumps(text)})")
 
-    def tell_saved(self, text: str) -> None:
-        """Tell the browser that this text is stored, so that it need not keep it any longer."""
-        self._visit.page.run_javascript(f"sdelkaTexts.saved({dumps(text)})")
+    def tell_saved(self, text: str, *, beside: str = "") -> None:
+        """Tell the browser that this text is stored, with what was beside it, so that it need not keep it any longer."""
+        self._visit.page.run_javascript(f"sdelkaTexts.saved({dumps(text)}, {dumps(beside)})")
 
     def tell_stored(self, text: str, *, name: str, path: str) -> None:
         """Tell the browser that this text is stored, now as that of `name`, and open the page at `path`."""

@@ -40,6 +40,8 @@ class EditedDocument:
         self.format: DocumentFormat = "yaml"
         self.saved_text = text
         """The text as it is stored; the present one differs if something is not saved."""
+        self.title = self.saved_title = base.title if base is not None else ""
+        """What people call it, of a kind whose texts do not say so themselves; and that as it is stored."""
         self._text, self._check = text, check
         self.checked = Checked(findings=())
         """What the last check found; of a text that was changed since, until the next one."""
@@ -66,8 +68,8 @@ class EditedDocument:
 
     @property
     def is_saved(self) -> bool:
-        """Whether the present text is stored."""
-        return self._text == self.saved_text
+        """Whether the present text is stored, with the present title."""
+        return self._text == self.saved_text and self.title == self.saved_title
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -156,7 +158,7 @@ class EditedDocument:
                 text = await write_text(reading.document.data, to)
                 if before == self._text:
                     break
-        was_saved = self.is_saved
+        was_saved = before == self.saved_text
         self.format = to
         if was_saved:
             self.saved_text = text

@@ -1,5 +1,6 @@
 """The editor of one definition: its text with live findings, beside it the graph, the trial and the form; saving makes a draft."""
 
+import asyncio
 from typing import Final
 
 from nicegui import ui
@@ -7,6 +8,7 @@ from nicegui import ui
 from bot.console.definitions.conflict import open_conflict
 from bot.console.definitions.document import FORMATS, Check, EditedDocument
 from bot.console.definitions.findings_list import draw_findings
+from bot.console.definitions.form.comments import has_comments
 from bot.console.definitions.form.form_view import FormView
 from bot.console.definitions.graph import GraphView, has_graph
 from bot.console.definitions.publishing import open_publishing
@@ -25,15 +27,16 @@ from bot.console.definitions.work import (
     submit_text,
     write_text,
 )
-from bot.console.dialogs import tell
+from bot.console.dialogs import ask_first, tell
 from bot.console.kept_texts import KeptTexts
 from bot.console.static_files import build_style_link
 from bot.console.visit import Visit
-from bot.console.widgets import cut_text, show_badge
+from bot.console.widgets import cut_text, show_badge, show_text
 from bot.http_api.server.errors import ApiError
 from bot.rehearsing.loading import TRIED
 from orchestrator.definitions.checking import Checked
 from orchestrator.definitions.service import Saved
+from orchestrator.documents.document import DocumentFormat
 from orchestrator.domain.finding import DefinitionRefused, Finding
 from state.definitions import DefinitionVersion
 
@@ -88,6 +91,7 @@ class _EditorPage:
         self._is_saving = False
         self._shown: tuple[tuple[Finding, ...], bool] | None = None
         self._kept = KeptTexts(visit, name=f"{document.kind}/{document.key}")
+        self._questions = ui.element("div")
         self._draw_head()
         with ui.element("div").classes("def-editor"):
             with ui.element("div").classes("def-left"):
@@ -128,10 +132,18 @@ class _EditorPage:
         with ui.element("div").classes("def-fields"):
             self._key = ui.input(visit.say("console-editor-key")).props("outlined dense maxlength=64")
             self._key.set_visibility(document.base is None and not kind.key_field)
-            self._title = ui.input(visit.say("console-editor-title"), value=document.base.title if document.base is not None else "")
+            self._title = ui.input(visit.say("console-editor-title"), value=document.title)
             self._title.props("outlined dense maxlength=200")
-            self._title.set_visibility(not says_title(kind))
+            if says_title(kind):
+                self._title.set_visibility(False)
+            else:
+                self._kept.watch_beside(self._title, document.title)
+                self._title.on_value_change(lambda event: self._take_title(str(event.value or "")))
             self._note = ui.input(visit.say("console-definition-note")).props("outlined dense maxlength=500").classes("def-note")
+
+    def _take_title(self, title: str) -> None:
+        self._document.title = title.strip()
+        self._show_status()
 
     def _draw_panels(self) -> None:
         visit, document = self._visit, self._document
@@ -188,12 +200,36 @@ class _EditorPage:
         self._go_to(finding.line)
 
     async def _change_format(self) -> None:
-        """Write the text in the other format; without a text that can be read it stays as it is."""
-        if self._format.value == self._document.format:
+        """Write the text in the other format; before comments are lost by that, ask."""
+        document, wanted = self._document, self._format.value
+        if wanted == document.format:
             return
-        if not await self._document.change_format(self._format.value):
-            self._format.set_value(self._document.format)
+        if await asyncio.to_thread(has_comments, document.text, document.format):
+            self._format.set_value(document.format)
+            self._ask_format(wanted)
+            return
+        await self._write_format(wanted)
+
+    def _ask_format(self, wanted: DocumentFormat) -> None:
+        visit = self._visit
+
+        async def go_on() -> None:
+            await self._write_format(wanted)
+
+        ask_first(
+            visit,
+            self._questions,
+            visit.say("console-form-comments"),
+            visit.say("console-form-go-on"),
+            go_on,
+            draw=lambda: show_text(visit.say("console-editor-comments-lost", format=wanted.upper())),
+        )
+
+    async def _write_format(self, wanted: DocumentFormat) -> None:
+        """Write the text in this format; one that cannot be read stays as it is."""
+        if not await self._document.change_format(wanted):
             tell(self._visit, self._visit.say("console-editor-unreadable"), tone="warning")
+        self._format.set_value(self._document.format)
 
     def _read_details(self) -> Details:
         key, title, note = (str(one.value or "").strip() for one in (self._key, self._title, self._note))
@@ -227,14 +263,14 @@ class _EditorPage:
         except REFUSALS as error:
             tell(self._visit, explain(self._visit, error), tone="negative")
         else:
-            self._take_saved(saved, text)
+            self._take_saved(saved, text, details.title)
         finally:
             self._is_saving = False
 
-    def _take_saved(self, saved: Saved, text: str) -> None:
+    def _take_saved(self, saved: Saved, text: str, title: str) -> None:
         document, version = self._document, saved.version
         is_new = document.base is None
-        document.base, document.saved_text = version, text
+        document.base, document.saved_text, document.saved_title = version, text, title
         tell(self._visit, self._visit.say("console-editor-is-saved", number=version.version))
         if left := self._form.count_refused():
             tell(self._visit, self._visit.say("console-editor-left-out", count=left), tone="warning")
@@ -242,7 +278,7 @@ class _EditorPage:
             path = build_path(version.kind, version.key, "edit")
             self._kept.tell_stored(text, name=f"{version.kind}/{version.key}", path=path)
             return
-        self._kept.tell_saved(text)
+        self._kept.tell_saved(text, beside=title)
         self._note.set_value("")
         self._show_status()
 
@@ -253,9 +289,10 @@ class _EditorPage:
             return
         text = await write_text(present.document, self._document.format)
         self._kept.set_aside(self._document.text)
-        self._document.base, self._document.saved_text = present, text
+        self._document.base, self._document.saved_text, self._document.saved_title = present, text, present.title
         self._document.set_text(text)
-        self._kept.tell_saved(text)
+        self._title.set_value(present.title)
+        self._kept.tell_saved(text, beside=present.title)
         self._show_status()
 
     async def _publish(self) -> None:

@@ -3,7 +3,7 @@
 (() => {
   const PREFIX = "sdelka-text:", EVERY = 400, MOST = 5;
   const tab = Math.random().toString(36).slice(2);
-  let box = null, view = null, seen = null, saved = "", lost = 0, failed = false;
+  let box = null, view = null, seen = null, saved = "", lost = 0, failed = false, beside = null, wasConnected = false;
 
   const slot = () => `${PREFIX}${box.dataset.keep}:${tab}`;
   const text = () => view.state.doc.toString();
@@ -41,6 +41,11 @@
   const aside = (one) => put(`${slot()}-${Date.now()}`, one);
   const replace = (one) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: one } });
 
+  const isOtherBeside = () => {
+    const field = document.querySelector("[data-keep-beside]");
+    return field !== null && field.value.trim() !== (beside ?? field.dataset.keepBeside);
+  };
+
   function begin() {
     const found = document.querySelector("[data-keep]");
     const code = found && found.querySelector(".nicegui-codemirror");
@@ -60,7 +65,8 @@
   }
 
   function look() {
-    if (window.socket && !window.socket.connected) lost = Date.now();
+    if (window.socket?.connected) wasConnected = true;
+    else if (wasConnected) lost = Date.now();
     if (!view || !view.dom.isConnected) return begin();
     if (view.state.doc === seen && localStorage.getItem(slot()) !== null) return;
     seen = view.state.doc;
@@ -70,8 +76,8 @@
   }
 
   window.sdelkaTexts = {
-    saved(one) {
-      saved = one;
+    saved(one, other) {
+      [saved, beside] = [one, other];
       if (view && text() === saved) localStorage.removeItem(slot());
     },
     // What was new is stored under this name: its page is opened, where what was typed since is offered.
@@ -119,6 +125,6 @@
   window.addEventListener("beforeunload", (event) => {
     if (!view || !view.dom.isConnected || Date.now() - lost < 5000 || window.sdelkaCloses || isForgetting()) return;
     look();
-    if (text() !== saved) event.preventDefault();
+    if (text() !== saved || isOtherBeside()) event.preventDefault();
   });
 })();

@@ -25,6 +25,7 @@ console-editor-no-graph = The graph appears when the text can be read.
 console-editor-marked = findings: { $count }
 console-editor-way = → { $target } ({ $why })
 console-editor-form = Form
+console-editor-comments-lost = The text is written anew as { $format } and loses its comments, also if you go back to the present format later.
 console-editor-unreadable = Mend the text first: it cannot be read at the moment, so it cannot be written in another form.
 console-conflict-title = Somebody else was first
 console-conflict-told = { $who } saved version { $number }, { $moment }. Your text is not saved, and it is not lost. Below is how it differs.

@@ -25,6 +25,7 @@ console-editor-no-graph = Схема появится, когда текст м�
 console-editor-marked = замечаний: { $count }
 console-editor-way = → { $target } ({ $why })
 console-editor-form = Форма
+console-editor-comments-lost = Текст будет записан заново в виде { $format }, и комментарии из него пропадут, даже если потом вернуть прежний вид.
 console-editor-unreadable = Сначала исправьте текст: сейчас его нельзя прочитать, поэтому и переписать в другом виде нельзя.
 console-conflict-title = Кто-то успел раньше
 console-conflict-told = { $who } сохранил(а) версию { $number }, { $moment }. Ваш текст не сохранён и никуда не делся. Ниже — чем он отличается.

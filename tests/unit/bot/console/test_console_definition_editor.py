@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nicegui import ui
 
 from bot.console.definitions import document
 from orchestrator.documents.reading import MAX_BYTES
 from state.journal.store import StoreError
 from tests.unit.bot.console.console_kit import OLGA, ConsoleWorld, OpenPage, a_console
 from tests.unit.bot.console.definitions_kit import BROKEN, HELLO, be, change, find_code, get_service, hand_in, store, type_text
+from tests.unit.runs.runs_kit import build_engines
 
 EDIT = "/definitions/scenario/hello/edit"
 MINE = HELLO.replace("Здравствуйте", "Моё")
@@ -302,6 +304,50 @@ async def test_only_what_is_saved_can_be_published(tmp_path: Path) -> None:
         assert head.active_version == 1
         assert "Моё" in await read_draft(made, 1)
         assert page.has("Опубликована: версия 1")
+
+
+@pytest.mark.req("C-26")
+async def test_another_format_loses_comments_only_after_a_question(tmp_path: Path) -> None:
+    """Without consent the text stays as it is, in its format; a text without comments is written at once."""
+    async with a_console(tmp_path) as made:
+        await store(made)
+        page = await open_editor(made)
+        commented = "# Зачем это\n" + HELLO
+        await type_text(page, commented)
+
+        await change(page, next(one for one in page.elements if isinstance(one, ui.toggle)), "json")
+        assert page.has("В тексте есть комментарии")
+        assert find_code(page).value == commented
+        assert next(one for one in page.elements if isinstance(one, ui.toggle)).value == "yaml"
+
+        await page.press("Продолжить без комментариев")
+        assert find_code(page).value.startswith("{")
+        assert next(one for one in page.elements if isinstance(one, ui.toggle)).value == "json"
+
+        await change(page, next(one for one in page.elements if isinstance(one, ui.toggle)), "yaml")
+        assert find_code(page).value.startswith("name: Привет")
+
+
+@pytest.mark.req("C-31", "C-40")
+async def test_another_title_alone_is_not_saved_either(tmp_path: Path) -> None:
+    """Of a kind whose texts have no title: the editor says so, publishes nothing before it is saved, and the browser watches the field."""
+    async with a_console(tmp_path, engines=build_engines({})) as made:
+        await store(made, "steps: [{name: s0, say: Hi}]", key="greet", kind="steps")
+        page = await open_editor(made, "/definitions/steps/greet/edit")
+        said = str(page.find("Название", "Input").props["data-keep-beside"])
+        assert page.has("Сохранено: версия 1, черновик")
+
+        await page.enter("Название", "Встреча")
+        assert page.has("Не сохранено")
+        await page.press("Опубликовать…")
+        assert not page.has("Публикация версии 1")
+
+        await page.press("Сохранить черновик")
+        assert page.has("Сохранено: версия 1, черновик")
+        [head] = await get_service(made).list_keys(be())
+        assert [said, head.title] == ["", "Встреча"]
+        await page.press("Опубликовать…")
+        assert page.has("Публикация версии 1")
 
 
 @pytest.mark.req("C-40")
