@@ -158,7 +158,8 @@ def render_state(view: CardView, tr: Translator) -> Spans:
                 return join_blocks([format_bold(tr.translate("card-all-failed", count=len(view.commands))), *lines], "\n")
             return format_bold(_render_refusal(card, tr))
         case "expired":
-            return format_bold(tr.translate("card-expired-at", at=at))
+            ended = min(at, card.expires_at or at, key=parse_iso)  # the program may have stood still when the time was over
+            return format_bold(tr.translate("card-expired-at", at=ended))
         case "superseded":
             return format_bold(_render_replacement(card, tr))
         case "elsewhere":  # a copy of the card: others decide now
@@ -187,14 +188,18 @@ def _render_refusal(card: Card, tr: Translator) -> str:
     undo = is_undo(card)
     if not card.code:  # not refused: a look at the portal showed that it did not happen
         return tr.translate("card-undo-not-done" if undo else "card-not-done", method=card.method)
-    if tr.has_message(card.code):
-        known = tr.translate(card.code, **card.args)
-    else:
-        said = explain_portal_error(card.detail, code=card.code, method=card.method, reference=card.effect_id[:8])
-        known = tr.translate("portal-refused", text=tr.translate_notice(said))
+    known = explain_refusal(card, tr)
     if card.code.startswith(_UNDO_CODES):  # the sentence is complete by itself
         return f"⚠️ {known}"
     return tr.translate("card-undo-refused" if undo else "card-refused", text=known)
+
+
+def explain_refusal(card: Card, tr: Translator) -> str:
+    """Return why a card with the status "refused" was not carried out: the reason of this program, or what the portal's error means."""
+    if tr.has_message(card.code):
+        return tr.translate(card.code, **card.args)
+    said = explain_portal_error(card.detail, code=card.code, method=card.method, reference=card.effect_id[:8])
+    return tr.translate("portal-refused", text=tr.translate_notice(said))
 
 
 def is_undo(card: Card) -> bool:

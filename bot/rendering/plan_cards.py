@@ -6,6 +6,7 @@ The details view of such a card describes all its steps.
 from bot.i18n.translate import Translator
 from bot.rendering.card_reasons import render_reasons
 from bot.rendering.cards import (
+    explain_refusal,
     format_undo_offer,
     render_changes,
     render_following,
@@ -16,7 +17,6 @@ from bot.rendering.cards import (
 from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine, PreviewPart
-from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.language.text import format_number
 from state.card import Card
 
@@ -112,7 +112,7 @@ def _render_fate(card: Card, tr: Translator) -> str:
     """Return what came of a step that no longer waits, where the mark does not say enough; otherwise ""."""
     match str(card.status):
         case "refused" if card.code:
-            return tr.translate(card.code, **card.args) if tr.has_message(card.code) else escape_text(card.detail, locale=tr.locale)
+            return explain_refusal(card, tr)
         case "refused":
             return tr.translate("card-not-done", method=card.method)
         case "denied" if card.denied_by and card.denied_by == card.requested_by:

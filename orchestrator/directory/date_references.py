@@ -89,7 +89,8 @@ class DateReferences:
         now, purpose = self._find_now(call), find_purpose(key, fields)
         if call.reads_only:
             purpose = "fact"
-        found = resolve_date(words, field=key, kind=kind, actor=call.actor, now=now, purpose=purpose)
+        present = self._clock.now() if call.said_at is not None else None
+        found = resolve_date(words, field=key, kind=kind, actor=call.actor, now=now, purpose=purpose, present=present)
         is_past = isinstance(found, Unresolved) and found.notice.code == "date-past"
         if is_past and purpose == "plan" and await self._is_record_finished(call):
             return resolve_date(words, field=key, kind=kind, actor=call.actor, now=now, purpose="fact")

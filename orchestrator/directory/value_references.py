@@ -38,11 +38,14 @@ _REMINDER: Final = "at"
 _FINISHED_FORM: Final = 'what took place is written as finished in the same call: COMPLETED "Y" of an activity, the closed stage of a deal'
 
 
-def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: datetime, purpose: Purpose = "plan") -> Resolution:
+def resolve_date(
+    words: str, *, field: str, kind: str = "", actor: Actor, now: datetime, purpose: Purpose = "plan", present: datetime | None = None
+) -> Resolution:
     """Resolve the words for a day or time: to a day for a field that holds only a date, otherwise to a time with its UTC offset.
 
     `field` is the field's name and `kind` its type: "date" or "datetime"; if it is "" (not known), the name decides. `purpose` says
-    whether a past meaning is taken; otherwise the result is `Unresolved`, with a message that tells the person so.
+    whether a past meaning is taken; otherwise the result is `Unresolved`, with a message that tells the person so. `now` is the moment at
+    which the words were said; if they are read later, `present` is that moment, and what is over by then is past too.
     """
     key = to_field_key(split_operator(field)[1])
     pure = kind == "date" if kind in {"date", "datetime"} else holds_day(key)
@@ -53,6 +56,8 @@ def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: d
         today = now.astimezone(ZoneInfo(actor.time_zone)).date()
         return format_day(when.day, today=today, locale=actor.locale) if pure else format_when(when, now=now, locale=actor.locale)
 
+    if isinstance(found, When) and purpose == "plan" and present is not None and _is_over(found, present, actor, pure=pure):
+        found = Past(found)
     match found:
         case When():
             return Resolved(value=_format_value(found, pure=pure), label=label(found), named_by_person=True)
@@ -65,6 +70,11 @@ def resolve_date(words: str, *, field: str, kind: str = "", actor: Actor, now: d
             return Unresolved(notice=Notice(code="date-past", args={"when": when}), detail=f"{words!r} is in the past: {when}{hint}")
         case Unclear():
             return _build_question(words, found, actor)
+
+
+def _is_over(when: When, present: datetime, actor: Actor, *, pure: bool) -> bool:
+    """Return whether a day or time lies before the present one."""
+    return when.day < present.astimezone(ZoneInfo(actor.time_zone)).date() if pure else when.at < present
 
 
 def read_day(words: str, *, side: Side, actor: Actor, now: datetime) -> Resolution:

@@ -59,6 +59,8 @@ class TurnInput:
     ref: int = 0
     """The messenger's id of the message, or of the first message if several were merged."""
     choice: ChosenOption | None = None
+    said_at: datetime | None = None
+    """When the person wrote the message; None if that is not known. It may have waited for another turn, or for the bot to start."""
     attached: str = ""
     """What came with the message and is not read, such as "photo"; "" if nothing did."""
     is_resumed: bool = False

@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError, OverBudget
@@ -211,7 +211,20 @@ def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> Tu
         return TurnInput(turn_id=row.id, text=question.text, origin=said.origin or "typed", answers=said.answers, choice=choice)
     said = said if isinstance(said, TextMessage) else TextMessage()
     own, quoted = _separate_foreign_text(said, row, session)
-    return TurnInput(turn_id=row.id, text=own, quoted=quoted, origin=said.origin or "typed", ref=said.message_id, attached=said.attached)
+    return TurnInput(
+        turn_id=row.id,
+        text=own,
+        quoted=quoted,
+        origin=said.origin or "typed",
+        ref=said.message_id,
+        said_at=_find_said_at(row, said),
+        attached=said.attached,
+    )
+
+
+def _find_said_at(row: InboxRow, said: TextMessage) -> datetime | None:
+    """Return when the person wrote the message by the messenger's clock, but not later than it arrived; None if no time came with it."""
+    return min(datetime.fromtimestamp(said.at, UTC), row.received_at) if said.at is not None else None
 
 
 def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -> tuple[str, str]:

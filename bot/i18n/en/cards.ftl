@@ -205,11 +205,13 @@ withdrawn = { $named ->
 }
 portal-said-no = Bitrix24 answered no and changed nothing
 portal-wait = Bitrix24 asks to wait until { $at }: nothing was sent. Ask again after that
-portal-no-access = Bitrix24 does not accept the bot's key: nothing was done. Tell the administrator
-portal-no-scope = The bot's key lacks the right “{ $scope }”: nothing was done. Tell the administrator
+portal-no-access = Bitrix24 does not accept the bot's key, so this was not done. Tell the administrator
+portal-no-scope = The bot's key lacks the right “{ $scope }”, so this was not done. Tell the administrator
 portal-not-reached = Bitrix24 could not be reached: nothing was sent. Try again a little later
 portal-refused = Bitrix24 refused: { $text }
 portal-error-access = the bot or you have no access to it
+portal-error-key = it does not accept the bot's key. Tell the administrator
+portal-error-scope = the bot's key lacks the right to it. Tell the administrator
 portal-error-missing = there is no such record, or it was deleted
 portal-error-method = your Bitrix24 cannot do this
 portal-error-value = one of the values does not suit it

@@ -195,5 +195,6 @@ rest-not-begun = { $count ->
     [one] The plan stopped: { $count } further step was not begun{ rest-named }. To come back to it, write “go on”
    *[other] The plan stopped: { $count } further steps were not begun{ rest-named }. To come back to them, write “go on”
 }
+created-unnamed = This step was not begun: the number of the record that it belongs to is not known. Check the record and ask again
 created-none = This step was not begun: the record that it belongs to was not created
 created-misplaced = It is unclear where the new record belongs: the step was left out

@@ -19,6 +19,9 @@ from orchestrator.engines.crm_agent.plan import REFERENCE_SIGN, PlannedStep, rep
 Submitted = Outcome | Pending | Literal["waits", "problem"]
 """What came of a step of the plan so far: its outcome, its card, that it waits for another step's record, or that it was not submitted."""
 _NONE: Final = Notice(code="created-none")
+_UNNAMED: Final = Notice(code="created-unnamed")
+_MAY_EXIST: Final = frozenset({"succeeded", "unknown"})
+"""Statuses of a step whose record may be there, though its number is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +83,9 @@ async def _place(ctx: TurnContext, planned: PlannedStep, reference: str, target:
 
 
 def _build_problem(reference: str, number: int, result: Submitted | None) -> Unresolved:
+    if isinstance(result, Outcome) and result.status in _MAY_EXIST and result.method.endswith(".add"):
+        detail = f"{reference}: the record of step {number} may be there, but its number is not known, so this step was not begun"
+        return Unresolved(notice=_UNNAMED, detail=detail)
     if result is None:
         detail = f"{reference}: a step can only use the record of an earlier step of the same plan, and there is no step {number} before it"
     else:

@@ -7,8 +7,10 @@ restored. This module runs no step. A reference replaces a whole value and is ne
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final, assert_never
 from uuid import uuid5
+from zoneinfo import ZoneInfo
 
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
 from orchestrator.directory.crm_bindings import find_bound_references, replace_bound_references, strip_letters, to_binding
@@ -212,13 +214,21 @@ def _build_choice_key(reference: str, step: Step, values: Mapping[str, object]) 
     return f"{reference} in {step.method} {find_field(reference, replace_references(step.params, values))}".strip()
 
 
+def _find_said_at(ctx: TurnContext, work: TurnWork) -> datetime | None:
+    """Return when the words for days were said, if that was before the person answered a question, or on an earlier day; otherwise None."""
+    choice, said_at = ctx.turn.choice, ctx.turn.said_at
+    if choice is not None:
+        return parse_moment(choice.question.ts, zone="UTC") if work.iteration <= 1 else None
+    zone = ZoneInfo(ctx.actor.time_zone)
+    return said_at if said_at is not None and said_at.astimezone(zone).date() < ctx.now.astimezone(zone).date() else None
+
+
 async def _settle_dates(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
     """Replace the days and periods of `step`, each by what its place needs, and return the planned step, or the question to the person.
 
     The other references are replaced already: the stage of a call may say that what it writes is over.
     """
-    choice = ctx.turn.choice
-    said_at = parse_moment(choice.question.ts, zone="UTC") if choice is not None and work.iteration <= 1 else None
+    said_at = _find_said_at(ctx, work)
     found = await ctx.query("dates", method=step.method, params=step.params, actor=ctx.actor, chosen=work.resolved, said_at=said_at)
     match found:
         case AskedDate():

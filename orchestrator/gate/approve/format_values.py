@@ -198,10 +198,9 @@ async def format_own_value(name: str, value: object, *, context: Context, reader
 
 
 async def _format_names(value: object, kind: str, *, context: Context, reader: Reader) -> str:
-    found = [
-        await _format_name(item, kind, context=context, reader=reader)
-        for item in sorted(fields.parse_ids(value), key=lambda item: (len(item), item))
-    ]
+    first_funnel = kind == "category" and str(value).strip() == "0"  # of anything else 0 means that there is none
+    ids = {"0"} if first_funnel else fields.parse_ids(value)
+    found = [await _format_name(item, kind, context=context, reader=reader) for item in sorted(ids, key=lambda item: (len(item), item))]
     return "\n".join(found) or EMPTY
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from bitrix.catalogue.catalogue import Catalogue, ListKind
+from bitrix.catalogue.names import is_custom_field
 from bitrix.client.batch import find_references
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
@@ -160,6 +161,19 @@ def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
         extra = {fields.to_field_key(name, call.entity) for name in policy.critical_fields}
         yield from (ask("gate-critical", field=name) for name in critical if fields.to_field_key(name, call.entity) in extra)
     yield from (ask("gate-reference-field", field=to_field_code(call, name)) for name in _find_unseen_fields(call) if name not in critical)
+    if call.spec.verb == "update":
+        record = find_current_record(call, facts)
+        shorter = (name for name, value in call.written_fields.items() if name not in critical and _drops_values(call, name, value, record))
+        yield from (ask("gate-critical", field=to_field_code(call, name)) for name in shorter)
+
+
+def _drops_values(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
+    """Return whether a custom field holds several values and the call takes one of them away.
+
+    A call replaces them all: to add one, it has to name the others too, and whoever asked for one more did not mean to lose them.
+    """
+    held = fields.find_value(record or {}, name, call.entity)
+    return is_custom_field(name) and isinstance(held, list) and bool(fields.parse_ids(held) - fields.parse_ids(value))
 
 
 def _has_reference(call: Call, name: str) -> bool:

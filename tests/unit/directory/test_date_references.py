@@ -385,3 +385,14 @@ async def test_tomorrow_is_the_day_after_it_was_said() -> None:
         found = await references(here).resolve(method="reminder.add", params=params, actor=ANNA, chosen={}, said_at=said)
     assert isinstance(found, DatedParams)
     assert str(found.params["at"]).startswith("2026-11-21T")
+
+
+@pytest.mark.parametrize("words", ["сегодня", "сегодня в 18:00", "завтра в 9"])
+async def test_what_is_over_when_the_words_are_read_is_past(words: str) -> None:
+    """A day later nobody gets a deadline that has gone by: the person is asked for another."""
+    async with desk({}) as here:
+        said = here.clock.now() - timedelta(days=1)
+        params = {"fields": {"TITLE": "x", "DEADLINE": f"@date:{words}"}}
+        found = await references(here).resolve(method="tasks.task.add", params=params, actor=ANNA, chosen={}, said_at=said)
+    assert isinstance(found, Unresolved)
+    assert found.notice.code == "date-past"

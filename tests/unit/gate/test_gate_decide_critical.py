@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from orchestrator.gate.call.effect import Facts
-from tests.unit.gate.gate_kit import TOKEN, effect, judged, said
+from tests.unit.gate.gate_kit import DEAL, TOKEN, effect, judged, said
 
 UPDATE = ("crm.deal.update", {"id": 481, "fields": {"TITLE": "Новое"}})
 
@@ -169,3 +169,26 @@ def test_the_same_reason_is_given_once() -> None:
     verdict = judged(effect("crm.activity.todo.update", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "deadline": "x", "responsibleId": 7}))
     assert said(verdict) == ["gate-critical"]
     assert verdict.reasons[0].args == {"field": "DEADLINE"}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("written", "codes"),
+    [
+        (["ТН-7"], ["gate-critical"]),
+        ("ТН-7", ["gate-critical"]),
+        ([], ["gate-critical"]),
+        ("", ["gate-critical"]),
+        (["ТН-1"], ["gate-critical"]),
+        (["ТН-1", "ТН-2"], []),
+        (["ТН-2", "ТН-1", "ТН-7"], []),
+        ({"0": "ТН-1", "1": "ТН-2", "2": "ТН-7"}, []),
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "name"), [("crm.deal.update", "UF_CRM_1747310105"), ("crm.item.update", "ufCrm_1747310105")], ids=["classic", "item"]
+)
+def test_who_adds_to_a_list_loses_none_of_it_without_a_card(method: str, name: str, written: object, codes: list[str]) -> None:
+    """A custom field of several values is replaced as a whole: a model that names only the new one would take the others away."""
+    kind = {"entityTypeId": 2} if method == "crm.item.update" else {}
+    here = Facts(records={("deal", 481): {**DEAL, name: ["ТН-1", "ТН-2"]}})
+    assert said(judged(effect(method, {**kind, "id": 481, "fields": {name: written}}), facts=here)) == codes

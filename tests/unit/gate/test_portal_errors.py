@@ -26,6 +26,13 @@ RU, EN = Translator("ru"), Translator("en")
     [
         ("ERROR_CORE: Access denied. (HTTP 400)", "ERROR_CORE", "у бота или у вас нет доступа к этому"),
         ("ACCESS_DENIED: anything at all (HTTP 403)", "ACCESS_DENIED", "у бота или у вас нет доступа к этому"),
+        (
+            "INVALID_CREDENTIALS: Invalid request credentials (HTTP 401)",
+            "INVALID_CREDENTIALS",
+            "он не принимает ключ бота. Скажите администратору",
+        ),
+        ("expired_token (HTTP 401)", "expired_token", "он не принимает ключ бота. Скажите администратору"),
+        ("insufficient_scope: x (HTTP 403)", "insufficient_scope", "у ключа бота нет на это права. Скажите администратору"),
         ("Not found (HTTP 400)", "", "такой записи нет, или её удалили"),
         ("ERROR_CORE: Заполните бюджет", "ERROR_CORE", "Заполните бюджет"),
         ("100: Wrong field", "100", "ему не подошло одно из значений"),

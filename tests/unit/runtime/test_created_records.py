@@ -7,6 +7,7 @@ from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from state.events.confirmations import KEEP_DECIDED
 from tests.unit.spine_kit import World, message, press, raise_sum, reply, step
+from tests.unit.spine_portal import lost
 
 LEAD = {**step("crm.lead.add", {"fields": {"TITLE": "Заявка с сайта", "NAME": "Пётр"}}), "requires_confirmation": True}
 FREE = step("crm.lead.add", {"fields": {"TITLE": "Заявка с сайта"}})
@@ -60,6 +61,17 @@ async def test_after_a_denial_nothing_follows(world: World) -> None:
     await world.work(press({**world.events("ConfirmationRequested")[-1].data, "status": "requested"}, approve=False))
     assert not (await world.session()).state.reminders
     assert "created-none" in world.codes()
+
+
+async def test_what_may_have_been_created_is_not_said_to_be_missing(world: World) -> None:
+    """The lead is there and its answer was lost: what belongs to it is not begun, and nobody is told that there is no lead."""
+    world.portal.will("crm.lead.add", lost)
+    world.model.will(reply(FREE, TASK, text="Готово."))
+    await world.work(message("создай лид и задачу"))
+    assert [method for method, _ in world.portal.written()] == ["crm.lead.add"]
+    codes = world.codes()
+    assert "created-unnamed" in codes
+    assert "created-none" not in codes
 
 
 async def test_a_step_that_follows_and_asks_gets_a_card_of_its_own(world: World) -> None:

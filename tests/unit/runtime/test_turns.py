@@ -354,3 +354,17 @@ async def test_an_answer_has_no_secret_and_no_address_but_what_the_person_wrote(
     world.model.will(reply(text="ещё раз"))
     await world.work(message("а ещё?"))
     assert MODEL_KEY[9:] not in str(world.model.prompts[-1])
+
+
+@pytest.mark.parametrize(
+    ("hours", "day"),
+    [(0, "2026-11-22"), (8, "2026-11-22"), (10, "2026-11-22")],
+)
+async def test_a_message_that_waited_over_midnight_means_the_days_of_its_writer(world: World, hours: int, day: str) -> None:
+    """Written at three in the afternoon of the 21st; the bot stood still, or another turn took long. "Tomorrow" stays the 22nd."""
+    session = await world.session()
+    row = message("задача на завтра", at=int(world.clock.now().timestamp()))
+    world.clock.advance(timedelta(hours=hours))
+    world.model.will(reply(step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "DEADLINE": "@date:завтра в 18:00"}})), reply())
+    await world.turn(session, row)
+    assert [params["fields"]["DEADLINE"][:10] for _, params in world.portal.written("tasks.task.add")] == [day]

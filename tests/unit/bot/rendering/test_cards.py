@@ -37,6 +37,7 @@ OVERTAKEN: dict[str, Any] = {
         ({"status": "executed", "approved_by_name": "Вера", "executed_at": AT}, "✅ Выполнено 21.11 в 15:00 · решение: Вера"),
         ({"status": "denied", "denied_by_name": "Борис", "denied_at": AT}, "✖ Отклонено 21.11 в 15:00 · Борис"),
         ({"status": "expired", "expired_at": AT}, "⌛ Срок истёк 21.11 в 15:00"),
+        ({"status": "expired", "expires_at": AT, "expired_at": "2026-11-23T04:00:00Z"}, "⌛ Срок истёк 21.11 в 15:00"),
         ({"status": "superseded"}, "↻ Заменено: пока карточка ждала, условия изменились. Новая ниже"),
         ({"status": "unknown"}, "❓ Исход неизвестен"),
         ({"status": "refused", "code": ""}, "Не выполнено: проверил в Битрикс24"),

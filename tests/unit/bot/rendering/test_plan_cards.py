@@ -50,6 +50,8 @@ def test_the_same_in_english() -> None:
     [
         ({"status": "executed", "approved_by_name": "Анна"}, "✅"),
         ({"status": "refused", "code": "ACCESS_DENIED", "detail": "нет прав"}, "⚠️ "),
+        ({"status": "refused", "code": "E_NEW", "detail": "E_NEW: Odd (HTTP 400)"}, "Битрикс24 отказал: это не прошло. Код"),
+        ({"status": "refused", "code": "INVALID_CREDENTIALS", "detail": "INVALID_CREDENTIALS: no (HTTP 401)"}, "он не принимает ключ бота"),
         ({"status": "denied", "denied_by_name": "Вера", "reason": "не сейчас"}, "отклонено: Вера. Причина: не сейчас"),
         ({"status": "denied", "denied_by": "tg:1", "requested_by": "tg:1", "denied_by_name": "Анна"}, "убрано из плана"),
         ({"status": "unknown"}, "неизвестно, выполнено ли"),
