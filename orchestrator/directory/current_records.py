@@ -30,7 +30,7 @@ def find_current(state: SessionState, kind: str) -> int | None:
 def list_current(state: SessionState, kinds: Collection[str] = CURRENT) -> Mapping[str, int]:
     """Return the current records of these kinds as kind → number."""
     objects = state.agent.objects
-    numbers = {kind: number for kind in kinds if isinstance(number := objects.get(CURRENT.get(kind, "")), int)}
+    numbers = {kind: one for kind, key in CURRENT.items() if key in objects and kind in kinds and isinstance(one := objects[key], int)}
     if not numbers:
         return {}
     turns = _list_changes(state)
@@ -83,9 +83,9 @@ def _list_numbers(value: object) -> Iterator[str]:
 def _list_changes(state: SessionState) -> list[list[JsonObject]]:
     """Return the ids of the records that were made or changed since the last message, and since the one before it."""
     asked = [line.ts for line in state.history if line.role == "user"][-2:]
-    return [
-        [item.get("object_ids", {}) for item in state.agent.done if str(item.get("timestamp", "")) >= since] for since in reversed(asked)
-    ]
+    first = min(asked, default="")
+    dated = [(at, item.get("object_ids", {})) for item in state.agent.done if asked and (at := str(item.get("timestamp", ""))) >= first]
+    return [[ids for at, ids in dated if at >= since] for since in reversed(asked)]
 
 
 def _is_one_of_several(number: int, changed: frozenset[int]) -> bool:
