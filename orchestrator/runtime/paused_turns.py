@@ -22,7 +22,7 @@ from orchestrator.gate.call.serialization import build_effect_id
 from state.card import OPEN_STATUSES, Card
 from state.clock import generate_id, parse_iso
 from state.events.confirmations import ConfirmationDenied, ConfirmationRequested
-from state.events.conversation import MessageReceived, ModelAnswered, NameAsked, NameChosen, PlanRecorded, StepRefused, TurnFinished
+from state.events.conversation import MessageReceived, NameAsked, NameChosen, StepRefused, TurnFinished
 from state.journal.async_store import AsyncStore
 from state.journal.restored_rows import RESTORED
 from state.journal.store import Commit, InboxRow, StoredEvent
@@ -88,8 +88,7 @@ def _find_last_card(
     settled = {change.effect_id for change in step.effects if change.status in _DECIDED or change.status in _CLOSED}
     withdrawn = {one.effect_id for one in step.events if isinstance(one, ConfirmationDenied) and one.via == "model"}
     decided = {change.effect_id for change in step.effects if change.status in _DECIDED} - withdrawn
-    places = ((card, origins[card.confirmation_id]) for card in state.cards.values())
-    own = [card for card, origin in places if origin.startswith(f"{turn}/") or origin in paused.joined]
+    own = [card for card in state.cards.values() if (at := origins[card.confirmation_id]).startswith(f"{turn}/") or at in paused.joined]
     last = next((card for card in own if card.effect_id in decided), None)
     if is_ending and last is None:
         last = next((card for card in own if card.status in {"executed", "refused", "denied"} and card.via != "model"), None)
@@ -243,12 +242,12 @@ def find_told_part(events: Sequence[StoredEvent]) -> ToldPart:
     if not ends:
         return ToldPart()
     before = events[: ends[-1]]
-    plans = [PlanRecorded.from_data(one.data) for one in before if one.type == "PlanRecorded"]
-    unclear = {step["slot"] for plan in plans for step in plan.steps if step.get("problem")}
+    plans = [one.data for one in before if one.type == "PlanRecorded"]
+    unclear = {step["slot"] for plan in plans for step in plan["steps"] if step.get("problem")}
     joined = {slot: origin for number in ends for slot, origin in (events[number].data.get("joined_slots") or {}).items()}
     return ToldPart(
-        iterations=max((plan.iteration for plan in plans), default=0),
-        answers=max((ModelAnswered.from_data(one.data).iteration for one in before if one.type == "ModelAnswered"), default=0),
+        iterations=max((plan["iteration"] for plan in plans), default=0),
+        answers=max((one.data["iteration"] for one in before if one.type == "ModelAnswered"), default=0),
         slots=frozenset(str(one.data["slot"]) for one in before if one.data.get("slot")) | unclear | joined.keys(),
         joined=joined,
         provenance=Provenance.model_validate(kept) if (kept := events[ends[-1]].data.get("provenance")) else None,

@@ -291,9 +291,10 @@ class Session:
                 self._snapshot_seq = snapshot.seq
             self._keep_own_effects(steps)
             self.used_at = steps[-1].now
-            for changes in (step.effects for step in steps if step.effects):
-                for watcher in self.watchers:
-                    watcher(changes)
+            for step in steps:
+                if step.effects:
+                    for watcher in self.watchers:
+                        watcher(step.effects)
             then()
 
         await self._store.commit_then(steps[-1]._replace(earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)

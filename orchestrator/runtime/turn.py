@@ -6,7 +6,6 @@ of the model are used again and each effect has an id made of its place in the t
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -236,7 +235,7 @@ def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -
     if said.origin == "button" or not said.text:
         return said.text, said.quoted
     own, pasted = split_foreign_text(said.text)
-    state, history, now = session.state, list(session.state.history), session.now
+    state, history, now = session.state, session.state.history[-3:], session.now
     if state.turn is not None and state.turn.turn_id == row.id:  # resumed after a crash: the last line is this message
         now = parse_iso(state.turn.started)
         if history and history[-1].role == "user" and history[-1].text == own:
@@ -324,29 +323,56 @@ def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRo
 
 
 async def _run_engine(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:
-    """Run the engine and return the end of the turn. If the engine fails, return an end with a message that fits the failure.
+    """Run the engine and return the end of the turn, whether it was stopped, failed or came to its own end.
 
     Only StoreError is raised, and CancelledError at a shutdown.
     """
-    task = asyncio.ensure_future(engine.run(context))
-    context.set_cancel_callback(task.cancel)
     early = tools.running.get(session.key)
     tools.running[session.key] = context
     if isinstance(early, _StartingTurn) and early.stopped:
         context.stop()
     try:
-        return await name_rest(await add_change_notices(await task, context), context)
-    except asyncio.CancelledError:
-        if not context.stopped:
-            task.cancel()  # the process stops: a call that was sent is awaited, the rest is left to the restart
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-            raise
-        return await build_early_end("stopped", context, Notice(code="stopped"))
-    except Exception as error:  # noqa: BLE001 - whatever the engine raises ends its turn, and only its turn
-        return await _end_failed_turn(find_cause(error), context, tools, session)
+        return await _find_end(engine, context, tools, session)
     finally:
         tools.running.pop(session.key, None)
+
+
+async def _find_end(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:
+    try:
+        end = await run_until_stopped(engine, context) if not context.stopped else None
+        if end is not None:
+            return await name_rest(await add_change_notices(end, context), context)
+    except Exception as error:  # noqa: BLE001 - whatever the engine raises ends its turn, and only its turn
+        return await _end_failed_turn(find_cause(error), context, tools, session)
+    return await build_early_end("stopped", context, Notice(code="stopped"))
+
+
+async def run_until_stopped(engine: Engine, context: Context) -> TurnEnd | None:
+    """Return what the engine makes of the turn, None if the person stops it. Any other cancellation is raised, such as at a shutdown.
+
+    The engine runs in this task, which a stop cancels as `asyncio.timeout` does: only while the engine runs, and the cancellation is taken
+    back. A task of its own would take two more rounds of the loop. A call that was sent is awaited in any case.
+    """
+    if (task := asyncio.current_task()) is None:
+        raise RuntimeError("a turn runs in a task")
+    stops = 0
+
+    def stop() -> None:
+        nonlocal stops
+        stops += 1
+        task.cancel()
+
+    context.set_cancel_callback(stop)
+    try:
+        return await engine.run(context)
+    except asyncio.CancelledError:
+        if not context.stopped:
+            raise
+        return None
+    finally:
+        context.set_cancel_callback(lambda: None)
+        for _ in range(stops):
+            task.uncancel()
 
 
 async def _end_failed_turn(cause: BaseException, context: Context, tools: Tools, session: Session) -> TurnEnd:

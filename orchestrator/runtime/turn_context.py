@@ -88,7 +88,7 @@ class RecordedTurn:
     is_fresh: bool = False
     """Whether the turn begins now, so that nothing is stored for any of its slots (places in its plan)."""
     answers: Mapping[int, ModelAnswered] = field(default_factory=dict)
-    plans: Mapping[int, JsonObject] = field(default_factory=dict)
+    plans: Mapping[int, PlanRecorded] = field(default_factory=dict)
     refused_steps: Mapping[str, JsonObject] = field(default_factory=dict)
     """The steps that the gate refused, by slot: for these nothing else is stored."""
     told: ToldPart = field(default_factory=ToldPart)
@@ -99,11 +99,12 @@ class RecordedTurn:
     @classmethod
     def from_events(cls, events: Sequence[StoredEvent]) -> "RecordedTurn":
         """Return what a turn has recorded; `events` are its events in order, none for a turn that begins now."""
-        answers = (ModelAnswered.from_data(one.data) for one in events if one.type == "ModelAnswered")
+        answers = [ModelAnswered.from_data(one.data) for one in events if one.type == "ModelAnswered"]
+        plans = [PlanRecorded.from_data(one.data) for one in events if one.type == "PlanRecorded"]
         return cls(
             is_fresh=not events,
             answers={answer.iteration: answer for answer in answers},
-            plans={PlanRecorded.from_data(one.data).iteration: one.data for one in events if one.type == "PlanRecorded"},
+            plans={plan.iteration: plan for plan in plans},
             refused_steps={StepRefused.from_data(one.data).slot: one.data for one in events if one.type == "StepRefused"},
             values={one.data["node"]: NodeDone.from_data(one.data) for one in events if one.type == "NodeDone"},
             told=find_told_part(events),
@@ -154,7 +155,7 @@ class Context:
         self.outcomes: dict[str, Outcome | Pending] = {}
         """The outcomes of the submitted steps in this process, by slot."""
         for plan in recorded.plans.values():
-            self._add_proposed_steps(PlanRecorded.from_data(plan).steps)
+            self._add_proposed_steps(plan.steps)
         self._submitted_slots: set[str] = set()
         """The slots that were submitted in this process."""
         self._has_new_answers = False
@@ -403,8 +404,7 @@ class Context:
 
     def find_recorded_plan(self, iteration: int) -> PlanRecorded | None:
         """Return the plan that was recorded for this iteration before a restart, or None."""
-        plan = self.recorded.plans.get(iteration)
-        return PlanRecorded.from_data(plan) if plan else None
+        return self.recorded.plans.get(iteration)
 
     async def record(self, event: Event) -> None:
         """Append an event to the journal. It is stored before anything external follows from it, not necessarily at once."""

@@ -172,6 +172,8 @@ class Orchestrator:
     def _observe_commit(self, commit: Commit) -> None:
         """Start to handle the inputs that a commit of this process has stored: whoever handles an input may cause others elsewhere."""
         new = [row for step in (*commit.earlier, commit) for row in step.inbox_new if row.id not in self._in_hand]
+        if not new:
+            return
         lanes = {(row.session, row.lane) for row in new}
         self._start({lane for lane in lanes if lane[0] in self._sessions})
         if not all(lane[0] in self._sessions for lane in lanes):
@@ -255,6 +257,8 @@ class Orchestrator:
         A lane is busy while a drain works on it or `receive` claims a row of it. A new drain is needed, because the old one may have looked
         for rows for the last time before the new row came.
         """
+        if not self._passed_over:
+            return
         late = self._passed_over.intersection(lanes)
         self._passed_over -= late
         self._start(late)

@@ -3,11 +3,11 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from state.journal.store import StoreUnwritable
 
@@ -114,17 +114,33 @@ async def run_to_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | No
     If `told` is given, it is called on each cancellation. `work` runs as an ordinary task, because a task that refuses to be cancelled
     would also refuse its own timeouts.
     """
-    task = asyncio.ensure_future(work)
-    stopped: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError as error:
-            stopped = error
-            if told is not None:
-                told()
-    if stopped is not None:
-        if not task.cancelled():
-            task.exception()  # Mark the exception as retrieved; the caller gets the cancellation.
-        raise stopped
-    return task.result()
+    return await _Ending(asyncio.ensure_future(work), told)
+
+
+class _Ending(Generic[T]):
+    """The end of a task, to be awaited: who waits for it cannot cancel it, and gets a cancellation of their own once it is there.
+
+    It has what asyncio asks of a future, so that a task waits for it as for the other task itself, but for `cancel`. `asyncio.wait` and
+    `asyncio.shield` take one more round of the loop.
+    """
+
+    _asyncio_future_blocking = False
+
+    def __init__(self, task: asyncio.Task[T], told: Callable[[], None] | None) -> None:
+        self._task, self._told = task, told
+        self.get_loop = task.get_loop
+        self.add_done_callback = task.add_done_callback
+        self.remove_done_callback = task.remove_done_callback
+
+    def cancel(self, msg: Any | None = None) -> bool:
+        """Refuse the cancellation, so that asyncio delivers it at the end; called by the waiting task."""
+        del msg
+        if self._told is not None:
+            self._told()
+        return False
+
+    def __await__(self) -> Generator[Any, None, T]:
+        if not self._task.done():
+            self._asyncio_future_blocking = True
+            yield self
+        return self._task.result()

@@ -9,9 +9,10 @@ import pytest
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outcome import CommandReport, Outcome, Pending
-from orchestrator.domain.outputs import Notice
-from orchestrator.engines.base import TurnInput, TurnModelRequest
+from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.engines.base import TurnContext, TurnEnd, TurnInput, TurnModelRequest
 from orchestrator.runtime.session import Session
+from orchestrator.runtime.turn import run_until_stopped
 from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, build_call_record
 from state.events.conversation import ModelAnswered
 from tests.unit.spine_kit import ANNA, World, effect, message, reply, step
@@ -89,6 +90,50 @@ async def test_a_call_on_its_way_is_heard_to_its_end(world: World) -> None:
         await task
     assert world.types() == ["CallStarted", "CallSucceeded"]
     assert [item.status for item in made.results if isinstance(item, Outcome)] == ["succeeded"]
+
+
+class Thinking:
+    """An engine that thinks until somebody lets it answer."""
+
+    def __init__(self) -> None:
+        self.begun, self.may_end = asyncio.Event(), asyncio.Event()
+
+    async def run(self, ctx: TurnContext) -> TurnEnd:
+        """Answer once it may."""
+        self.begun.set()
+        await self.may_end.wait()
+        return TurnEnd(reason="answered", reply=Reply(turn_id=ctx.turn.turn_id))
+
+
+@pytest.mark.parametrize("stops", [0, 1, 2])
+async def test_a_stop_cancels_the_engine_and_nothing_after_it(world: World, stops: int) -> None:
+    """What the task of the turn does afterwards is neither cancelled by that stop nor by one that comes too late."""
+    made, engine = context(world, await world.session()), Thinking()
+
+    async def work() -> tuple[bool, int]:
+        end = await run_until_stopped(engine, made)
+        made.stop()
+        await asyncio.sleep(0)
+        task = asyncio.current_task()
+        assert task is not None
+        return end is None, task.cancelling()
+
+    task = asyncio.ensure_future(work())
+    await engine.begun.wait()
+    for _ in range(stops):
+        made.stop()
+    engine.may_end.set()
+    assert await task == (stops > 0, 0)
+
+
+async def test_a_shutdown_is_no_stop(world: World) -> None:
+    """A turn that nobody has stopped is left to the next start."""
+    made, engine = context(world, await world.session()), Thinking()
+    task = asyncio.ensure_future(run_until_stopped(engine, made))
+    await engine.begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 @pytest.mark.parametrize(("fresh", "slot", "looks"), [(True, "t1/1/1", 1), (False, "t1/1/1", 2), (True, "t0/1/1", 2)])

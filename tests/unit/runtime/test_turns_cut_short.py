@@ -58,6 +58,22 @@ async def test_stop_ends_the_turn_and_tells_what_was_done(world: World) -> None:
     assert {notice["code"] for row in rows for notice in row.body["notices"]} >= {"stopping"}
 
 
+async def test_a_stop_ends_one_turn_and_not_the_next(world: World) -> None:
+    """What /stop cancels is the turn at work: the request after it, which the same task handles, comes to its own end."""
+    held = Held()
+    world.portal.will("crm.deal.list", held)
+    world.model.will(reply(LIST), reply(text="Готово."))
+    async with world.working():
+        await world.orchestrator.receive([message("покажи сделки")])
+        await held.arrived.wait()
+        await world.orchestrator.receive([command("stop"), command("stop")])
+        await until(lambda: (CHAT, "express") not in world.sql.list_ready_sessions())
+        await world.orchestrator.receive([message("спасибо")])
+        held.release.set()
+        await world.idle()
+    assert [one.data["reason"] for one in world.events("TurnFinished")] == ["stopped", "answered"]
+
+
 async def test_a_stopped_turn_shows_the_cards_it_made(world: World) -> None:
     """A card that was stored goes out, or its button would be nowhere."""
     held = Held()

@@ -1,5 +1,6 @@
 """An input of a session that is held is claimed as it is stored: begun at once, counted once, and never lost or worked twice."""
 
+import asyncio
 import sqlite3
 from typing import Any
 
@@ -75,13 +76,15 @@ async def test_a_claim_of_a_session_that_was_given_up_is_given_back(world: World
 
 
 async def test_a_claim_that_a_stop_leaves_is_given_back(world: World) -> None:
-    """The program stops before the drain begins: no attempt is counted, the next start works the input."""
-    world.model.will(reply(text="раз"), reply(text="два"))
+    """The program stops before the model answers: no attempt is counted, the next start works the input."""
+    world.model.will(reply(text="раз"), reply(text="-"), reply(text="два"))
     async with world.working():
         await world.orchestrator.receive([message("первое")])
         await world.idle()
+        world.model.gate = asyncio.Event()
         await world.orchestrator.receive([message("второе")])
     assert attempts(world) == [("done", 1), ("new", 0)]
+    world.model.gate = None
     await world.work()
     assert attempts(world) == [("done", 1)] * 2
 
