@@ -21,7 +21,8 @@ from pydantic import SecretStr
 
 from bench.postgres_clients import ManyDeals, build_clients
 from bench.turn import _ignore, _silent
-from bot.bootstrap import build_from_clients, open_async_store
+from bot.bootstrap import build_from_clients
+from bot.database import open_async_store
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.runtime.session import LEASE

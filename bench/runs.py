@@ -22,7 +22,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import SecretStr
 
 from bench.turn import InstantClient, InstantModel, Portal
-from bot.bootstrap import build_from_clients, open_async_store
+from bot.bootstrap import build_from_clients
+from bot.database import open_async_store
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice

@@ -27,7 +27,8 @@ from bench.peers_turn import Figures, peers
 from bitrix.answers import Answer
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot.bootstrap import build_from_clients, open_async_store
+from bot.bootstrap import build_from_clients
+from bot.database import open_async_store
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer

@@ -3,16 +3,12 @@
 `process.py` adds the doors, the ways to talk to the product (Telegram, HTTP API).
 """
 
-import asyncio
-import contextlib
-import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial as partial_of
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from filelock import FileLock, Timeout
 from pydantic import SecretStr
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
@@ -21,7 +17,7 @@ from bitrix.errors import BitrixError
 from bitrix.limits.limiter import Limiter
 from bitrix.limits.plan import parse_plan
 from bitrix.limits.shared_level import SharedLevel
-from bitrix.masking import SecretMask, mask
+from bitrix.masking import SecretMask
 from bot.access.portal_auth import build_portal_auth
 from bot.agent_texts import load_agent_texts
 from bot.crm_agent import build_agent, build_queries
@@ -89,9 +85,6 @@ from orchestrator.services.http_client import ServiceClients
 from state.audit_log.interaction_log import InteractionLogger
 from state.clock import Clock, SystemClock, read_boottime
 from state.journal.async_store import AsyncStore
-from state.journal.store import StoreError
-from state.sql.notifier import create_notifier
-from state.sql.store import SqlStore, open_store
 from state.stored import JsonObject
 from state.trace import build_trace_headers
 
@@ -361,46 +354,6 @@ def _build_files(
     if messenger is not None and members is not None:
         found["telegram"] = TelegramPerformer(messenger, members, policies, folder, store.load_blob)
     return found
-
-
-@contextlib.asynccontextmanager
-async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
-    """Open the database, migrate it to the current schema, yield its store, and close it at the end of the block.
-
-    Raises SettingsError if it cannot be opened. A lock file ensures that only one process at a time uses the embedded database. Leases (a
-    process's claims on sessions) that an embedded database holds when it is opened were therefore left by a process that has ended, and are
-    expired at once.
-    """
-    with contextlib.ExitStack() as stack:
-        embedded = settings.database_url is None
-        if embedded:
-            _lock(settings.state_dir, stack)
-        opened = await asyncio.to_thread(_open_sql_store, settings)
-        store = AsyncStore(opened, threads=opened.threads, hints=create_notifier(settings.database.get_secret_value()))
-        try:
-            if embedded:
-                await store.expire_leases()
-            yield store
-        finally:
-            await store.aclose()
-
-
-def _lock(folder: Path, stack: contextlib.ExitStack) -> None:
-    try:
-        folder.mkdir(0o750, parents=True, exist_ok=True)
-        stack.enter_context(FileLock(folder / "sdelka.lock", timeout=0))
-    except Timeout:
-        raise SettingsError(f"another process works with STATE_DIR {folder}: stop it first, or set DATABASE_URL for several") from None
-    except OSError as error:
-        why = f"STATE_DIR {folder} cannot be used: {error.strerror}"
-        raise SettingsError(f"{why} (choose another, or chown it to the user of the bot, now uid {os.getuid()})") from error
-
-
-def _open_sql_store(settings: Settings) -> SqlStore:
-    try:
-        return open_store(settings.database.get_secret_value())
-    except StoreError as error:
-        raise SettingsError(f"the database cannot be opened: {mask(str(error))}") from None
 
 
 def load_rules(settings: Settings, engines: Engines = SHIPPED_ENGINES) -> tuple[Policy, Catalogue]:

@@ -14,8 +14,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from bot.access.access import Access, load_access
-from bot.bootstrap import build_orchestrator, open_async_store
+from bot.bootstrap import build_orchestrator
 from bot.console_door import build_link_signer
+from bot.database import open_async_store
 from bot.features import SHIPPED_ENGINES
 from bot.http_api.api import Api
 from bot.http_api.server.serving import bind_socket, serve

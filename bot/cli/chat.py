@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Literal
 
-from bot.bootstrap import build_orchestrator, open_async_store
+from bot.bootstrap import build_orchestrator
+from bot.database import open_async_store
 from bot.i18n.translate import Translator
 from bot.monitoring.scenario_log import keep_scenario_log
 from bot.rendering.kinds import render_message

@@ -18,6 +18,8 @@ MOST_DRAWN: Final = 200
 """How many boxes a picture has at most; what has more is shown as a list."""
 MOST_ARROWS: Final = 400
 """How many arrows it has at most; Mermaid draws none from 500 on."""
+_MOST_LISTED: Final = 100
+"""How many boxes of a chart without a picture are listed at first, and with each press for more."""
 _CONFIG: Final = {
     "securityLevel": "strict",
     "theme": "base",
@@ -41,6 +43,7 @@ class ChartView:
         self._visit, self._on_click, self._has_list = visit, on_click, has_list
         self.element = ui.element("figure").classes("chart").props("role=group")
         self.element.props["aria-label"] = name
+        self._most = _MOST_LISTED
         self._draw(chart, dict(marks))
 
     def _draw(self, chart: Chart, marks: Mapping[int, Mark]) -> None:
@@ -61,6 +64,7 @@ class ChartView:
                 with ui.element("summary"):
                     ui.label(visit.say("console-chart-list"))
                 self._list = ui.element("ol").classes("chart-list")
+                self._more = ui.button(icon="expand_more", on_click=self._show_more, color=None).props("flat dense no-caps")
         if is_large:
             details.props("open")
         details.set_visibility(self._has_list or is_large)
@@ -79,10 +83,19 @@ class ChartView:
         self._draw_list()
 
     def _draw_list(self) -> None:
+        boxes = self._chart.boxes
+        shown = boxes if self._picture is not None else boxes[: self._most]
         with self._list:
-            for number, box in enumerate(self._chart.boxes):
+            for number, box in enumerate(shown):
                 with ui.element("li"):
                     self._draw_line(box, self._marks.get(number, _UNMARKED))
+        self._more.set_text(self._visit.say("console-chart-more", count=len(boxes) - len(shown)))
+        self._more.set_visibility(len(shown) < len(boxes))
+
+    def _show_more(self) -> None:
+        self._most += _MOST_LISTED
+        self._list.clear()
+        self._draw_list()
 
     def _draw_line(self, box: Box, mark: Mark) -> None:
         text = " — ".join(one for one in (box.title, box.text, mark.word) if one)

@@ -20,6 +20,7 @@ from bitrix.limits.limiter import Limiter
 from bot import bootstrap
 from bot.access.access import Access, load_access
 from bot.cli.app import app
+from bot.database import open_async_store
 from bot.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
@@ -239,7 +240,7 @@ async def opened_house(folder: Path, clock: FixedClock, portal: HousePortal) -> 
     settings, model = settings_of(folder), ScriptedModel()
     access = load_access(settings.access_file)
     client = BitrixClient(WEBHOOK, limiter=Limiter.create_unlimited(sleep=_at_once), transport=httpx.MockTransport(portal), now=clock.now)
-    async with bootstrap.open_async_store(settings) as store:
+    async with open_async_store(settings) as store:
         await access.load_registry(store)
         orchestrator = bootstrap.build_from_clients(
             settings,

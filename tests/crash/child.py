@@ -30,6 +30,7 @@ from pydantic import SecretStr
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot import bootstrap
+from bot.database import open_async_store
 from bot.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outputs import Notice
@@ -120,7 +121,7 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
     async def silent(session: str, text: str) -> None:
         del session, text
 
-    async with bootstrap.open_async_store(settings) as store:
+    async with open_async_store(settings) as store:
         told.add("begun", pid=os.getpid(), answers=await store.read(known_answers))
         client = BitrixClient(f"{address}/rest/1/lab/", limiter=Limiter.create_unlimited(), transport=Wire(points))
         model = ModelClient(ModelSettings(base_url=f"{address}/v1", api_key=SecretStr("lab")), transport=Wire(points))

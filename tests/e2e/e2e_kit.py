@@ -16,8 +16,9 @@ import yaml
 from typer.testing import CliRunner
 
 from bot.access.access import load_access
-from bot.bootstrap import build_orchestrator, open_async_store
+from bot.bootstrap import build_orchestrator
 from bot.cli.app import app
+from bot.database import open_async_store
 from bot.features import SHIPPED_ENGINES
 from bot.process import run_bot
 from bot.settings import Settings

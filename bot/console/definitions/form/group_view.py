@@ -1,10 +1,11 @@
 """Groups and lists of the form on the page. What is folded is drawn when somebody opens it, so that a form of 500 steps is small."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from bot.console.definitions.form.field_view import Enter, FieldView, Refused
 from bot.console.definitions.form.fields import Field, Group, Listing, Node
@@ -14,6 +15,8 @@ from bot.console.widgets import cut_text
 from orchestrator.domain.finding import Finding, Path
 
 _LONGEST_TITLE: Final = 120
+_AT_ONCE: Final = 10
+"""Elements of a list that are drawn without a pause; each takes milliseconds in which nobody else is served."""
 Deed = Literal["add", "remove", "up", "down"]
 Assigned = Mapping[Path, Sequence[Finding]]
 
@@ -188,6 +191,8 @@ class ListView:
         self._visit, self._hands = visit, hands
         self.listing = listing
         self._items: list[GroupView] = []
+        self._turn = object()
+        """Tells a drawing from the one that takes its place."""
         with ui.element("div").classes("form-list"):
             with ui.element("div").classes("form-label"):
                 ui.label(listing.label)
@@ -202,10 +207,27 @@ class ListView:
 
     def _draw(self) -> None:
         self._place.clear()
-        with self._place:
-            self._items = [self._draw_item(index, one) for index, one in enumerate(self.listing.items)]
-        self._count.set_text(str(len(self._items)))
+        self._items, self._turn = [], object()
+        self._draw_next()
+        self._count.set_text(str(len(self.listing.items)))
         self._message.set_visibility(False)
+        if len(self._items) < len(self.listing.items):
+            background_tasks.create(self._draw_others(self._turn), name="handle the elements of a long list")
+
+    def _draw_next(self) -> None:
+        first = len(self._items)
+        with self._place:
+            for index, one in enumerate(self.listing.items[first : first + _AT_ONCE], start=first):
+                self._items.append(self._draw_item(index, one))
+
+    async def _draw_others(self, turn: object) -> None:
+        """Draw the elements that are left, with pauses for whatever else waits, until something takes the place of this drawing."""
+        while len(self._items) < len(self.listing.items):
+            await asyncio.sleep(0)
+            if turn is not self._turn or self._place.is_deleted:
+                return
+            self._draw_next()
+        self._hands.look()
 
     def _draw_item(self, index: int, item: Group) -> GroupView:
         last = len(self.listing.items) - 1
@@ -232,12 +254,15 @@ class ListView:
 
     def update(self, listing: Listing) -> None:
         """Show other elements of the same list."""
-        is_same = [(one.path, one.is_folded) for one in listing.items] == [(one.group.path, one.group.is_folded) for one in self._items]
+        drawn = [(one.group.path, one.group.is_folded) for one in self._items]
+        is_same = len(listing.items) == len(self.listing.items) and drawn == [
+            (one.path, one.is_folded) for one in listing.items[: len(drawn)]
+        ]
         self.listing = listing
         if not is_same or listing.path == self._hands.moved:
             self._draw()
             return
-        for view, one in zip(self._items, listing.items, strict=True):
+        for view, one in zip(self._items, listing.items, strict=False):  # those that are not drawn yet are drawn from this list
             view.update(one)
 
     def show_findings(self, assigned: Assigned) -> None:

@@ -36,3 +36,20 @@ async def test_a_graph_that_grows_too_large_becomes_a_list_and_a_picture_again(t
                 pictures.append(sum(type(one).__name__ == "Mermaid" for one in page.elements))
 
         assert pictures == [1, 0, 1, 0]
+
+
+async def test_a_long_list_of_steps_is_shown_in_parts(tmp_path: Path) -> None:
+    """A chart too large for a picture lists a hundred steps, says how many are left, and shows them when asked."""
+    boxes = [Box(title=f"Шаг {number}", text="", shape="step", key=f"s{number}") for number in range(250)]
+    async with a_console(tmp_path) as made:
+        page = await made.open("/definitions", OLGA)
+        with page.visit.page.content:
+            draw_chart(page.visit, Chart(title="", boxes=boxes, arrows=[]), on_click=lambda _: None, name="x")
+
+        assert page.has("Шаг 99")
+        assert not page.has("Шаг 100")
+        await page.press("Показать ещё, осталось: 150")
+        assert page.has("Шаг 199")
+        await page.press("Показать ещё, осталось: 50")
+        assert page.has("Шаг 249")
+        assert not next(one for one in page.elements if getattr(one, "text", "") == "Показать ещё, осталось: 0").visible

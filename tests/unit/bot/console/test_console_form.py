@@ -1,5 +1,7 @@
 """The form in the editor: it and the text are two views of one document."""
 
+import asyncio
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -280,6 +282,31 @@ async def test_a_large_flow_has_a_small_form(tmp_path: Path) -> None:
         assert len(form.page.elements) < 400 * 20
         await form.press("400. s399")
         assert len(form.list_fields("Задание")) == 1
+
+
+@pytest.mark.req("C-26")
+async def test_a_large_form_is_drawn_with_pauses(tmp_path: Path) -> None:
+    """Whoever else works at that moment is served between any few steps of 400."""
+    async with a_console(tmp_path) as made:
+        await publish(made, "agent", "writer", WRITER)
+        steps = "".join(f"- {{id: s{number}, agentVersionId: writer}}\n" for number in range(400))
+        await publish(made, "flow", "large", f"flowId: large\nsteps:\n{steps}")
+        page = await made.open("/definitions/flow/large/edit", OLGA)
+        await page.settle()
+        counts: list[int] = []
+
+        async def count() -> None:
+            while True:
+                counts.append(len(page.elements))
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(count())
+        next(one for one in page.elements if isinstance(one, ui.tabs)).set_value("form")
+        await page.settle()
+        other.cancel()
+
+        assert counts[-1] > counts[0] + 400 * 5
+        assert max(after - before for before, after in pairwise(counts)) < 400
 
 
 ROUTES = """flowId: letters
