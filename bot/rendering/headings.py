@@ -59,7 +59,9 @@ def render_batch_heading(items: Sequence[PreviewPart], tr: Translator) -> str:
 
 def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:
     """Return what the commands of one kind do, such as «Удалить 3 сделки»; for an act without a plural «Отвязать контакт от сделки × 3»."""
-    item, count = members[0], len(members)
+    item = members[0]
+    records = {member.record for member in members}
+    count = len(records) if item.verb == "update" and "" not in records else len(members)
     act = tr.describe_call(item.method, item.verb, item.entity)
     if count == 1 and act:
         return act

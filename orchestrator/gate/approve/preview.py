@@ -393,16 +393,17 @@ async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) 
 
     A record counts with the sum that it has after the batch.
     """
-    found: list[tuple[Context, Decimal]] = []
-    counted: set[tuple[str, int]] = set()
+    sums_by_record: dict[object, tuple[Context, Decimal]] = {}
     for leaf in commands:
-        if not _writes_money(leaf) or (leaf.targets and leaf.targets[0] in counted):
+        place = leaf.targets[0] if leaf.targets else leaf.key
+        is_last = place not in sums_by_record or fields.has_field(leaf.written_fields, "OPPORTUNITY", leaf.entity)
+        if not _writes_money(leaf) or not is_last:
             continue
         written, record = leaf.written_fields, critical_fields.find_current_record(leaf, facts)
         amount = fields.parse_number(fields.find_value({**written, **_find_kept_sum(record, written, leaf)}, "OPPORTUNITY", leaf.entity))
         if amount is not None:
-            counted.update(leaf.targets[:1])
-            found.append((_build_context(leaf, record, written), amount))
+            sums_by_record[place] = (_build_context(leaf, record, written), amount)
+    found = list(sums_by_record.values())
     book = await reader.names.load_currency_book() if found else NO_CURRENCY_BOOK
     sums: dict[str, Decimal] = {}
     for context, amount in found:

@@ -229,6 +229,8 @@ async def test_a_batch_shows_every_command_and_the_sum() -> None:
     mixed = {"a": cmd["a"], "b": "crm.deal.add?fields[OPPORTUNITY]=5&fields[CURRENCY_ID]=USD"}
     assert (await card("batch", {"cmd": mixed}))["sum"] == "1\u00a0200\u00a0000\u00a0₽ + 5\u00a0$"
     assert "sum" not in await card("batch", {"cmd": {"c": cmd["c"]}})
+    twice = {"a": "crm.deal.update?id=481&fields[OPPORTUNITY]=5", "b": "crm.deal.update?id=481&fields[OPPORTUNITY]=1200000"}
+    assert (await card("batch", {"cmd": twice}))["sum"] == SUM
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,17 @@ def test_the_heading_of_a_batch_says_what_it_does_and_never_another_act(items: l
     assert text.splitlines()[0] == heading
 
 
+def test_a_record_that_a_batch_changes_twice_is_counted_once() -> None:
+    """Two commands about one deal are no change of two deals."""
+    same = [an_item(n, method="crm.deal.update", verb="update", entity="deal", record="deal:481") for n in range(2)]
+    other = an_item(2, method="crm.deal.update", verb="update", entity="deal", record="deal:412")
+    headings = [
+        shown(a_card(method="batch", preview={"verb": "batch", "lines": [], "items": items, "count": len(items)})).splitlines()[0]
+        for items in (same, [*same, other])
+    ]
+    assert headings == ["Изменить сделку: ответственный", "Изменить 2 сделки: ответственный"]
+
+
 def test_what_a_person_should_see_first_stands_first_and_a_read_names_its_key() -> None:
     items = [
         an_item(1, key="find", method="crm.deal.list", verb="list", title="", lines=[a_line(name="Название", before="", after="Ромашка")]),
