@@ -36,6 +36,9 @@ class RunSuspended(Exception):
 class RunFailed(Exception):
     """Ends the run as failed, with a message for the person (a code and its arguments) and a `detail` for operations staff."""
 
+    value: Value = NOTHING
+    """What the run gives although it has failed, to programs that ask for its result."""
+
     def __init__(self, code: str, detail: str = "", **args: object) -> None:
         """Set the message's code and arguments, and an English sentence that says what happened."""
         super().__init__(detail or code)
@@ -176,6 +179,8 @@ class RunResult:
     """The last message of the run; None for none."""
     status: Literal["done", "failed", "cancelled"] = "done"
     code: str = ""
+    detail: str = ""
+    """Why it failed, as an English sentence for programs and operations staff."""
 
 
 class RunContext(Protocol):

@@ -12,6 +12,7 @@ from orchestrator.domain.run_inputs import RunChildEnd, RunForget, RunOrder, Run
 from orchestrator.engines.runs import RunResult
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.runs.nodes import MAX_DETAIL
 from orchestrator.runs.questions import BUTTON, build_closing_row
 from orchestrator.runs.reminders import drop_reminders
 from orchestrator.runtime import outbox
@@ -46,7 +47,14 @@ async def finish_run(
     reply = result.reply or (Reply() if notice is None else _build_end_reply(session.key, notice, run, can_retry=result.status == "failed"))
     shown = tools.guard.clean_reply(reply, "", locale=find_owner(run).locale)
     told = [outbox.build_reply_row(session.key, shown, session.now)] if reply != Reply() and (result.reply or not run.parent) else []
-    event = RunFinished(status=result.status, code=result.code, by=by, result=result.value.data, origins=sorted(result.value.origins))
+    event = RunFinished(
+        status=result.status,
+        code=result.code,
+        by=by,
+        result=result.value.data,
+        origins=sorted(result.value.origins),
+        detail=result.detail[:MAX_DETAIL],
+    )
 
     def end_waits(step: Commit, state: SessionState) -> Commit:
         """Add what follows for each node that waits now; a node may have begun to wait after the end was decided."""

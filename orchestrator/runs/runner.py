@@ -33,6 +33,7 @@ from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.steps import build_passed_message
+from state.canonical import to_storable, to_storable_text
 from state.clock import generate_id, parse_iso
 from state.events.runs import RunStarted
 from state.journal.restored_rows import SET_ASIDE
@@ -43,6 +44,8 @@ log = logging.getLogger(__name__)
 
 MAX_PLAYING: Final = 256
 """How many runs are played at once in this process; runs that wait are not counted."""
+_FAULT: Final = "failed"
+"""The code of a run that the program itself, or an engine's own mistake, has ended."""
 KEPT_MEMOS: Final = 64
 
 
@@ -216,7 +219,7 @@ class Runner:
                 raise cause
             case _:
                 log.error("a run failed", exc_info=cause, extra={"action": "run_failed", "run": session.key})
-                await _fail(RunFailed("failed", str(cause)[:MAX_DETAIL], id=session.key[-8:]), session, tools, queued)
+                await _fail(RunFailed(_FAULT, str(cause)[:MAX_DETAIL], id=session.key[-8:]), session, tools, queued)
 
     async def _rest(self, context: Context, queued: Sequence[str]) -> None:
         """Store that the run waits. A run that waits for nothing would never go on, so it fails."""
@@ -237,7 +240,7 @@ class Runner:
             notice = Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]})
             await _refuse_start(notice, RunStart.model_validate(row.body), row, session)
             return
-        await _fail(RunFailed("failed", "each attempt ended the process", id=row.id[-8:]), session, tools, [])
+        await _fail(RunFailed(_FAULT, "each attempt ended the process", id=row.id[-8:]), session, tools, [])
 
 
 async def _run_engine(engine: RunEngine, context: Context) -> RunResult:
@@ -312,7 +315,9 @@ async def _fail(error: RunFailed, session: Session, tools: Tools, done: Sequence
     """Store that the run has failed, and tell its person why."""
     log.warning("a run failed: %s", error, extra={"action": "run_failed", "run": session.key, "code": error.code})
     notice = Notice(code=error.code, args=trim_args(error.args_of_notice))
-    await finish_run(session, tools, result=RunResult(status="failed", code=error.code), notice=notice, done=done)
+    detail = error.detail if error.code != _FAULT else ""  # of a fault of the program it is for the log alone
+    result = RunResult(status="failed", code=error.code, value=error.value.map(to_storable), detail=to_storable_text(detail))
+    await finish_run(session, tools, result=result, notice=notice, done=done)
 
 
 async def _list_queued(row: InboxRow, session: Session, tools: Tools) -> list[str]:

@@ -138,6 +138,9 @@ class RunFinished(Event):
     by: str = ""
     result: Personal[Any] = None
     origins: list[str] = Field(default_factory=list)
+    later: ClassVar[frozenset[str]] = frozenset({"detail"})
+    detail: Personal[str] = ""
+    """Why it failed, as an English sentence for programs and operations staff; "" where only the code is known."""
 
 
 class RunForgotten(Event):

@@ -312,14 +312,15 @@ class FlowHistory:
                     self._change(key, status="FAILED", ended_at=event.ts, error=Trouble(finished.code))
                     self._tell_step(event, "STEP_FAILED", key)
                 self.status = "ABORTED" if finished.code.startswith(_OF_PROGRAM) else "FAILED"
-                self.error = self._explain(finished.code)
+                self.error = self._explain(finished)
                 self._tell(event, "FLOW_FAILED", error=self.error)
 
-    def _explain(self, code: str) -> Trouble:
+    def _explain(self, finished: RunFinished) -> Trouble:
         """Return why the flow failed: what ended the attempt that failed last, where a step was the reason."""
+        code = finished.code
         last = next((one for one in reversed(self._executions.values()) if one.status == "FAILED" and one.error is not None), None)
         if code != STEP_FAILED or last is None or last.error is None:
-            return Trouble(code)
+            return Trouble(code, finished.detail)
         return Trouble(code, f"Step {last.step} failed: {last.error.message or last.error.code}")
 
     def _complete(self, event: StoredEvent, key: Key) -> None:

@@ -190,9 +190,11 @@ async def _stream_events(
     `snapshot`, or a `patch` of the one before. If the caller may not read the run any more, or nothing can be read, "error" ends it.
     """
     until = read_boottime() + STREAM_WITHIN
+    wait = 0.0 if found.run.is_over else BEAT_EVERY  # whoever comes back for the end of a run that is over gets it at once
     try:
         while (begun := read_boottime()) < until:
-            page = await streams.wait_for_page(client, stream, seq, limit=_PAGE, wait=BEAT_EVERY, until=watched.has_news)
+            page = await streams.wait_for_page(client, stream, seq, limit=_PAGE, wait=wait, until=watched.has_news)
+            wait = BEAT_EVERY
             for at, event in page.events:
                 yield format_event(event.type, format_place(at), event.model_dump(mode="json"))
             seq = page.seq

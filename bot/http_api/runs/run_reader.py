@@ -114,7 +114,7 @@ class RunReader:
             mode=run.mode,
             nodes_done=run.done,
             waits=[_to_wait(node, found, tail, viewer, tr, shows_words=shows_words) for node in run.waits],
-            last_error=_find_last_error(tail, run, shows_words=shows_words),
+            last_error=_find_last_error(tail, run, end, shows_words=shows_words and not client.actor.for_customers),
             result=end.result if end is not None and shows_words else None,
             may_control=may_control(client.actor, run),
         )
@@ -173,12 +173,13 @@ def _find_failed_node(tail: Sequence[StoredEvent]) -> NodeFailed | None:
     return NodeFailed.from_data(failed.data) if failed is not None else None
 
 
-def _find_last_error(tail: Sequence[StoredEvent], run: RunState, *, shows_words: bool) -> RunError | None:
+def _find_last_error(tail: Sequence[StoredEvent], run: RunState, end: RunFinished | None, *, shows_words: bool) -> RunError | None:
     """Return why the run failed or, while it works, which of its nodes failed last; None if nothing has failed."""
     failed = next((one for one in reversed(tail) if one.type == "NodeFailed"), None)
     node = _find_failed_node(tail)
     if run.status == "failed":
         detail = node.detail if node is not None and node.code == run.code else ""
+        detail = detail or (end.detail if end is not None else "")
         return RunError(
             code=run.code,
             node=node.node if node is not None and node.code == run.code else "",

@@ -4,7 +4,7 @@ Whether its agents exist is not checked here, for that is known to the store alo
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Final, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -103,7 +103,6 @@ class _Checking:
                 self._check_step(("steps", index), step, ids)
 
     def _check_step(self, path: Path, step: Mapping[str, object], ids: Mapping[str, None]) -> None:
-        self._report_fields(path, step, FlowStep)
         attempts = step.get("maxAttempts")
         if isinstance(attempts, int) and attempts < 1:
             self._warn_of_usual((*path, "maxAttempts"), "maxAttempts", 1)
@@ -172,16 +171,29 @@ class _Checking:
             self._add("finding-flow-only-fails", ("steps", places.get(start, 0)), severity="warning")
 
     def _report_fields(self, path: Path, given: Mapping[str, object], model: type[BaseModel]) -> None:
-        """Report fields that belonged to flows once, and warn of those that look misspelt; other fields are the author's own."""
+        """Report fields that belonged to flows once, and warn of those that look misspelt; other fields are the author's own.
+
+        The parts of which the model consists are looked through as well, each with its own fields.
+        """
         known = [field.alias or name for name, field in model.model_fields.items()]
+        for field, name in zip(model.model_fields.values(), known, strict=True):
+            self._report_part((*path, name), given.get(name), field.annotation)
         for name in given:
-            if name in EXCLUDED:
+            if name in EXCLUDED and model in {Flow, FlowStep}:
                 self._add("finding-flow-field-excluded", (*path, name), name=name)
             elif name not in known and (near := self._suggest(name, known)):
                 message = f'there is no field "{quote_part(name)}" here'
                 self.findings.add(
                     "finding-field-unknown", message, (*path, name), severity="warning", suggestion=near, args={"name": quote_part(name)}
                 )
+
+    def _report_part(self, path: Path, given: object, form: object) -> None:
+        """Look through the fields of a part whose form is a model, and of each element of a list of such parts."""
+        if get_origin(form) is list:
+            for index, one in enumerate(given if isinstance(given, list) else ()):
+                self._report_part((*path, index), one, get_args(form)[0])
+        elif isinstance(form, type) and issubclass(form, BaseModel) and isinstance(given, Mapping):
+            self._report_fields(path, given, form)
 
     def _report_unknown_step(self, path: Path, name: str, ids: Mapping[str, None]) -> None:
         self._add("finding-flow-step-unknown", path, of_value=True, suggestion=self._suggest(name, ids), name=quote_part(name))

@@ -135,7 +135,10 @@ class WorkflowEngine:
         execution = await execute_workflow(ctx, compiled, parameters, surroundings)
         self._note_execution(execution)
         if not execution.result.is_success:
-            raise _build_failure(execution)
+            failure = _build_failure(execution)
+            if not ctx.run.parent:  # what a run around this one knows of it is that it has failed
+                failure.value = _build_value(execution, Applied(), {})
+            raise failure
         operations = await work.settle(execution) if work is not None else execution.operations
         applied = await apply_operations(ctx, operations)
         told = await work.finish(execution, operations, applied) if work is not None else {}

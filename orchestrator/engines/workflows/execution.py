@@ -129,7 +129,7 @@ class _Running:
         result = WorkflowExecutionResult(
             is_success=False, globals=self._list_globals(), error_code=code, error_message=message, finished=self._list_finished()
         )
-        return Execution(result=result, failed_tuum=failed_tuum, words=words)
+        return Execution(result=result, failed_tuum=failed_tuum, words=words, origins=join_origins(self.pool.values()))
 
     def _find(self, name: str | None) -> Value | None:
         return self.pool.get(name) if name is not None else None

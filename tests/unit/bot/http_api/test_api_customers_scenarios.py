@@ -131,4 +131,6 @@ async def test_a_failure_names_no_step_to_customers(tmp_path: Path) -> None:
         told = (await api.get("/sessions/http:site:runs/events")).text
         assert "закупки" not in told
         assert "не получилось" in told
+        theirs, ours = (await api.get(f"/runs/{run_id}")).json()["last_error"], (await end_of(api, run_id))["last_error"]
+        assert (theirs["detail"], bool(ours["detail"])) == ("", True)
         assert (await end_of(api, run_id))["status"] == "failed"

@@ -10,6 +10,7 @@ import pytest
 
 from bot.http_api.audit import session_events
 from bot.http_api.audit.session_events import format_place
+from bot.http_api.chat.responses import BEAT_EVERY
 from bot.http_api.runs import router
 from orchestrator.domain.actor import Actor
 from orchestrator.runtime import worker
@@ -192,6 +193,7 @@ async def test_a_failed_run_says_why_and_can_be_retried(tmp_path: Path) -> None:
         run_id = await begun(api, "broken")
         run = await shown(api, run_id)
         assert (run["status"], run["last_error"]["code"]) == ("failed", "run-step-failed")
+        assert run["last_error"]["detail"]
         assert (await api.post(f"/runs/{run_id}/retry", caller="head")).status_code == 200
         await api.world.idle()
         assert (await shown(api, run_id))["status"] == "failed"
@@ -225,6 +227,9 @@ async def test_events_come_as_a_stream_until_the_end_of_the_run(tmp_path: Path) 
         assert error_of(await api.get(f"/runs/{run_id}/events", after=format_place(1000))) == (400, "invalid_cursor")
         rest = _parse(await api.http.get(f"/runs/{run_id}/events", headers={**headers, "Last-Event-ID": found[1][1]}))
         assert rest == found[2:]
+        async with asyncio.timeout(BEAT_EVERY / 2):  # whoever was cut off before the end gets it at once, and waits for nothing
+            late = _parse(await api.http.get(f"/runs/{run_id}/events", headers={**headers, "Last-Event-ID": found[-2][1]}))
+        assert late == found[-1:]
 
 
 @pytest.mark.parametrize(("caller", "is_told"), [("site", True), ("chief", True), ("head", False)])

@@ -173,3 +173,13 @@ async def test_a_run_that_the_program_ends_is_aborted(tmp_path: Path) -> None:
             history.add(event)
     assert {code: history.status for code, history in ended.items()} == {"run-owner-gone": "ABORTED", "flow-agent-gone": "FAILED"}
     assert {history.happenings[-1].type for history in ended.values()} == {"FLOW_FAILED"}
+
+
+async def test_a_flow_that_no_step_has_failed_says_why_all_the_same(tmp_path: Path) -> None:
+    """A parameter that is missing ends the run before its first step: a program reads which one it is."""
+    document = {**flow(step("one")), "launchParameters": [{"name": "client"}]}
+    async with a_flow_world(tmp_path, document) as (world, _):
+        await world.work(start({}))
+        history = read(world, document)
+    assert history.error is not None
+    assert (history.error.code, history.error.message) == ("flow-parameter-unfit", "client: missing string")

@@ -241,3 +241,22 @@ async def test_a_stored_tuum_that_cannot_be_read_any_more_ends_the_run_with_word
         await world.work(start())
         notices = [one["code"] for row in world.outbox() if row.kind == "reply" for one in row.body["notices"]]
         assert notices == ["run-ended", "workflow-unreadable"]
+
+
+@pytest.mark.req("S003-21", "S003-A6", "S003-X4")
+async def test_a_failed_workflow_gives_a_result_that_says_why(tmp_path: Path) -> None:
+    """Programs read that it did not succeed, with the code and the reason; what finished is named, and half a plan is not given."""
+    emits = """
+await emit({"operationType": "ModifyEntity", "entityType": "deal", "entityId": "481", "attributeKey": "COMMENTS", "modifyOperator": "=", "modifyValue": notes})
+1 / 0
+"""
+    document = workflow(READ, tuum("breaks", mainScript=code(emits, consumes="notes")), triggerParameters=[parameter("client")])
+    async with a_workflow_world(tmp_path, document) as world:
+        await world.work(start(client="Ромашка"))
+        (end,) = events(world, "RunFinished")
+        told = result(world)
+        assert (end.data["status"], told["isSuccess"], told["errorCode"]) == ("failed", False, "TuumExecutionFailed")
+        assert (told["rawText"], told["operations"], told["finished"]) == ("", [], ["read"])
+        assert "breaks" in end.data["detail"] or "zero" in end.data["detail"]
+        assert told["errorMessage"] == end.data["detail"] != ""
+        assert world.portal.written() == []
