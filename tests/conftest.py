@@ -53,6 +53,8 @@ _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("patient", _PATIENT)
 settings.register_profile("long", _PATIENT)  # pytest --hypothesis-profile long: see tests/unit/gate/test_gate_fuzz.py
 settings.load_profile("patient")
+FEWEST = 25
+"""How many examples each random search looks at, at least."""
 
 
 @pytest.fixture(autouse=True)
@@ -71,8 +73,23 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(stack.close)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Let random searches look at a third of their examples, 25 at least, outside of `make fuzz`; those that are drawn anew each time."""
+    if settings.get_current_profile_name() == "long":
+        return
+    for function in {getattr(item, "function", None) for item in items}:
+        given: settings | None = getattr(function, "_hypothesis_internal_use_settings", None)
+        if given is not None and not given.derandomize and given.max_examples > FEWEST:
+            function._hypothesis_internal_use_settings = settings(given, max_examples=max(FEWEST, given.max_examples // 3))  # type: ignore[union-attr]
+
+
 def pytest_collection_finish() -> None:
-    """From here on garbage is looked for, in what the tests make."""
+    """From here on garbage is looked for, in what the tests make, and their new databases share the migrations."""
+    if "state.sql.schema" in sys.modules:
+        from tests.shared_schema import share_schema  # noqa: PLC0415 - a second that most files do not need
+
+        share_schema()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)  # by thirty times less often than by default: a test's world is small, and gone with it
     gc.enable()

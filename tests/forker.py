@@ -27,6 +27,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 HERE = Path(__file__).resolve().parent
 WHERE = "SDELKA_TEST_FORKER"
@@ -225,9 +226,15 @@ def _load(program: str) -> None:
 
 
 def _read_bot() -> None:
-    """Parse what a bot keeps for good once it has read it: its texts, the catalogue of methods, and the types in which it talks to Telegram."""
+    """Parse what a bot keeps for good once it has read it: its texts, the catalogue of methods, and the types in which it talks to Telegram.
+
+    What its endpoints take and answer is found out here, too: the routes are built for nobody, and built again by each bot (shared_routes.py).
+    """
     bootstrap, types = import_module("bot.bootstrap"), import_module("aiogram.types")
-    bootstrap.load_rules(import_module("bot.settings").Settings(_env_file=None))
+    settings = import_module("bot.settings").Settings(_env_file=None)
+    bootstrap.load_rules(settings)
+    import_module("tests.shared_routes").share_routes()
+    import_module("bot.http_api.routers").build_api_routers(settings, MagicMock(), MagicMock(), MagicMock())
     for locale in ("ru", "en"):
         import_module("bot.i18n.translate").Translator(locale)
     respond = import_module("aiogram.methods.base").Response

@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 from fastapi import FastAPI
-from nicegui import background_tasks
+from nicegui import background_tasks, ui_run_with
 from nicegui.element import Element
 from pydantic import SecretStr
 
@@ -28,6 +29,7 @@ from bot.settings import Settings
 from orchestrator.runs.registry import Engines
 from tests.unit.spine_kit import World, a_world
 
+ui_run_with.gc = SimpleNamespace(get_objects=list)  # type: ignore[assignment]  # it looks for a server among all objects; there is none
 KEYS = ConsoleKeys(SecretStr("a secret of the console for tests, long enough"))
 PUBLIC = "http://console.test"
 OLGA = Person(telegram_id=1001, name="Ольга", role="admin", bitrix_user_id=1)
