@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial as partial_of
 from pathlib import Path
@@ -13,13 +14,12 @@ from pydantic import SecretStr
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
-from bitrix.errors import BitrixError
 from bitrix.limits.limiter import Limiter
 from bitrix.limits.plan import parse_plan
 from bitrix.limits.shared_level import SharedLevel
 from bitrix.masking import SecretMask
 from bot.access.portal_auth import build_portal_auth
-from bot.agent_texts import load_agent_texts
+from bot.agent_texts import AgentTexts, load_agent_texts
 from bot.crm_agent import build_agent, build_queries
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
 from bot.flows import connect_agents
@@ -30,6 +30,7 @@ from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
 from bot.scenarios import build_downloader, build_file_reader, connect_services, limit_scenarios
 from bot.settings import Settings, hide_secrets
+from bot.title_search import TitleSearch
 from bot.tool_services import build_service_clients, build_tool_agent
 from bot.workflows import connect_tuums
 from orchestrator.directory.naming import Naming
@@ -38,9 +39,7 @@ from orchestrator.domain.chat_messages import ChatMessenger
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.http_address import is_listed, parse_listed_site
 from orchestrator.domain.http_credential import HttpCredential
-from orchestrator.domain.outputs import MOST_ROWS, Notice, Row, Table
 from orchestrator.domain.shelf import DocumentShelf
-from orchestrator.engines.tool_agent.toolbox import FoundRecords
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
@@ -58,7 +57,6 @@ from orchestrator.gate.call.policy import Policy, check_policy, load_policy
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.gate.gate import Gate
-from orchestrator.language.text import to_visible_line
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.model_client.transcribe import Transcriber
@@ -85,7 +83,6 @@ from orchestrator.services.http_client import ServiceClients
 from state.audit_log.interaction_log import InteractionLogger
 from state.clock import Clock, SystemClock, read_boottime
 from state.journal.async_store import AsyncStore
-from state.stored import JsonObject
 from state.trace import build_trace_headers
 
 if TYPE_CHECKING:  # not every installation has documents
@@ -208,69 +205,51 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     of their own.
     """
     policy, catalogue = load_rules(settings, engines)
-    engines = add_stored_definitions(engines, store)
     models = model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model)
     services = services or build_service_clients(settings, ATTACHED_MODELS)
-    documents = DocumentClient(services, top_k=settings.param_rag_top_k)
-    credentials = load_http_credentials(settings)
     watch = PolicyWatcher()
     live = LivePolicy(settings.policy_file, catalogue, policy=policy, tell=watch.add_news, kinds=engines.kinds)
-    folder = Folder(settings.files_dir) if settings.files_dir is not None else None
-    engines = limit_scenarios(
-        engines, steps=settings.scenario_max_steps, depth=settings.scenario_max_depth, seconds=settings.scenario_max_seconds
-    )
     reads = PortalReader(client, catalogue, clock)
     naming = Naming(reads)
-    engines = connect_tuums(engines, store, scripts or ScriptRunner(), build_record_host(store, catalogue, naming))
-    http = _build_http(credentials, live)
-    read_file, download = build_file_reader(folder, live), build_downloader(http, live)
-    engines = connect_agents(connect_services(engines, documents.ask, read_file, download), store, documents.ask)
-    switch = LiveSwitch(store)
-    watcher = PortalWatcher(reads, naming, store, clock, audience=audience, present=present)
-    kept = timedelta(days=settings.run_retention_days)
+    core = _Core(
+        settings=settings,
+        store=store,
+        clock=clock,
+        catalogue=catalogue,
+        live=live,
+        reads=reads,
+        naming=naming,
+        present=present,
+        members=members,
+        documents=DocumentClient(services, top_k=settings.param_rag_top_k),
+        http=_build_http(load_http_credentials(settings), live),
+        folder=Folder(settings.files_dir) if settings.files_dir is not None else None,
+        switch=LiveSwitch(store),
+        texts=load_agent_texts(DATA / "agent"),
+    )
+    engines = _connect_engines(core, engines, scripts or ScriptRunner())
     ports = Ports(
         reads,
         naming,
         store,
-        watcher,
-        switch,
+        PortalWatcher(reads, naming, store, clock, audience=audience, present=present),
+        core.switch,
         members,
         ear,
         engines=engines,
         files=files,
         shelf=shelf,
-        run_retention=kept,
+        run_retention=timedelta(days=settings.run_retention_days),
         sign_link=sign_link,
     )
     watched = Feature(frequent_tasks=(partial_of(watch.run, live),))
     employees = Employees(reads.reference, naming)
-    texts = load_agent_texts(DATA / "agent")
-    histories = HistoryReader(store, HistoryData(catalogue=catalogue, names=naming, records=reads), clock, present)
-    gate = Gate(
-        catalogue=catalogue,
-        policy=live,
-        approvers=LeadApprovers(members, clock.now) if members else None,
-        switch=switch,
-        tally=JournalChangeCounter(store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
-        performers={
-            "bitrix": BitrixPerformer(client, reads),
-            "schedule": SchedulePerformer(store, clock, StartChecker(engines, present), partial_of(find_published_title, engines=engines)),
-            "http": http,
-            "knowledge": KnowledgePerformer(catalogue, live, texts.help, histories, documents),
-            **_build_mongo(settings),
-            **_build_files(folder, live, members, messenger, store),
-        },
-        records=reads,
-        names=naming,
-        ttl=settings.confirmation_ttl,
-        present=present,
-    )
     tools = Tools(
         store=store,
-        gate=gate,
+        gate=_build_gate(core, client, engines, messenger),
         model=models,
         engines={
-            "crm_agent": build_agent(settings, catalogue, live, texts),
+            "crm_agent": build_agent(settings, catalogue, live, core.texts),
             "tool_agent": build_tool_agent(settings, services, tells_asker="rag" in services.believed),
         },
         queries={
@@ -293,32 +272,63 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     return Orchestrator(tools, clock, trouble=trouble)
 
 
-class TitleSearch:
-    """Searches the records of the portal by name with a client that refuses everything but reads."""
+@dataclass(frozen=True, kw_only=True)
+class _Core:
+    """What several parts of one orchestrator have in common."""
 
-    def __init__(self, client: BitrixClient, catalogue: Catalogue, clock: Clock) -> None:
-        """Read through this client, which `aclose` closes."""
-        self._client, self._reads = client, PortalReader(client, catalogue, clock)
-
-    async def find_records(self, name: str) -> FoundRecords:
-        """Return the deals, leads, contacts and companies whose names contain `name`; a problem if the portal does not answer."""
-        tables: list[Table] = []
-        try:
-            for entity in ("deal", "lead", "contact", "company"):
-                rows = [Row(label=title) for row in await self._reads.search(entity, name, {}) if (title := _read_title(row))]
-                tables += [Table(rows=tuple(rows[:MOST_ROWS]), shown=min(len(rows), MOST_ROWS), total=len(rows))] if rows else []
-        except BitrixError:
-            return FoundRecords(problem=Notice(code="ask-find-in-crm-failed"))
-        return FoundRecords(tables=tables, is_prose=True)
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.aclose()
+    settings: Settings
+    store: AsyncStore
+    clock: Clock
+    catalogue: Catalogue
+    live: LivePolicy
+    reads: PortalReader
+    naming: Naming
+    present: RefreshActor
+    members: Members | None
+    documents: DocumentClient
+    http: HttpPerformer
+    folder: Folder | None
+    switch: LiveSwitch
+    texts: AgentTexts
 
 
-def _read_title(row: JsonObject) -> str:
-    names = " ".join(str(row[part]) for part in ("NAME", "LAST_NAME") if row.get(part))
-    return to_visible_line(str(row.get("TITLE") or names), limit=200)
+def _connect_engines(core: _Core, engines: Engines, scripts: ScriptRunner) -> Engines:
+    """Return the engines with stored definitions, the bounds of scenarios, and what their steps ask."""
+    settings, store, ask = core.settings, core.store, core.documents.ask
+    engines = limit_scenarios(
+        add_stored_definitions(engines, store),
+        steps=settings.scenario_max_steps,
+        depth=settings.scenario_max_depth,
+        seconds=settings.scenario_max_seconds,
+    )
+    engines = connect_tuums(engines, store, scripts, build_record_host(store, core.catalogue, core.naming))
+    read_file, download = build_file_reader(core.folder, core.live), build_downloader(core.http, core.live)
+    return connect_agents(connect_services(engines, ask, read_file, download), store, ask)
+
+
+def _build_gate(core: _Core, client: BitrixClient, engines: Engines, messenger: ChatMessenger | None) -> Gate:
+    """Return the gate with the performers of all kinds of effects that the settings allow."""
+    settings, store, clock, members, present = core.settings, core.store, core.clock, core.members, core.present
+    histories = HistoryReader(store, HistoryData(catalogue=core.catalogue, names=core.naming, records=core.reads), clock, present)
+    return Gate(
+        catalogue=core.catalogue,
+        policy=core.live,
+        approvers=LeadApprovers(members, clock.now) if members else None,
+        switch=core.switch,
+        tally=JournalChangeCounter(store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
+        performers={
+            "bitrix": BitrixPerformer(client, core.reads),
+            "schedule": SchedulePerformer(store, clock, StartChecker(engines, present), partial_of(find_published_title, engines=engines)),
+            "http": core.http,
+            "knowledge": KnowledgePerformer(core.catalogue, core.live, core.texts.help, histories, core.documents),
+            **_build_mongo(settings),
+            **_build_files(core.folder, core.live, members, messenger, store),
+        },
+        records=core.reads,
+        names=core.naming,
+        ttl=settings.confirmation_ttl,
+        present=present,
+    )
 
 
 def open_title_search(settings: Settings, webhook: SecretStr) -> TitleSearch:
@@ -328,7 +338,7 @@ def open_title_search(settings: Settings, webhook: SecretStr) -> TitleSearch:
         client = BitrixClient(webhook, limiter=Limiter(plan.rate, plan.burst))
     except ValueError as error:
         raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
-    return TitleSearch(client, load_rules(settings)[1], SystemClock())
+    return TitleSearch(PortalReader(client, load_rules(settings)[1], SystemClock()), close=client.aclose)
 
 
 def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySource) -> HttpPerformer:

@@ -53,7 +53,7 @@ ReadLine = Callable[[], str]
 Show = Callable[[str], None]
 
 if TYPE_CHECKING:
-    from bot.bootstrap import TitleSearch
+    from bot.title_search import TitleSearch
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from bot.cli.ops import AS_JSON, escape_text, write_json_lines, write_table
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from bot.cli.definition_desk import DefinitionDesk
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from orchestrator.definitions.service import Saved
     from orchestrator.domain.finding import Finding
     from orchestrator.runs.registry import Engines
-    from state.definitions import DefinitionKey
+    from state.definitions import DefinitionKey, DefinitionVersion
 
 NOT_DONE: Final = 1
 _LONGEST_CELL: Final = 200
@@ -53,7 +53,7 @@ def build_app(load_engines: "Callable[[], Engines]") -> typer.Typer:
     def group() -> None:
         """List, save, compare, publish and switch definitions: scenarios, flows and workflows, which runs execute."""
 
-    for add in (_add_lists, _add_comparison, _add_saving, _add_publishing):
+    for add in (_add_lists, _add_reading, _add_comparison, _add_saving, _add_publishing):
         add(app, load_engines)
     return app
 
@@ -88,20 +88,7 @@ def _add_lists(app: typer.Typer, load_engines: "Callable[[], Engines]") -> None:
         if as_json:
             write_json_lines([_to_json(one) for one in found])
             return
-        rows = [
-            (
-                one.kind,
-                one.key,
-                one.title,
-                "on" if one.enabled else "off",
-                one.active_version or "—",
-                f"{one.last_version}{' (draft)' if one.has_draft else ''}",
-                _format_time(one.updated_at),
-                one.updated_by,
-            )
-            for one in found
-        ]
-        write_table(("kind", "key", "title", "switch", "active", "last version", "when", "by"), rows)
+        _write_heads(found)
 
     @app.command()
     def show(kind: _Kind, key: _Key, *, as_json: _Json = False) -> None:
@@ -112,28 +99,55 @@ def _add_lists(app: typer.Typer, load_engines: "Callable[[], Engines]") -> None:
         if as_json:
             write_json_lines([{**_to_json(head), "versions": [_to_json(one) for one in versions]}])
             return
-        told = {
-            "definition": f"{head.kind}/{head.key}",
-            "title": head.title,
-            "switch": "on" if head.enabled else "off: no new run begins",
-            "active version": head.active_version or "none is published",
-            "changed": f"{_format_time(head.updated_at)} by {head.updated_by}",
-        }
-        write_table(("what", "is"), list(told.items()))
-        rows = [
-            (
-                one.version,
-                f"{one.status}, active" if one.active else one.status,
-                one.revision,
-                _format_time(one.updated_at),
-                ", ".join(writer.key for writer in one.writers),
-                one.published_by,
-                one.note,
-            )
-            for one in versions
-        ]
-        write_table(("#", "status", "revision", "when", "written by", "published by", "note"), rows, title="versions")
+        _write_head(head)
+        _write_versions(versions)
 
+
+def _write_heads(found: "Sequence[DefinitionKey]") -> None:
+    rows = [
+        (
+            one.kind,
+            one.key,
+            one.title,
+            "on" if one.enabled else "off",
+            one.active_version or "—",
+            f"{one.last_version}{' (draft)' if one.has_draft else ''}",
+            _format_time(one.updated_at),
+            one.updated_by,
+        )
+        for one in found
+    ]
+    write_table(("kind", "key", "title", "switch", "active", "last version", "when", "by"), rows)
+
+
+def _write_head(head: "DefinitionKey") -> None:
+    told = {
+        "definition": f"{head.kind}/{head.key}",
+        "title": head.title,
+        "switch": "on" if head.enabled else "off: no new run begins",
+        "active version": head.active_version or "none is published",
+        "changed": f"{_format_time(head.updated_at)} by {head.updated_by}",
+    }
+    write_table(("what", "is"), list(told.items()))
+
+
+def _write_versions(versions: "Sequence[DefinitionVersion]") -> None:
+    rows = [
+        (
+            one.version,
+            f"{one.status}, active" if one.active else one.status,
+            one.revision,
+            _format_time(one.updated_at),
+            ", ".join(writer.key for writer in one.writers),
+            one.published_by,
+            one.note,
+        )
+        for one in versions
+    ]
+    write_table(("#", "status", "revision", "when", "written by", "published by", "note"), rows, title="versions")
+
+
+def _add_reading(app: typer.Typer, load_engines: "Callable[[], Engines]") -> None:
     @app.command()
     def history(
         kind: _Kind, key: _Key, last: Annotated[int, typer.Option(min=1, max=1000, help="So many entries.")] = 50, *, as_json: _Json = False

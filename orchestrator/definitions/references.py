@@ -104,7 +104,8 @@ async def _find_all(
             known[place] = await _find_published(one, find)
         found = known[place]
         if isinstance(found, str):
-            args: dict[str, str | int] = {"name": quote_part(one.written), "kind": one.kind}
+            names = await name_references([one] if found != "finding-reference-unknown" else [], find)  # people know no ids
+            args: dict[str, str | int] = {"name": quote_part(names.get(one.written, one.written)), "kind": one.kind}
             findings.add(found, SENTENCES[found].format(**args), one.path, of_value=True, args=args)
         else:
             right.append((one, found))

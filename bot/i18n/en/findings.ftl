@@ -73,7 +73,7 @@ finding-value-critical = { $source ->
 }, and { $field } is critical: a card asks before it is written.
 finding-reference-unknown = There is no { $kind } “{ $name }”.
 finding-reference-draft = The { $kind } “{ $name }” is still a draft: it has to be published.
-finding-reference-off = The { $kind } “{ $name }” is switched off.
+finding-reference-off = The { $kind } “{ $name }” is switched off: switch it on, or choose another.
 finding-value-unfit = “{ $name }” does not fit: { $problem }.
 finding-step-id-twice = There is a step “{ $name }” already.
 finding-step-type-unknown = There is no type of steps “{ $name }”.

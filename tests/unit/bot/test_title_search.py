@@ -5,8 +5,10 @@ import pytest
 
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot.bootstrap import TitleSearch, load_rules
+from bot.bootstrap import load_rules
 from bot.settings import Settings
+from bot.title_search import TitleSearch
+from orchestrator.directory.portal_reads import PortalReader
 from tests.unit.spine_kit import NOW, WEBHOOK, FixedClock
 from tests.unit.spine_portal import Portal, says
 
@@ -18,7 +20,8 @@ async def test_records_are_found_by_their_names_and_a_portal_that_is_down_is_tol
     if is_down:
         portal.will("crm.deal.list", *[says(403, {"error": "ACCESS_DENIED"})] * 3)
     client = BitrixClient(WEBHOOK, limiter=Limiter.create_unlimited(), transport=httpx.MockTransport(portal))
-    search = TitleSearch(client, load_rules(Settings(_env_file=None))[1], FixedClock(NOW))  # type: ignore[call-arg]  # pydantic-settings
+    rules = load_rules(Settings(_env_file=None))  # type: ignore[call-arg]  # pydantic-settings
+    search = TitleSearch(PortalReader(client, rules[1], FixedClock(NOW)), close=client.aclose)
     found = await search.find_records("Ромашка")
     await search.aclose()
     if is_down:

@@ -101,6 +101,7 @@ async def test_an_agent_that_was_switched_off_since_keeps_the_flow_from_being_pu
         with pytest.raises(DefinitionRefused) as refused:
             await service.publish(OLEG, "flow", "plan", saved.version, expected=saved.revision)
         assert [one.code for one in refused.value.findings] == ["finding-reference-off"]
+        assert str(refused.value.findings[0].args["name"]).startswith("writer@1")  # and not the id that stands in the text
 
 
 async def test_an_agent_that_may_delete_is_not_published_by_its_writer() -> None:
