@@ -58,12 +58,15 @@ BAD_BODIES = [
     json.dumps({**GOOD, "args": {"x": "я" * 10_000_000}}, ensure_ascii=False).encode(),
     f'{{"engine": "steps", "definition": "plan", "args": {{"x": {nested(100_000)}}}}}'.encode(),
     json.dumps({**GOOD, "args": {f"x{number}": 1 for number in range(51)}}).encode(),
+    b'{"engine": "steps", "definition": "plan", "args": {"sum": NaN}}',
+    b'{"engine": "steps", "definition": "plan", "args": {"sum": -Infinity}}',
+    b'{"engine": "steps", "definition": "plan", "args": {"sum": 1, "sum": 2}}',
 ]
 
 
 @pytest.mark.parametrize("content", BAD_BODIES, ids=range(len(BAD_BODIES)))
 async def test_a_body_that_cannot_be_read_starts_nothing(tmp_path: Path, content: bytes) -> None:
-    """No JSON, no object, too deep, too large, or too many values."""
+    """No JSON, no object, too deep, too large, too many values, or JSON for Python alone: NaN, and a key twice, of which one would be lost."""
     async with an_api(tmp_path, documents=DOCUMENTS) as api:
         limited = BodyLimit(api.http._transport.app, exempt=())  # type: ignore[attr-defined]  # as bot.http_api.server.app sets it up
         async with httpx.AsyncClient(transport=httpx.ASGITransport(limited), base_url="http://api") as http:
