@@ -21,10 +21,10 @@ run: .venv/.run ## serve Telegram with the settings of the environment or .env
 	@$(RUN) bot run
 
 test: .venv/.dev ## all tests; browser tests are skipped with one line when there is no Chromium
-	@$(RUN) pytest --workers=3 $(ARGS)  # three for two processors: a third of the time tests wait for other processes
+	@$(RUN) pytest -n 3 $(ARGS)  # three for two processors: a third of the time tests wait for other processes
 
 quick: .venv/.dev ## the pure and fast tests only, in about three minutes
-	@$(RUN) pytest --workers=2 tests/unit -m "not slow" $(SLOW:%=--ignore=tests/unit/%) $(ARGS)
+	@$(RUN) pytest -n 2 tests/unit -m "not slow" $(SLOW:%=--ignore=tests/unit/%) $(ARGS)
 
 check: .venv/.dev ## style, types, import contracts, locks
 	@$(RUN) ruff format --check .
@@ -45,7 +45,7 @@ crash: .venv/.dev ## the long form of the crash tests
 
 fuzz: .venv/.dev ## 5,000 requests made from the description of the HTTP API, over a real socket, and all random searches in full
 	@$(RUN) pytest tests/fuzz --hypothesis-profile long -s $(ARGS)
-	@$(RUN) pytest --workers=2 tests/unit tests/contract -m hypothesis --hypothesis-profile long $(ARGS)
+	@$(RUN) pytest --workers 2 tests/unit tests/contract -m hypothesis --hypothesis-profile long $(ARGS)
 
 rows: .venv/.dev ## requirement rows without a test
 	@$(RUN) tests.rows

@@ -3,18 +3,20 @@
 import gc
 import importlib.abc
 import importlib.util
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from tests.forker import forking, share_what_is_read
-from tests.workers import pytest_addoption, pytest_runtestloop
 
 if TYPE_CHECKING:
     from tests.postgres_kit import Server
@@ -45,7 +47,6 @@ class LazyAiogram(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__spec__ = self._spec
 
 
-__all__ = ["pytest_addoption", "pytest_runtestloop"]
 gc.disable()  # what is imported and collected stays: looking through it for garbage takes a third of the time until the first test
 sys.meta_path.insert(0, LazyAiogram())
 share_what_is_read()
@@ -53,8 +54,8 @@ _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("patient", _PATIENT)
 settings.register_profile("long", _PATIENT)  # pytest --hypothesis-profile long: see tests/unit/gate/test_gate_fuzz.py
 settings.load_profile("patient")
-FEWEST = 25
-"""How many examples each random search looks at, at least."""
+TERSE = "sdelka_terse"
+"""What a worker is told under this name: whether nobody looks at more than what failed."""
 
 
 @pytest.fixture(autouse=True)
@@ -66,33 +67,88 @@ def no_secrets_of_other_tests() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One forker for all workers of a run, also for those of xdist."""
-    if not hasattr(config, "workerinput"):
+    """One forker for all workers of a run, which tell little of tests that pass."""
+    if hasattr(config, "workerinput"):
+        if config.workerinput.get(TERSE):
+            tell_less(config)
+    else:
         stack = ExitStack()
         stack.enter_context(forking())
         config.add_cleanup(stack.close)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Let random searches look at a third of their examples, 25 at least, outside of `make fuzz`; those that are drawn anew each time."""
-    if settings.get_current_profile_name() == "long":
-        return
-    for function in {getattr(item, "function", None) for item in items}:
-        given: settings | None = getattr(function, "_hypothesis_internal_use_settings", None)
-        if given is not None and not given.derandomize and given.max_examples > FEWEST:
-            function._hypothesis_internal_use_settings = settings(given, max_examples=max(FEWEST, given.max_examples // 3))  # type: ignore[union-attr]
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: WorkerController) -> None:
+    """Let a worker know whether it is to tell little: not where each test is named, timed or written to a file."""
+    asked = node.config.option
+    node.workerinput[TERSE] = asked.verbose < 0 and asked.durations is None and asked.xmlpath is None and not asked.debug
+
+
+def tell_less(config: pytest.Config) -> None:
+    """Send two messages for a test that passes, not six: that its call passed, and that it is over. The others cost 1.5 ms a test."""
+    (teller,) = (plugin for plugin in config.pluginmanager.get_plugins() if type(plugin).__name__ == "WorkerInteractor")
+    send = teller.sendevent
+
+    def send_what_is_shown(name: str, **told: Any) -> None:
+        if name == "testreport":
+            report = told["data"]
+            is_shown = report["when"] == "call" or report["outcome"] != "passed" or report["sections"]
+        else:
+            is_shown = name not in {"logstart", "logfinish"}
+        if is_shown:
+            send(name, **told)
+
+    teller.sendevent = send_what_is_shown
 
 
 def pytest_collection_finish() -> None:
-    """From here on garbage is looked for, in what the tests make, and their new databases share the migrations."""
-    if "state.sql.schema" in sys.modules:
-        from tests.shared_schema import share_schema  # noqa: PLC0415 - a second that most files do not need
-
-        share_schema()
+    """From here on garbage is looked for, in what the tests make."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)  # by thirty times less often than by default: a test's world is small, and gone with it
     gc.enable()
+
+
+TOGETHER = ("crash/test_two_processes.py", "contract/test_sandbox_portal_peers.py")
+"""Other files whose tests start something for all of them."""
+
+
+QUICK = re.compile("tests/unit/[a-z_]+/")
+"""Folders of tests whose cases take milliseconds."""
+
+
+class ByServers(LoadScopeScheduling):
+    """A file of end-to-end tests stays with one worker, so that what it starts is started once; other tests go where there is room.
+
+    The cases of a quick test go together: handing out each of them takes as long as many of them do.
+
+    xdist's own groups do nothing under pytest 9, which no longer takes an id from them.
+    """
+
+    _places: dict[str, int] | None = None
+    """The place of each test in the collection, which is the same in every worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", maxsplit=1)[0]
+        if "/e2e/" in file or file.endswith(TOGETHER):
+            return file
+        return nodeid.partition("[")[0] if QUICK.match(file) else nodeid
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        """Forget what the node has done, and know the place of each test: xdist looks through all of both for every single test."""
+        done = self.assigned_work[node]
+        for scope in [scope for scope, unit in done.items() if all(unit.values())]:
+            del done[scope]
+        if self._places is None:
+            self._places = {nodeid: place for place, nodeid in enumerate(self.registered_collections[node])}
+        scope, unit = self.workqueue.popitem(last=False)
+        done[scope] = unit
+        node.send_runtest_some([self._places[nodeid] for nodeid, completed in unit.items() if not completed])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
+    """How tests are dealt out to the workers of `make test`."""
+    return ByServers(config, log)
 
 
 @pytest.fixture(scope="session")
