@@ -43,9 +43,8 @@ bench: .venv/.bench ## measure; ONLY=name runs one, PAGE=file writes a page
 crash: .venv/.dev ## the long form of the crash tests
 	@$(RUN) pytest tests/crash -m "crash_long or not crash_long" $(ARGS)
 
-fuzz: .venv/.dev ## 5,000 requests made from the description of the HTTP API, over a real socket, and all random searches in full
+fuzz: .venv/.dev ## 5,000 requests made from the description of the HTTP API, over a real socket
 	@$(RUN) pytest tests/fuzz --hypothesis-profile long -s $(ARGS)
-	@$(RUN) pytest --workers 2 tests/unit tests/contract -m hypothesis --hypothesis-profile long $(ARGS)
 
 rows: .venv/.dev ## requirement rows without a test
 	@$(RUN) tests.rows
