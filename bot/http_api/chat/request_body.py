@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect
 
 from bot.http_api.server.errors import ApiError
+from bot.http_api.server.strict_json import parse_json
 from bot.http_api.server.tokens import pick_lower_mode
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.language.lexicon import load_lexicon
@@ -118,7 +119,8 @@ def parse_body(body: bytes) -> ChatRequest:
     """Return the parsed JSON body; raises ApiError 400 for an invalid one (S004-65)."""
     try:
         given = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        parse_json(body)  # nobody in between may read another message or another person than is read here
+    except (ValueError, RecursionError):
         raise ApiError(400, "invalid_json", "The body is no valid JSON.") from None
     if not isinstance(given, dict):
         raise ApiError(400, "invalid_json", "The body is no JSON object.")

@@ -49,6 +49,8 @@ BROKEN = [
     (b"\xff\xfe", "invalid_json"),
     (b'{"user_id": NaN, "message": "x"}', "invalid_json"),
     (b"[" * 100_000, "invalid_json"),
+    (b'{"user_id": "42", "message": "x", "message": "y"}', "invalid_json"),
+    (b'{"user_id": "41", "message": "x", "user_id": "42"}', "invalid_json"),
     (b'{"message": "x"}', "missing_user_id"),
     (b'{"user_id": null, "message": "x"}', "missing_user_id"),
     (b'{"user_id": "42"}', "missing_message"),
