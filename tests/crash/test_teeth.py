@@ -136,10 +136,11 @@ async def test_the_walk_finds_the_fault(fault: str, lab: Lab) -> None:
 
 
 def _by_calls(made: list[str]) -> list[Plan]:
-    """No space, a failing flush and death, now here and now there."""
+    """No space, a failing flush and death, now here and now there; also death between two writes to the database itself."""
     writes = sum(line == "write sdelka.db-wal" for line in made)
     flushes = sum(line == "flush sdelka.db-wal" for line in made)
     full = [call("nospace", "write sdelka.db-wal", at, 3) for at in range(4, writes, 5)]
     failing = [call("eio", "flush sdelka.db-wal", at) for at in range(2, flushes, 3)]
     dying = [call("half", "flush sdelka.db", at) for at in range(2, flushes)]
-    return [plan for three in zip_longest(full, failing, dying) for plan in three if plan]
+    torn = [call("before", "write sdelka.db ", at) for at in range(4, writes, 5)]
+    return [plan for several in zip_longest(full, failing, dying, torn) for plan in several if plan]
