@@ -79,6 +79,8 @@ class Question:
     text: str
     """What the person had asked for."""
     iteration: int
+    is_lost: bool = False
+    """Whether the answer never arrived, so that it may be asked for again."""
 
 
 @dataclass
@@ -129,6 +131,8 @@ class World:
                 await self._answer(asked, payload)
                 if trouble == "acted":
                     os.kill(pid, signal.SIGKILL)
+                if name == "completions":
+                    self.asked[-1] = replace(self.asked[-1], is_lost=True)
                 return None
             case _:
                 return await self._answer(asked, payload)

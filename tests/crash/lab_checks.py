@@ -92,14 +92,15 @@ def _answered(source: str, row_id: str, run: Evidence) -> bool:
 def _model(run: Evidence) -> Iterator[str]:
     """No answer that was stored is asked for again, none is stored twice, and no life asks twice for the same iteration of a turn.
 
-    A life whose disk fails may ask again: it could not store the answer.
+    A life whose disk fails may ask again, since it could not store the answer, and so may one that the answer did not reach: which request
+    a trouble befalls is its number, and that may be another one where the order of two requests is not fixed.
     """
     known = {line["generation"]: {tuple(item) for item in line["answers"]} for line in run.lines if line["kind"] == "begun"}
     asked = [(question, _find_place(question, run)) for question in run.world.asked]
     for question, place in asked:
         if place in known.get(question.generation, ()):
             yield f"the model was asked again for {place} of «{question.text}», which was stored"
-    for (pid, text, place), times in Counter((question.pid, question.text, place) for question, place in asked).items():
+    for (pid, text, place), times in Counter((one.pid, one.text, place) for one, place in asked if not one.is_lost).items():
         if times > 1 and not run.troubled:
             yield f"the model was asked again for {place} of «{text}»: {times} times by the process {pid}"
     stored = Counter(
