@@ -140,6 +140,21 @@ async def test_no_more_calls_at_once_than_the_provider_has_places() -> None:
     assert (len(answers), client.most) == (50, 3)
 
 
+async def test_people_whose_model_is_silent_leave_room_for_others() -> None:
+    """Without a quota in the settings the 200th person is answered while the models of 199 say nothing."""
+    client = Scripted(GOOD)
+    silence = client.gate = asyncio.Event()
+    router = ModelRouter([route("one", client)], {})
+    others = [asyncio.ensure_future(router.chat(REQUEST)) for _ in range(199)]
+    await asyncio.sleep(0)
+    client.gate = None
+    async with asyncio.timeout(5):
+        assert (await router.chat(REQUEST)).text == "да"
+    assert not any(one.done() for one in others)
+    silence.set()
+    await asyncio.gather(*others)
+
+
 async def test_a_breaker_opens_after_failures_in_a_row_and_lets_one_call_try() -> None:
     """Open, it costs no call; half-open, one call tries and the others do not wait for it; what the probe finds decides."""
     clock, told = Clock(), list[tuple[str, str]]()
