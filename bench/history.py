@@ -16,8 +16,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import text
-
 from bench.journal import turn
 from bench.turn import InstantClient, InstantModel, Portal
 from bot.bootstrap import build_from_clients
@@ -38,6 +36,7 @@ from state.events.confirmations import ConfirmationApproved, ConfirmationRequest
 from state.journal.store import Commit, EffectChange, InboxRow
 from state.sql import build_sqlite_url, open_store
 from state.sql.dialect import open_database
+from tests.unit.state.transfer.older_kit import take_back_to_0003
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 SHORT, LONG = 1_500, 15_000
@@ -178,8 +177,7 @@ def _upgraded(url: str) -> float:
     """Seconds in which a database of the schema before the table is brought to today's."""
     with open_database(url) as dialect:
         with dialect.engine.begin() as connection:
-            connection.execute(text("DROP TABLE mentions"))
-            connection.execute(text("UPDATE alembic_version SET version_num = '0003'"))
+            take_back_to_0003(connection)
         dialect.engine.dispose()
     begun = time.perf_counter()
     open_store(url).close()

@@ -1,6 +1,5 @@
-"""Writes the rows of one run of `make bench` as a page of the documentation."""
+"""Writes the rows of `make bench` as a page of the documentation."""
 
-import datetime as dt
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
@@ -9,25 +8,26 @@ from typing import Any, Final
 from bench.calibration import REFERENCE_MACHINE, format_bar
 
 _HOLDS: Final = {True: "yes", False: "**no**", None: ""}
-_HEAD: Final = """# What was measured
+_HEAD: Final = f"""# What was measured
 
-Written by `make bench PAGE=docs/measured.md` from one run: {day}, {machine}. Nothing here is typed by hand, and no test asserts it.
+Written by `make bench PAGE=docs/measured.md`. Nothing here is typed by hand, and no test asserts it.
 
-* Peers run in the same run, so a ratio (x) says the same on another machine. A time or rate is judged after scaling by a loop of fixed work
-  that runs before and after each group; `(x1.4)` beside a bar says that this machine was then 1.4 times slower than the one of reference
-  ({reference}).
+* The rows of one group come from one run, whose day and machine stand above them. Peers run in the same run, so a ratio (x) says the same
+  on another machine. A time or rate is judged after scaling by a loop of fixed work that runs before and after each group; `(x1.4)` beside
+  a bar says that this machine was then 1.4 times slower than the one of reference
+  ({REFERENCE_MACHINE}).
 * `hold` is empty where a figure has no bar and is shown for what it tells. Why a bar does not hold is told by the decision on its subject:
   [0014](adr/0014-cost-of-a-turn.md) for a turn, [0042](adr/0042-safety-rules-once.md) for PostgreSQL.
-* `make bench ONLY=ratio` measures one group again.
+* `make bench ONLY=ratio PAGE=docs/measured.md` measures one group again and leaves the others as they were.
 """
 
 
 def write_page(rows: list[dict[str, Any]], path: Path) -> None:
-    """Write the rows, in their order, as one table for each group of measurements; `rows` have `bench`, the name of their group."""
-    machine = str(rows[0]["machine"]) if rows else "nothing measured"
-    parts = [_HEAD.format(day=dt.datetime.now(dt.UTC).date().isoformat(), machine=machine, reference=REFERENCE_MACHINE)]
-    for name, group in groupby(rows, key=lambda row: str(row["bench"])):
-        parts.append(f"\n## {name}\n\n| what | measured | bar | hold | beside it |\n|---|---|---|---|---|\n" + "".join(_list_lines(group)))
+    """Write the rows, in their order, as one table for each group; `rows` say the `bench`, `day` and `machine` of their group."""
+    parts = [_HEAD]
+    for (name, day, machine), group in groupby(rows, key=lambda row: (str(row["bench"]), str(row["day"]), str(row["machine"]))):
+        head = f"\n## {name}\n\nMeasured {day} on {machine}.\n\n| what | measured | bar | hold | beside it |\n|---|---|---|---|---|\n"
+        parts.append(head + "".join(_list_lines(group)))
     path.write_text("".join(parts), encoding="utf-8")
 
 

@@ -18,9 +18,10 @@ from state.journal.store import Commit, StaleEpoch
 from state.sql import open_store, schema
 from state.sql import record_index as filling
 from state.sql.dialect import open_database
-from state.sql.tables import VIEWS, mentions
+from state.sql.tables import mentions
 from state.transfer.move import move_database
 from tests.unit.state.transfer.moving_kit import KINDS, Home, Homes
+from tests.unit.state.transfer.older_kit import take_back_to_0003
 
 CHILD = Path(__file__).with_name("mentions_child.py")
 
@@ -41,14 +42,7 @@ def mentioned(home: Home) -> set[tuple[str, ...]]:
 def older(home: Home) -> None:
     """As the program before had left it."""
     with changing(home) as (connection, _):
-        for view in VIEWS:
-            connection.execute(text(f"DROP VIEW {view}"))
-        for table in ("mentions", "runs", "definitions", "definition_keys", "definition_texts", "definition_history"):
-            connection.execute(text(f"DROP TABLE {table}"))
-        connection.execute(text("DROP INDEX ix_outbox_replaced"))
-        if connection.dialect.name == "sqlite":
-            connection.execute(text("DROP INDEX ix_outbox_new"))
-        connection.execute(text("UPDATE alembic_version SET version_num = '0003'"))
+        take_back_to_0003(connection)
 
 
 def at_kind(homes: Homes, talked: Home, kind: str) -> Home:
