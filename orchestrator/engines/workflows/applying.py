@@ -164,18 +164,18 @@ class _Commands:
         value, origins = operation.modify_value, one.origins
         if operation.modify_operator != "=":
             known = await self._read(record, one)
-            name = find_field_name(known, key)
+            name = find_field_name(known, key, record[0])
             if name is None and record not in self._made:  # without the value before, a text that is added would replace it
                 raise refuse_computing(operation)
             value = compute_value(operation, known[name] if name is not None else None)
             origins |= self._origins[record]
-        self._note_fields(record, {find_field_name(self._fields.get(record, {}), key) or key: value}, origins)
+        self._note_fields(record, {find_field_name(self._fields.get(record, {}), key, record[0]) or key: value}, origins)
         entity = self._entity(one)
         if (command := self._changing.get(record)) is None:
             self._changing[record] = self._add(one, {**self._name_record(one), entity.fields_parameter: {key: value}}, origins)
             return
         fields = command.params[entity.fields_parameter]
-        fields[find_field_name(fields, key) or key] = value
+        fields[find_field_name(fields, key, record[0]) or key] = value
         command.operations[self._place] = operation
         command.origins |= origins
 
@@ -203,7 +203,7 @@ class _Commands:
         inner = found.get("task", found)
         fields = dict(inner) if isinstance(inner, Mapping) else {}
         self._read_records.add(record)
-        earlier = {find_field_name(fields, key) or key: value for key, value in self._fields.get(record, {}).items()}
+        earlier = {find_field_name(fields, key, record[0]) or key: value for key, value in self._fields.get(record, {}).items()}
         self._fields[record] = {**fields, **earlier}
         self._note_fields(record, {}, _READ)
         return self._fields[record]

@@ -108,7 +108,7 @@ class RecordWork:
             conflicts = await self._keep_conflicts(place, before, operations)
             if not conflicts:
                 return operations
-            before = {**before, **{find_field_name(self.now, one.key) or one.key: one.person for one in conflicts}}
+            before = {**before, **{find_field_name(self.now, one.key, self.record.kind) or one.key: one.person for one in conflicts}}
             choices |= await self._ask_choices(place, conflicts, choices)
             operations = apply_choices(self.record, operations, conflicts, choices)
         raise RunFailed("workflow-conflicts-again", f"after {MOST_ASKINGS} questions it was changed again", title=self.title)
@@ -198,7 +198,7 @@ class RecordWork:
 
     async def _build_question(self, one: FieldConflict, place: str) -> Ask:
         """Return the question whose value of a field stays, with both values as people read them."""
-        name = find_field_name(self.now, one.key) or find_field_name(self.input, one.key) or one.key
+        name = find_field_name(self.now, one.key, self.record.kind) or find_field_name(self.input, one.key, self.record.kind) or one.key
         states: list[JsonObject] = [{**self.input, name: one.before}, self.now, {**self.now, name: one.process}]
 
         async def describe() -> JsonObject:

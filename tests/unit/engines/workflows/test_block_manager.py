@@ -1,9 +1,11 @@
 """What may happen to the blocks of a record, row by row, and which changes are in conflict (S003-54, S003-X10)."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from bitrix.catalogue.names import to_field_key
 from orchestrator.engines.workflows.blocks import manager
 from orchestrator.engines.workflows.blocks.conflicts import (
     PERSON,
@@ -241,6 +243,27 @@ def test_a_field_in_two_spellings_is_asked_about_once_and_one_choice_holds_for_b
     assert [(one.key, one.person, one.process) for one in conflicts] == [(first, "звонил", "писал ещё")]
     assert [one.operation.modify_value for one in apply_choices(RECORD, operations, conflicts, {first: choice})] == left
     assert compute_changes(RECORD, {later: ""}, operations) == {first: "писал ещё"}
+
+
+SECOND_NAMES = [
+    ("lead", "STAGE_ID", "STATUS_ID"),
+    ("lead", "stageId", "STATUS_ID"),
+    ("lead", "stageSemanticId", "STATUS_SEMANTIC_ID"),
+    ("company", "TYPE_ID", "COMPANY_TYPE"),
+    ("company", "typeId", "COMPANY_TYPE"),
+]
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+@pytest.mark.parametrize(("kind", "written", "own"), SECOND_NAMES)
+def test_a_field_that_is_written_by_its_second_name_is_asked_about(kind: str, written: str, own: str) -> None:
+    """A call takes both names, so a run that uses the second one would write over what a colleague has set."""
+    assert to_field_key(written, kind) == to_field_key(own, kind)
+    one = change(written, "=", "JUNK")
+    operations = [replace(one, operation=one.operation.model_copy(update={"entity_type": kind}))]
+    conflicts = find_conflicts(Record(kind=kind, number="481"), {own: "NEW"}, {own: "IN_PROCESS"}, operations)
+    assert [(one.before, one.person, one.process) for one in conflicts] == [("NEW", "IN_PROCESS", "JUNK")]
+    assert find_conflicts(Record(kind="deal", number="481"), {own: "NEW"}, {own: "IN_PROCESS"}, [one]) == []
 
 
 @pytest.mark.req("S003-X10", "S003-54")
