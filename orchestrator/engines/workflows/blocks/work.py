@@ -26,7 +26,7 @@ from orchestrator.engines.workflows.blocks.conflicts import (
     list_differences,
 )
 from orchestrator.engines.workflows.blocks.host import RecordHost
-from orchestrator.engines.workflows.blocks.manager import Finish, Opening, find_permission
+from orchestrator.engines.workflows.blocks.manager import Finish, Opening
 from orchestrator.engines.workflows.blocks.queries import RecordQueries
 from orchestrator.engines.workflows.definition import Workflow
 from orchestrator.engines.workflows.display import Notifier
@@ -164,7 +164,7 @@ class RecordWork:
         """Raise RunFailed if the status of the record's block forbids changes by others (S003-X10)."""
 
         async def look() -> str:
-            return find_permission(await self.host.blocks.read(self.record))
+            return await self.host.blocks.find_permission(self.record)
 
         found = await self.ctx.memo(f"_block/permission/{number}", look, origins=_AUTHOR)
         if found.data == "refuse":

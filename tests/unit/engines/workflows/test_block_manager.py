@@ -94,8 +94,8 @@ def reached(status: BlockStatus) -> Stream:
 )
 def test_what_others_may_change_follows_from_the_status(status: BlockStatus, permission: str) -> None:
     """Idle: applied; Loading: applied to what the run will compare with; Conflict and Error: refused."""
-    assert manager.find_permission(reached(status).blocks) == permission
-    assert manager.find_permission(()) == "apply"
+    assert manager.find_permission(reached(status).blocks, NOBODY) == permission
+    assert manager.find_permission((), NOBODY) == "apply"
 
 
 @pytest.mark.req("S003-X10", "S003-54")
