@@ -427,3 +427,16 @@ async def test_the_choice_of_a_cancelled_run_keeps_no_micro_workflow_out(tmp_pat
             await other.work(order("cancel"))
             await other.work(order("retry", key=SECOND))
             assert other.portal.written() == [("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "звонил"}})]
+
+
+@pytest.mark.req("S003-53", "S004-30")
+@pytest.mark.parametrize("number", [12, 482])
+async def test_a_record_that_was_found_by_its_name_is_changed_with_a_card(tmp_path: Path, number: int) -> None:
+    """Its number came out of the portal, where a customer may have written the name; how many digits it has does not matter."""
+    document = workflow(tuum("only", change("COMMENTS", "звонил")), record="deal")
+    async with a_workflow_world(tmp_path, document) as world:
+        world.portal.records["deal", number] = {**world.portal.records.pop(("deal", 482)), "ID": str(number)}
+        await world.work(started_in_chat("вектор"))
+        (card,) = [row for row in world.outbox() if row.kind == "card"]
+        assert "gate-taint-prose" in [one["code"] for one in card.body["reasons"]]
+        assert world.portal.written() == []
