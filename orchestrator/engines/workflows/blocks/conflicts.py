@@ -94,19 +94,21 @@ def build_conflicts(
     return found
 
 
-def apply_choices(
+def choose_operations(
     record: Record, operations: Sequence[Emitted], conflicts: Iterable[FieldConflict], choices: Mapping[str, str]
-) -> list[Emitted]:
-    """Return the operations that are left: none of a field that stays as it is, and where the run's value was chosen that value itself."""
+) -> list[Emitted | None]:
+    """Return the operations, None for one of a field that stays as it is, and where the run's value was chosen that value itself."""
     taken = {one.key: one for one in conflicts}
     own = set(_list_places(record, operations))
-    found: list[Emitted] = []
+    found: list[Emitted | None] = []
     for place, one in enumerate(operations):
         name = find_field_name(taken, one.operation.attribute_key or "", record.kind) if place in own else None
         conflict = taken[name] if name is not None else None
         if conflict is None:
             found.append(one)
-        elif choices.get(conflict.key) == PROCESS:
+        elif choices.get(conflict.key) != PROCESS:
+            found.append(None)
+        else:
             operation = one.operation
             if operation.modify_operator != "=":
                 value = {"modify_operator": "=", "modify_value": conflict.process}

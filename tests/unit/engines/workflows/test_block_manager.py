@@ -10,8 +10,9 @@ from orchestrator.engines.workflows.blocks import manager
 from orchestrator.engines.workflows.blocks.conflicts import (
     PERSON,
     PROCESS,
+    FieldConflict,
     Record,
-    apply_choices,
+    choose_operations,
     compute_changes,
     find_conflicts,
     has_changes,
@@ -152,6 +153,11 @@ def change(key: str, operator: str, value: Any, number: str = "481") -> Emitted:
     return Emitted(operation=read_operation({**written, "modifyOperator": operator, "modifyValue": value}), origins=frozenset())
 
 
+def choose(operations: list[Emitted], conflicts: list[FieldConflict], choices: dict[str, str]) -> list[Emitted]:
+    """The operations that are left of these."""
+    return [one for one in choose_operations(RECORD, operations, conflicts, choices) if one is not None]
+
+
 def make(number: str) -> Emitted:
     """An operation that makes a deal under this name."""
     written = {"operationType": "CreateEntity", "entityType": "deal", "entityId": number, "initialAttributes": {"TITLE": "Новая"}}
@@ -198,7 +204,7 @@ def test_only_what_was_chosen_is_applied() -> None:
     now = {**BEFORE, "OPPORTUNITY": "по договору", "TITLE": "Лютик"}
     operations = [change("OPPORTUNITY", "+=", 500), change("TITLE", "=", "Роза"), change("COMMENTS", "=", "писал")]
     conflicts = find_conflicts(RECORD, BEFORE, now, operations)
-    left = apply_choices(RECORD, operations, conflicts, {"OPPORTUNITY": PROCESS, "TITLE": PERSON})
+    left = choose(operations, conflicts, {"OPPORTUNITY": PROCESS, "TITLE": PERSON})
     assert [(one.operation.attribute_key, one.operation.modify_operator, one.operation.modify_value) for one in left] == [
         ("OPPORTUNITY", "=", "1000500"),
         ("COMMENTS", "=", "писал"),
@@ -211,7 +217,7 @@ def test_a_choice_says_nothing_of_a_record_that_is_made_under_the_same_number() 
     """From there on the number is its name."""
     operations = [change("TITLE", "=", "Роза"), make("481"), change("TITLE", "=", "Мак")]
     conflicts = find_conflicts(RECORD, BEFORE, {**BEFORE, "TITLE": "Лютик"}, operations)
-    assert apply_choices(RECORD, operations, conflicts, {"TITLE": PERSON}) == operations[1:]
+    assert choose(operations, conflicts, {"TITLE": PERSON}) == operations[1:]
     assert not has_changes(RECORD, operations[1:])
 
 
@@ -241,7 +247,7 @@ def test_a_field_in_two_spellings_is_asked_about_once_and_one_choice_holds_for_b
     operations = [change(first, "=", "писал"), change(later, "+=", " ещё")]
     conflicts = find_conflicts(RECORD, {later: ""}, {later: "звонил"}, operations)
     assert [(one.key, one.person, one.process) for one in conflicts] == [(first, "звонил", "писал ещё")]
-    assert [one.operation.modify_value for one in apply_choices(RECORD, operations, conflicts, {first: choice})] == left
+    assert [one.operation.modify_value for one in choose(operations, conflicts, {first: choice})] == left
     assert compute_changes(RECORD, {later: ""}, operations) == {first: "писал ещё"}
 
 
@@ -273,7 +279,7 @@ def test_fields_whose_names_differ_in_an_underscore_between_digits_are_two() -> 
     before = {"UF_CRM_1_23": "", "UF_CRM_12_3": ""}
     conflicts = find_conflicts(RECORD, before, {**before, "UF_CRM_12_3": "звонил"}, operations)
     assert [(one.key, one.process) for one in conflicts] == [("UF_CRM_12_3", "в")]
-    assert apply_choices(RECORD, operations, conflicts, {"UF_CRM_12_3": PERSON}) == operations[:1]
+    assert choose(operations, conflicts, {"UF_CRM_12_3": PERSON}) == operations[:1]
 
 
 @pytest.mark.req("S003-54")
