@@ -29,6 +29,8 @@ _TOLD_BY_CARD: Final = "card-already-"
 """How the reasons begin of what a person has decided: their card shows it."""
 _UNMADE: Final = "card-already-refused"
 """The reason of a call that was begun after a consent and certainly not made, because the program stopped."""
+AWAY: Final = frozenset({"portal-unreadable", "portal-not-reached", "portal-wait"})
+"""The reasons of calls and reads that were not made because the portal did not answer: nothing is known of the record then."""
 _DONE: Final = frozenset({"succeeded", "planned", "already"})
 Recheck = Callable[[int, Mapping[int, Emitted]], Awaitable[Mapping[int, Emitted]]]
 """Returns, for the number of a card that is not the first and its operations by place, those that shall be applied now."""
@@ -70,8 +72,8 @@ async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], reche
 
     A card may wait for days. So what stands on the next one is written when it comes to that: `recheck` says which of its operations are
     left, and sums follow the records as they are then. Raises RunSuspended while a person decides, or must look whether they were done;
-    RunFailed if they cannot be written as calls, if a consent was lost with the program, so that a retry asks for it again, or if it is not
-    known of some of them whether they happened, for nothing may follow on that.
+    RunFailed if they cannot be written as calls; if a consent was lost with the program, or the portal does not answer, so that a retry
+    asks once more; or if it is not known of some of them whether they happened, for nothing may follow on that.
     """
     applied = Applied()
     commands = await _Commands(ctx).write(dict(enumerate(operations)))
@@ -90,6 +92,8 @@ async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], reche
         outcome = await ctx.submit(f"apply/{number}", _build_effect(card, number, len(cards)))
         if outcome.reason is not None and outcome.reason.code == _UNMADE:
             raise RunFailed("workflow-operations-unmade", f"apply/{number}: {outcome.detail}")
+        if outcome.status == "refused" and outcome.reason is not None and outcome.reason.code in AWAY:
+            raise RunFailed("workflow-operations-away", f"apply/{number}: {outcome.detail}")
         _add_outcome(applied, card, outcome)
         if any(one["status"] == "unknown" for one in applied.reports):
             raise RunFailed("workflow-outcome-unknown", f"apply/{number}: it is not known which operations happened")

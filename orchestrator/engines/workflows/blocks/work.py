@@ -11,7 +11,7 @@ from typing import Final
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed
-from orchestrator.engines.workflows.applying import Applied
+from orchestrator.engines.workflows.applying import AWAY, Applied
 from orchestrator.engines.workflows.blocks.choosing import Chosen
 from orchestrator.engines.workflows.blocks.conflicts import (
     PERSON,
@@ -41,8 +41,6 @@ MOST_CONFLICTS: Final = 20
 """About how many fields a person is asked after one run; with more the run fails."""
 MOST_ASKINGS: Final = 5
 """How often a run asks about conflicts, because the record was changed again before the person answered."""
-AWAY: Final = frozenset({"portal-unreadable", "portal-not-reached", "portal-wait"})
-"""The reasons of reads that were refused because the portal did not answer: nothing is known of the record then."""
 MOST_TEXT: Final = 200_000
 """How many characters the text of a block may have."""
 SHADOW: Final = "shadow"
