@@ -17,6 +17,7 @@ workflow-card-unwritten = Card { $number } of { $cards } could not be made: whil
 workflow-operations-away = Bitrix24 did not answer, so the changes of this card were not made. Retry a little later; nothing else is done again.
 workflow-field-doubtful = It is not clear which field of the record the workflow changes: several fit “{ $name }”. Nothing was changed. Its author must write the name of the field exactly as in Bitrix24.
 workflow-record-unread = The record { $name } cannot be read, so nothing was changed.
+workflow-shadow-unread = In shadow mode no records of Bitrix24 are read, and this workflow cannot do without them, so it goes no further. Nothing was changed. It works as soon as the shadow mode is switched off.
 workflow-outcome-unknown = It is not known whether all changes were made, so the workflow was stopped. Check the records in Bitrix24 before you retry.
 workflow-record-which = { $kind ->
     [deal] Which deal is it about?

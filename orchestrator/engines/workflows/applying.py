@@ -229,6 +229,8 @@ class _Commands:
         params = {entity.id_parameter: Value(one.operation.entity_id, one.origins)}
         outcome = await self._ctx.submit(node, RunEffect(method=entity.get_method, params=params, must_read=True))
         found = outcome.result
+        if outcome.status == "planned":
+            raise RunFailed("workflow-shadow-unread", f"{node} is not read in shadow mode")
         if outcome.status != "succeeded" or not isinstance(found, Mapping):
             raise RunFailed("workflow-record-unread", f"{node} was not read: {outcome.detail}", name=one.operation.entity_id)
         inner = found.get("task", found)

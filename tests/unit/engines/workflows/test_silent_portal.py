@@ -1,12 +1,14 @@
 """A workflow on a record while the portal does not answer: nobody is told that there is no such record (S003-53)."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
 from tests.unit.engines.workflows.test_record_runs import answers, change, codes, on_deal, started_in_chat
+from tests.unit.engines.workflows.workflow_kit import tuum, workflow
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import message, press
@@ -64,3 +66,18 @@ async def test_changes_that_the_portal_did_not_take_can_be_retried(tmp_path: Pat
         await world.work(press(card.body, key=RUN))
         assert world.portal.written() == [("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 120000}})]
         assert result(world)["rawText"] == "Сумма изменена"
+
+
+READING = {"runeType": "query", "method": "crm.deal.get", "params": {"id": 481}, "output": "row"}
+SCRIPT = {"source": 'await get_entity("deal", 481)', "consumes": [], "produces": []}
+
+
+@pytest.mark.req("S003-53")
+@pytest.mark.parametrize(
+    "only", [tuum("only", READING), tuum("only", mainScript=SCRIPT), tuum("only", {**change("COMMENTS", "!", "+="), "entityId": "481"})]
+)
+async def test_in_shadow_mode_a_workflow_that_reads_says_why_it_stops(tmp_path: Path, only: dict[str, Any]) -> None:
+    """Neither that a part of it has failed, nor that there is no such record."""
+    async with a_workflow_world(tmp_path, workflow(only), mode="shadow") as world:
+        await world.work(start())
+        assert codes(answers(world)) == ["run-ended", "workflow-shadow-unread"]
