@@ -6,7 +6,7 @@ field set twice on one card, nobody could tell afterwards whether the first of t
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from orchestrator.domain.effect import BatchUnwritable, write_batch
@@ -80,11 +80,12 @@ async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], reche
     cards = [commands[start : start + MOST_COMMANDS] for start in range(0, len(commands), MOST_COMMANDS)]
     if len(cards) > 1 and any(one.operation.operation_type == "DeleteEntity" for one in operations):
         raise RunFailed("workflow-operations-many", f"one of more than {MOST_COMMANDS} operations deletes", most=MOST_COMMANDS)
-    is_stopped = is_planned = False
+    if (refused := await _find_refused(ctx, cards)) is not None:
+        _add_left(applied, cards, "refused", refused.detail)
+        applied.notices += [refused.reason] if refused.reason is not None else []
+        return applied
+    is_planned = False
     for number, written in enumerate(cards, 1):
-        if is_stopped:
-            applied.found |= {place: _report(one, "not_run") for command in written for place, one in command.operations.items()}
-            continue
         is_later = number > 1 and not is_planned
         card = await _write_anew(ctx, written, operations, recheck, number=number, cards=len(cards)) if is_later else written
         if not card:
@@ -92,14 +93,44 @@ async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], reche
         outcome = await ctx.submit(f"apply/{number}", _build_effect(card, number, len(cards)))
         if outcome.reason is not None and outcome.reason.code == _UNMADE:
             raise RunFailed("workflow-operations-unmade", f"apply/{number}: {outcome.detail}")
-        if outcome.status == "refused" and outcome.reason is not None and outcome.reason.code in AWAY:
-            raise RunFailed("workflow-operations-away", f"apply/{number}: {outcome.detail}")
+        _raise_away(f"apply/{number}", outcome)
         _add_outcome(applied, card, outcome)
         if any(one["status"] == "unknown" for one in applied.reports):
             raise RunFailed("workflow-outcome-unknown", f"apply/{number}: it is not known which operations happened")
-        is_stopped = any(one["status"] not in _DONE for one in applied.reports)
         is_planned = outcome.status == "planned"
+        if any(one["status"] not in _DONE for one in applied.reports):
+            if left := _add_left(applied, cards[number:], "not_run"):
+                applied.notices.append(Notice(code="workflow-operations-left", args={"count": left}))
+            break
     return applied
+
+
+async def _find_refused(ctx: RunContext, cards: Sequence[Sequence[Command]]) -> Outcome | None:
+    """Return what the gate says of a later card that it would refuse: nothing of the set is sent then. The first card is judged at once."""
+    if ctx.mode == "shadow":  # nothing is sent anyway
+        return None
+    for number, card in enumerate(cards[1:], 2):
+        node = f"apply/tried/{number}"
+        if ctx.find_state("apply/1") != "new" and ctx.find_state(node) != "finished":  # sent by an earlier program, which tried nothing
+            return None
+        outcome = await ctx.submit(node, replace(_build_effect(card, number, len(cards)), is_trial=True))
+        _raise_away(node, outcome)
+        if outcome.status == "refused" and not outcome.already:
+            return outcome
+    return None
+
+
+def _raise_away(node: str, outcome: Outcome) -> None:
+    """Raise RunFailed if the portal did not answer, so that a retry submits the effect once more."""
+    if outcome.status == "refused" and outcome.reason is not None and outcome.reason.code in AWAY:
+        raise RunFailed("workflow-operations-away", f"{node}: {outcome.detail}")
+
+
+def _add_left(applied: Applied, cards: Sequence[Sequence[Command]], status: str, error: str = "") -> int:
+    """Report all operations of these cards as not done, and return how many there are."""
+    found = {place: _report(one, status, error) for card in cards for command in card for place, one in command.operations.items()}
+    applied.found |= found
+    return len(found)
 
 
 async def _write_anew(

@@ -14,7 +14,7 @@ from tests.unit.engines.workflows.test_record_runs import answers, blocks, chang
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
 from tests.unit.runs.runs_kit import RUN, index
 from tests.unit.runs.test_runs_wait import click, order
-from tests.unit.spine_kit import World, press, until
+from tests.unit.spine_kit import World, codes_of, press, until
 from tests.unit.spine_portal import deal
 
 FIRST = range(1000, 1050)
@@ -176,4 +176,42 @@ async def test_a_run_that_stood_still_behind_its_comparison_compares_again(tmp_p
         assert (blocks(world)[0].status, world.portal.written()) == ("Conflict", [])
         (asked,) = [one for one in answers(world) if one["actions"]]
         await world.work(click(*asked["actions"][0]["words"]))
+        assert (index(world).status, world.portal.written()) == ("done", [])
+
+
+@pytest.mark.req("S003-X9", "S003-19")
+@pytest.mark.parametrize("more", [(), (of_deal("TITLE", "Роза", number="482"),)], ids=["alone", "in a batch"])
+async def test_what_the_gate_refuses_on_a_later_card_refuses_the_whole_set(tmp_path: Path, more: tuple[dict[str, Any], ...]) -> None:
+    """No card is shown and nothing is written, as where all stand on one card; the reports name what was refused."""
+    async with a_workflow_world(tmp_path, behind_a_card(of_deal("COMMENTS", "чужая", number="500"), *more)) as world:
+        add_first(world)
+        await world.work(start())
+        rows = world.outbox()
+        assert [code for row in rows for code in codes_of(row)] == [["gate-not-yours"], ["gate-batch-refused"]][len(more)]
+        assert (index(world).status, world.portal.written()) == ("done", [])
+        assert {one["status"] for one in result(world)["applied"]} == {"refused"}
+
+
+@pytest.mark.req("S003-X9", "S003-19")
+async def test_what_stands_there_already_refuses_nothing_else(tmp_path: Path) -> None:
+    """The first card is shown, and the change that nobody needs is reported as one that is made already."""
+    async with a_workflow_world(tmp_path, behind_a_card(of_deal("TITLE", "Ромашка"))) as world:
+        add_first(world)
+        await world.work(start())
+        (card,) = list_cards(world)
+        await world.work(press(card.body, key=RUN))
+        assert (index(world).status, len(world.portal.written())) == ("done", len(FIRST))
+        assert result(world)["applied"][-1]["status"] == "already"
+
+
+@pytest.mark.req("S003-19")
+async def test_who_denies_a_card_reads_how_much_of_the_rest_is_not_done(tmp_path: Path) -> None:
+    """The next card does not come, so nobody waits for it."""
+    async with a_workflow_world(tmp_path, behind_a_card(of_deal("COMMENTS", "!"), of_deal("TITLE", "Роза", number="482"))) as world:
+        add_first(world)
+        await world.work(start())
+        (card,) = list_cards(world)
+        await world.work(press(card.body, key=RUN, approve=False))
+        (notice,) = [one for body in answers(world) for one in body["notices"]]
+        assert (notice["code"], notice["args"]) == ("workflow-operations-left", {"count": 2})
         assert (index(world).status, world.portal.written()) == ("done", [])
