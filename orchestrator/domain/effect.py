@@ -63,6 +63,8 @@ class Effect(Frozen):
     requires_confirmation: bool = False
     must_read: bool = False
     """Whether the engine asks only for a read: a call that might change anything is refused, whatever the policy allows."""
+    is_trial: bool = False
+    """Whether the engine only asks what the gate would refuse: any other call is planned, and neither asked about nor made."""
     confirmed: bool = False
     confirmation_decision: str | None = None
     following: tuple[FollowingStep, ...] = ()

@@ -126,6 +126,8 @@ class RunEffect:
     requires_confirmation: bool = False
     must_read: bool = False
     """Whether the call is meant to read only: the gate refuses one that might change anything."""
+    is_trial: bool = False
+    """Whether the call is only tried: it is refused as it would be, or planned, and neither asked about nor made."""
 
 
 @dataclass(frozen=True, kw_only=True)

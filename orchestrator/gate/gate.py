@@ -150,8 +150,8 @@ class Gate:
         """Check `effect`, do what the verdict says (refuse it, record it as a plan, show a card or run it) and return the result.
 
         `earlier` holds the effect ids of the turn, oldest first. An effect with the same slot (unique name of a step) never runs twice, and
-        a change that an earlier effect of the turn has made is not made again. Raises StoreUnwritable when the intent cannot be stored
-        (then nothing was sent).
+        a change that an earlier effect of the turn has made is not made again. A trial (`effect.is_trial`) is refused or planned. Raises
+        StoreUnwritable when the intent cannot be stored (then nothing was sent).
         """
         case = _Case(effect=effect, effect_id=build_effect_id(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
         known = await ledger.find_effect(case.effect_id)
@@ -162,7 +162,7 @@ class Gate:
             return await self._refuse(case, call)
         if effect.confirmation_decision == "deny":
             return await self._deny_by_model(case, call)
-        entry = find_open_card(ledger.state, get_essence(call), actor)
+        entry = find_open_card(ledger.state, get_essence(call), actor) if not effect.is_trial else None
         if entry is not None:
             return build_pending(entry, method=call.method, turn_id=turn_id)
         repeat = await self._find_repeat(case, call, earlier)
@@ -176,7 +176,8 @@ class Gate:
         if not isinstance(verdict, Refuse) and (missing := self._deps.find_missing_performer(call)) is not None:
             return await self._refuse(case, missing)
         verdict = refuse_unchanged(add_doubts(verdict, call, ledger.state, actor), call, facts)
-        return await self._carry_out(case, call, facts, await self._check_frozen(call, verdict))
+        verdict = await self._check_frozen(call, verdict)
+        return await self._carry_out(case, call, facts, verdict if isinstance(verdict, Refuse) or not effect.is_trial else PlanOnly())
 
     async def _find_repeat(self, case: _Case, call: Call, earlier: Sequence[str]) -> Outcome | None:
         """Return the outcome of a call whose change was made earlier in this turn; None for any other call.

@@ -243,8 +243,10 @@ class Context(RunContext):
         if isinstance(result, Pending) or result.status == "unknown":
             await self._wait_for_effect(node, wanted, result)
             raise RunSuspended(node)
-        self.records.append(PlayedNode(node=node, what="effect", call=build_call_record(wanted, result)))
-        output = result.model_dump(mode="json", exclude=None if result.status == "planned" else {"preview"})  # a plan is told at the end
+        if not effect.is_trial or result.status == "refused":
+            self.records.append(PlayedNode(node=node, what="effect", call=build_call_record(wanted, result)))
+        is_told = result.status == "planned" and not effect.is_trial  # a plan is told at the end
+        output = result.model_dump(mode="json", exclude=None if is_told else {"preview"})
         await self.store(
             NodeDone(
                 node=node,
@@ -301,6 +303,7 @@ class Context(RunContext):
             provenance=provenance,
             requires_confirmation=effect.requires_confirmation,
             must_read=effect.must_read,
+            is_trial=effect.is_trial,
             slot=build_node_slot(self._session.key, node, attempt),
         )
 

@@ -11,7 +11,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.engines.workflows.blocks import manager
 from orchestrator.engines.workflows.blocks.conflicts import Record
 from orchestrator.engines.workflows.blocks.host import FieldText, PlainWords, RecordHost, RecordText
-from orchestrator.engines.workflows.blocks.manager import Finish, Opened, Opening
+from orchestrator.engines.workflows.blocks.manager import Finish, Opened, Opening, Permission
 from orchestrator.engines.workflows.entities import ENTITIES
 from orchestrator.gate.approve.field_words import describe_field
 from orchestrator.gate.call.ports import Names
@@ -39,6 +39,11 @@ class StoredBlocks:
     async def read(self, record: Record, /) -> Sequence[Block]:
         """Return the blocks of a record, oldest first."""
         return await self._store.read(record_blocks.read_blocks, find_place(record))
+
+    async def find_permission(self, record: Record, /) -> Permission:
+        """Return whether a run without a block may change the record now."""
+        blocks = await self.read(record)
+        return manager.find_permission(blocks, await self._list_over(blocks))
 
     async def open(self, record: Record, given: Opening, at: datetime, /) -> Opened:
         """Open a block for a run. One that works keeps others out only as long as its run goes on."""

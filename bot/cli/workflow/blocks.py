@@ -60,7 +60,7 @@ class FoundBlock:
     def changed_fields(self) -> list[str]:
         """The fields that differ after the run from before, those first that the run proposed, as the record spells them."""
         before, after = self.block.input, self.block.post_user
-        proposed = [find_field_name(after, key) for key in self.block.post_ai]
+        proposed = [find_field_name(after, key, self.place.kind) for key in self.block.post_ai]
         return list(dict.fromkeys([*(one for one in proposed if one), *(find_field_name(before, key) or key for key in after)]))
 
 
@@ -212,14 +212,15 @@ def _write_people(found: FoundBlock, tr: Translator) -> None:
 def _list_field_rows(found: FoundBlock) -> list[Sequence[object]]:
     """Return the fields that the run proposed or that changed while it worked: before, as proposed, and after."""
     block = found.block
-    names = dict.fromkeys([*(find_field_name(block.input, key) or key for key in block.post_ai), *found.changed_fields])
+    kind = found.place.kind
+    names = dict.fromkeys([*(find_field_name(block.input, key, kind) or key for key in block.post_ai), *found.changed_fields])
     after = {**block.input, **block.post_user}
     is_over = block.status == "Idle"
     return [
         (
             name,
             _write_value(find_field(block.input, name)),
-            _write_value(find_field(block.post_ai, name)) if find_field_name(block.post_ai, name) else "",
+            _write_value(find_field(block.post_ai, name, kind)) if find_field_name(block.post_ai, name, kind) else "",
             _write_value(find_field(after, name)) if is_over else "",
         )
         for name in names

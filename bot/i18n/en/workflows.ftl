@@ -13,8 +13,15 @@ workflow-operations-twice = The workflow creates the record “{ $name }” twic
 workflow-operations-unwritable = A change that the workflow proposed cannot be sent to Bitrix24. Nothing was changed. Please tell the workflow’s author.
 workflow-operations-uncomputed = The workflow wants to compute the field “{ $name }”, but that is no number. Nothing was changed.
 workflow-operations-unmade = The changes were approved, but the program stopped before it made them. Nothing of this card was changed in Bitrix24; retry, and you will be asked once more.
+workflow-card-unwritten = Card { $number } of { $cards } could not be made: while the earlier ones waited, the record was changed so that the new value cannot be computed, or it cannot be read any more. Nothing of this card was changed. Retry will try once more.
+workflow-operations-away = Bitrix24 did not answer, so the changes of this card were not made. Retry a little later; nothing else is done again.
+workflow-operations-left = So nothing further that the workflow proposed was done either: { $count } { $count ->
+    [one] change
+   *[other] changes
+}.
 workflow-field-doubtful = It is not clear which field of the record the workflow changes: several fit “{ $name }”. Nothing was changed. Its author must write the name of the field exactly as in Bitrix24.
 workflow-record-unread = The record { $name } cannot be read, so nothing was changed.
+workflow-shadow-unread = In shadow mode no records of Bitrix24 are read, and this workflow cannot do without them, so it goes no further. Nothing was changed. It works as soon as the shadow mode is switched off.
 workflow-outcome-unknown = It is not known whether all changes were made, so the workflow was stopped. Check the records in Bitrix24 before you retry.
 workflow-record-which = { $kind ->
     [deal] Which deal is it about?

@@ -5,8 +5,8 @@ another. Each is sent once: what was refused, failed or is not known is not trie
 field set twice on one card, nobody could tell afterwards whether the first of the two had happened.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from orchestrator.domain.effect import BatchUnwritable, write_batch
@@ -29,7 +29,11 @@ _TOLD_BY_CARD: Final = "card-already-"
 """How the reasons begin of what a person has decided: their card shows it."""
 _UNMADE: Final = "card-already-refused"
 """The reason of a call that was begun after a consent and certainly not made, because the program stopped."""
+AWAY: Final = frozenset({"portal-unreadable", "portal-not-reached", "portal-wait"})
+"""The reasons of calls and reads that were not made because the portal did not answer: nothing is known of the record then."""
 _DONE: Final = frozenset({"succeeded", "planned", "already"})
+Recheck = Callable[[int, Mapping[int, Emitted]], Awaitable[Mapping[int, Emitted]]]
+"""Returns, for the number of a card that is not the first and its operations by place, those that shall be applied now."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,31 +62,87 @@ class Applied:
         return [self.found[place] for place in sorted(self.found)]
 
 
-async def apply_operations(ctx: RunContext, operations: Sequence[Emitted]) -> Applied:
+async def keep_all(_number: int, operations: Mapping[int, Emitted]) -> Mapping[int, Emitted]:
+    """Return the operations: of a run on no record, which asks nobody whose value stays."""
+    return operations
+
+
+async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], recheck: Recheck = keep_all) -> Applied:
     """Submit the operations and return what became of them.
 
-    Raises RunSuspended while a person decides, or must look whether they were done; RunFailed if they cannot be written as calls, if a
-    consent was lost with the program, so that a retry asks for it again, or if it is not known of some of them whether they happened, for
-    nothing may follow on that.
+    A card may wait for days. So what stands on the next one is written when it comes to that: `recheck` says which of its operations are
+    left, and sums follow the records as they are then. Raises RunSuspended while a person decides, or must look whether they were done;
+    RunFailed if they cannot be written as calls; if a consent was lost with the program, or the portal does not answer, so that a retry
+    asks once more; or if it is not known of some of them whether they happened, for nothing may follow on that.
     """
     applied = Applied()
-    commands = await _Commands(ctx).write(operations)
+    commands = await _Commands(ctx).write(dict(enumerate(operations)))
     cards = [commands[start : start + MOST_COMMANDS] for start in range(0, len(commands), MOST_COMMANDS)]
     if len(cards) > 1 and any(one.operation.operation_type == "DeleteEntity" for one in operations):
         raise RunFailed("workflow-operations-many", f"one of more than {MOST_COMMANDS} operations deletes", most=MOST_COMMANDS)
-    stopped = False
-    for number, card in enumerate(cards, 1):
-        if stopped:
-            applied.found |= {place: _report(one, "not_run") for command in card for place, one in command.operations.items()}
+    if (refused := await _find_refused(ctx, cards)) is not None:
+        _add_left(applied, cards, "refused", refused.detail)
+        applied.notices += [refused.reason] if refused.reason is not None else []
+        return applied
+    is_planned = False
+    for number, written in enumerate(cards, 1):
+        is_later = number > 1 and not is_planned
+        card = await _write_anew(ctx, written, operations, recheck, number=number, cards=len(cards)) if is_later else written
+        if not card:
             continue
         outcome = await ctx.submit(f"apply/{number}", _build_effect(card, number, len(cards)))
         if outcome.reason is not None and outcome.reason.code == _UNMADE:
             raise RunFailed("workflow-operations-unmade", f"apply/{number}: {outcome.detail}")
+        _raise_away(f"apply/{number}", outcome)
         _add_outcome(applied, card, outcome)
         if any(one["status"] == "unknown" for one in applied.reports):
             raise RunFailed("workflow-outcome-unknown", f"apply/{number}: it is not known which operations happened")
-        stopped = any(one["status"] not in _DONE for one in applied.reports)
+        is_planned = outcome.status == "planned"
+        if any(one["status"] not in _DONE for one in applied.reports):
+            if left := _add_left(applied, cards[number:], "not_run"):
+                applied.notices.append(Notice(code="workflow-operations-left", args={"count": left}))
+            break
     return applied
+
+
+async def _find_refused(ctx: RunContext, cards: Sequence[Sequence[Command]]) -> Outcome | None:
+    """Return what the gate says of a later card that it would refuse: nothing of the set is sent then. The first card is judged at once."""
+    if ctx.mode == "shadow":  # nothing is sent anyway
+        return None
+    for number, card in enumerate(cards[1:], 2):
+        node = f"apply/tried/{number}"
+        if ctx.find_state("apply/1") != "new" and ctx.find_state(node) != "finished":  # sent by an earlier program, which tried nothing
+            return None
+        outcome = await ctx.submit(node, replace(_build_effect(card, number, len(cards)), is_trial=True))
+        _raise_away(node, outcome)
+        if outcome.status == "refused" and not outcome.already:
+            return outcome
+    return None
+
+
+def _raise_away(node: str, outcome: Outcome) -> None:
+    """Raise RunFailed if the portal did not answer, so that a retry submits the effect once more."""
+    if outcome.status == "refused" and outcome.reason is not None and outcome.reason.code in AWAY:
+        raise RunFailed("workflow-operations-away", f"{node}: {outcome.detail}")
+
+
+def _add_left(applied: Applied, cards: Sequence[Sequence[Command]], status: str, error: str = "") -> int:
+    """Report all operations of these cards as not done, and return how many there are."""
+    found = {place: _report(one, status, error) for card in cards for command in card for place, one in command.operations.items()}
+    applied.found |= found
+    return len(found)
+
+
+async def _write_anew(
+    ctx: RunContext, card: Sequence[Command], operations: Sequence[Emitted], recheck: Recheck, *, number: int, cards: int
+) -> list[Command]:
+    """Return the commands of a card behind the first as they are now, none if nothing is left of it. Raises RunFailed naming the card."""
+    places = sorted(place for command in card for place in command.operations)
+    try:
+        left = await recheck(number, {place: operations[place] for place in places})
+        return await _Commands(ctx, card=number).write(left)
+    except RunFailed as error:
+        raise RunFailed("workflow-card-unwritten", f"card {number} of {cards}: {error.detail}", number=number, cards=cards) from None
 
 
 def _build_effect(card: Sequence[Command], number: int, cards: int) -> RunEffect:
@@ -123,10 +183,12 @@ def _report(operation: AtomicOperation, status: str, error: str = "", created: s
 
 
 class _Commands:
-    """Writes operations as calls of the portal."""
+    """Writes operations as calls of the portal: those of all cards before the first of them is sent, later those of one card."""
 
-    def __init__(self, ctx: RunContext) -> None:
-        self._ctx = ctx
+    def __init__(self, ctx: RunContext, *, card: int = 1) -> None:
+        self._ctx, self._card = ctx, card
+        self._first = (card - 1) * MOST_COMMANDS
+        """The number of the first command."""
         self._commands: list[Command] = []
         self._place = 0
         """The place of the operation that is being written."""
@@ -140,8 +202,8 @@ class _Commands:
         """Where those fields come from."""
         self._read_records: set[tuple[str, str]] = set()
 
-    async def write(self, operations: Sequence[Emitted]) -> list[Command]:
-        for self._place, one in enumerate(operations):
+    async def write(self, operations: Mapping[int, Emitted]) -> list[Command]:
+        for self._place, one in operations.items():
             operation, record = one.operation, (one.operation.entity_type, one.operation.entity_id)
             _refuse_references(operation)
             match operation.operation_type:
@@ -164,18 +226,18 @@ class _Commands:
         value, origins = operation.modify_value, one.origins
         if operation.modify_operator != "=":
             known = await self._read(record, one)
-            name = find_field_name(known, key)
+            name = find_field_name(known, key, record[0])
             if name is None and record not in self._made:  # without the value before, a text that is added would replace it
                 raise refuse_computing(operation)
             value = compute_value(operation, known[name] if name is not None else None)
             origins |= self._origins[record]
-        self._note_fields(record, {find_field_name(self._fields.get(record, {}), key) or key: value}, origins)
+        self._note_fields(record, {find_field_name(self._fields.get(record, {}), key, record[0]) or key: value}, origins)
         entity = self._entity(one)
         if (command := self._changing.get(record)) is None:
             self._changing[record] = self._add(one, {**self._name_record(one), entity.fields_parameter: {key: value}}, origins)
             return
         fields = command.params[entity.fields_parameter]
-        fields[find_field_name(fields, key) or key] = value
+        fields[find_field_name(fields, key, record[0]) or key] = value
         command.operations[self._place] = operation
         command.origins |= origins
 
@@ -194,27 +256,41 @@ class _Commands:
         if record in self._read_records or record in self._made:
             return self._fields[record]
         entity = self._entity(one)
-        node = self._name_reading()
+        node = self._name_reading(self._find_card(record))
         params = {entity.id_parameter: Value(one.operation.entity_id, one.origins)}
         outcome = await self._ctx.submit(node, RunEffect(method=entity.get_method, params=params, must_read=True))
         found = outcome.result
+        if outcome.status == "planned":
+            raise RunFailed("workflow-shadow-unread", f"{node} is not read in shadow mode")
         if outcome.status != "succeeded" or not isinstance(found, Mapping):
             raise RunFailed("workflow-record-unread", f"{node} was not read: {outcome.detail}", name=one.operation.entity_id)
         inner = found.get("task", found)
         fields = dict(inner) if isinstance(inner, Mapping) else {}
         self._read_records.add(record)
-        earlier = {find_field_name(fields, key) or key: value for key, value in self._fields.get(record, {}).items()}
+        earlier = {find_field_name(fields, key, record[0]) or key: value for key, value in self._fields.get(record, {}).items()}
         self._fields[record] = {**fields, **earlier}
         self._note_fields(record, {}, _READ)
         return self._fields[record]
 
-    def _name_reading(self) -> str:
-        """Return the node that reads a record for this operation; after a retry it is read anew, for others may have changed it."""
-        node, number = f"apply/before/{self._place}", 1
-        while self._ctx.is_before_retry(node):
+    def _find_card(self, record: tuple[str, str]) -> int:
+        """Return on which card the change of a record stands that is being written."""
+        begun = self._changing.get(record)
+        return (_find_number(begun.key) if begun is not None else self._first + len(self._commands)) // MOST_COMMANDS + 1
+
+    def _name_reading(self, card: int) -> str:
+        """Return the node that reads a record for this operation.
+
+        As long as the card was not sent the record is read anew whenever the run goes on, be it days later, for others may have changed it;
+        of one that was sent the last reading counts. What stands on later cards is only tried with a first one, before anything is sent.
+        """
+        number = 1
+        while card == self._card and self._ctx.find_state(self._number_reading(number)) == "finished":
             number += 1
-            node = f"apply/before/{self._place}/{number}"
-        return node
+        is_sent = self._ctx.find_state(f"apply/{card}") != "new"
+        return self._number_reading(number - 1 if is_sent and number > 1 else number)
+
+    def _number_reading(self, number: int) -> str:
+        return f"apply/before/{self._place}" if number == 1 else f"apply/before/{self._place}/{number}"
 
     def _entity(self, one: Emitted) -> Entity:
         return ENTITIES[one.operation.entity_type]
@@ -225,13 +301,13 @@ class _Commands:
         made = self._made.get((operation.entity_type, operation.entity_id))
         if made is None:
             return {self._entity(one).id_parameter: operation.entity_id}
-        if len(self._commands) // MOST_COMMANDS != int(made.removeprefix("op")) // MOST_COMMANDS:
+        if (self._first + len(self._commands)) // MOST_COMMANDS != _find_number(made) // MOST_COMMANDS:
             raise RunFailed("workflow-operations-many", "an operation names a record of another card", most=MOST_COMMANDS)
         return {self._entity(one).id_parameter: f"$result[{made}]{self._entity(one).made_id}"}
 
     def _add(self, one: Emitted, params: dict[str, Any], origins: Origins | None = None) -> Command:
         command = Command(
-            key=f"op{len(self._commands):03}",
+            key=f"op{self._first + len(self._commands):03}",
             method=self._entity(one).find_method(one.operation.operation_type),
             operations={self._place: one.operation},
             params=params,
@@ -239,6 +315,10 @@ class _Commands:
         )
         self._commands.append(command)
         return command
+
+
+def _find_number(key: str) -> int:
+    return int(key.removeprefix("op"))
 
 
 def _refuse_references(operation: AtomicOperation) -> None:

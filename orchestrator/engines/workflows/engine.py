@@ -14,7 +14,7 @@ from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.flows.budget import build_limits
 from orchestrator.engines.flows.launch import check_trigger, find_parameters
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult
-from orchestrator.engines.workflows.applying import Applied, apply_operations
+from orchestrator.engines.workflows.applying import Applied, apply_operations, keep_all
 from orchestrator.engines.workflows.blocks.choosing import Chosen, choose_record
 from orchestrator.engines.workflows.blocks.conflicts import Record
 from orchestrator.engines.workflows.blocks.host import ALONE, RecordHost
@@ -140,7 +140,7 @@ class WorkflowEngine:
                 failure.value = _build_value(execution, Applied(), {})
             raise failure
         operations = await work.settle(execution) if work is not None else execution.operations
-        applied = await apply_operations(ctx, operations)
+        applied = await apply_operations(ctx, operations, work.recheck if work is not None else keep_all)
         told = await work.finish(execution, operations, applied) if work is not None else {}
         await notifier.tell_end("Complete", execution.raw_text.data)
         return RunResult(value=_build_value(execution, applied, told), reply=await self._build_reply(ctx, execution, applied))

@@ -65,6 +65,12 @@ ENTITIES: Final[Mapping[str, Entity]] = {
 """By the name that authors write; see `EntityType`."""
 _LOOSE: Final = re.compile(r"_(?![0-9])|(?<![0-9])_", re.ASCII)
 """An underscore that does not stand between two digits."""
+_OTHER_NAMES: Final[Mapping[tuple[str, str], str]] = {
+    ("lead", "stageid"): "statusid",
+    ("lead", "stagesemanticid"): "statussemanticid",
+    ("company", "typeid"): "companytype",
+}
+"""Names that are no other spelling, without `_` and in small letters, by kind of record: calls write the field of the second name."""
 
 
 def find_entity(kind: EntityType) -> Entity:
@@ -72,29 +78,30 @@ def find_entity(kind: EntityType) -> Entity:
     return ENTITIES[kind]
 
 
-def find_field(record: JsonObject, key: str) -> Any:
+def find_field(record: JsonObject, key: str, kind: str = "") -> Any:
     """Return the value of a field, whose name may be spelled as `find_field_name` says; None if there is none."""
-    name = find_field_name(record, key)
+    name = find_field_name(record, key, kind)
     return record[name] if name is not None else None
 
 
-def find_field_name(record: JsonObject, key: str) -> str | None:
+def find_field_name(record: JsonObject, key: str, kind: str = "") -> str | None:
     """Return how the record itself spells the name of a field, None if it has none of this name, or several that could be meant.
 
-    The same with the names of fields in anything else that is keyed by them.
+    `kind` is that of the record, such as lead, in which some fields have a second name. The same with the names of fields in anything else
+    that is keyed by them.
     """
     if key in record:
         return key
-    found = list_field_names(record, key)
+    found = list_field_names(record, key, kind)
     return found[0] if len(found) == 1 else None
 
 
-def list_field_names(record: JsonObject, key: str) -> list[str]:
+def list_field_names(record: JsonObject, key: str, kind: str = "") -> list[str]:
     """Return the names of all fields of a record that could be meant by another spelling."""
-    return [name for name in record if _is_same_name(name, key)]
+    return [name for name in record if _is_same_name(name, key, kind)]
 
 
-def _is_same_name(one: str, other: str) -> bool:
+def _is_same_name(one: str, other: str, kind: str) -> bool:
     """Return whether two names are spellings of one field: UF_CRM_1 and ufCrm_1, but neither UF_CRM_1_23 and UF_CRM_12_3 nor ufCrm12_3.
 
     In capitals a field of the company's own is spelled as the portal spells it, so there each underscore counts; elsewhere those between
@@ -102,12 +109,13 @@ def _is_same_name(one: str, other: str) -> bool:
     """
     if _is_portals_own(one) and _is_portals_own(other):
         return one == other
-    return _fold(one) == _fold(other)
+    return _fold(one, kind) == _fold(other, kind)
 
 
 def _is_portals_own(name: str) -> bool:
     return name.startswith("UF_") and name.isupper()
 
 
-def _fold(key: str) -> str:
-    return _LOOSE.sub("", key).casefold()
+def _fold(key: str, kind: str) -> str:
+    folded = _LOOSE.sub("", key).casefold()
+    return _OTHER_NAMES.get((kind, folded), folded)

@@ -159,8 +159,10 @@ class TuumWork:
         return {name: Value(data[name], result.value.origins) for name in script.produces if name in data}
 
     async def query(self, node: str, method: str, params: Mapping[str, Any]) -> Value:
-        """Return what a reading method of the portal gives. Raises TuumFailed if it is not read."""
+        """Return what a reading method of the portal gives. Raises TuumFailed if it is not read, RunFailed in shadow mode."""
         outcome = await self.ctx.submit(node, RunEffect(method=method, params=dict(params), must_read=True))
+        if outcome.status == "planned":
+            raise RunFailed("workflow-shadow-unread", f"{node}: {method} is not read in shadow mode")
         if outcome.status != "succeeded":
             raise TuumFailed(f"{node}: {method} was not read ({outcome.status}): {outcome.detail}")
         return Value(outcome.result, _PROSE)

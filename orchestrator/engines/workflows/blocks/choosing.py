@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.domain.taint import Origins, Value
+from orchestrator.domain.taint import UNDECLARED, Origins, Value
 from orchestrator.engines.flows.launch import MOST_TRIES, PARAMETERS, TEXT
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed
 from orchestrator.engines.workflows.blocks.conflicts import Record
@@ -105,7 +105,7 @@ async def _read_answer(ctx: RunContext, kind: str, typed: Value, node: str) -> C
         return None
     same = [one for one in rows if find_title(one).casefold() == words.casefold()]
     if len(same) == 1 or len(rows) == 1:
-        return _choose(kind, (same or rows)[0], typed.origins)
+        return Chosen(record=Record(kind=kind, number=str((same or rows)[0]["ID"])), origins=typed.origins | UNDECLARED)
     if not 1 < len(rows) <= MOST_OFFERED:
         code = "workflow-record-none" if not rows else "workflow-record-many"
         await ctx.say(build_reply(Notice(code=code, args={"kind": kind, "name": words, "count": len(rows)})), key=f"{node}/unfit")
@@ -114,10 +114,6 @@ async def _read_answer(ctx: RunContext, kind: str, typed: Value, node: str) -> C
     question = Ask(notice=Notice(code="workflow-record-several", args={"kind": kind, "name": words}), options=options)
     heard = await ctx.wait_input(f"{node}/one", question)
     return Chosen(record=Record(kind=kind, number=str(heard.value.data)), origins=heard.value.origins | typed.origins)
-
-
-def _choose(kind: str, row: Mapping[str, Any], origins: Origins) -> Chosen:
-    return Chosen(record=Record(kind=kind, number=str(row["ID"])), origins=origins)
 
 
 async def _search(ctx: RunContext, kind: str, words: Value, node: str) -> Sequence[Mapping[str, Any]] | None:

@@ -62,9 +62,9 @@ def find_conflicts(record: Record, before: JsonObject, now: JsonObject, operatio
     """
     found: list[FieldConflict] = []
     for key, changes in _list_changes(record, operations).items():
-        if key not in now and len(names := list_field_names(now, key)) > 1:
+        if key not in now and len(names := list_field_names(now, key, record.kind)) > 1:
             raise RunFailed("workflow-field-doubtful", f"{key} may be {' or '.join(names)} of {record.key}", name=key)
-        old, present = find_field(before, key), find_field(now, key)
+        old, present = find_field(before, key, record.kind), find_field(now, key, record.kind)
         if is_same(old, present):
             continue
         proposed = _compute(changes, old)
@@ -86,27 +86,29 @@ def build_conflicts(
     changes = _list_changes(record, operations)
     found: list[FieldConflict] = []
     for key in keys:
-        name, old = find_field_name(changes, key), find_field(before, key)
+        name, old = find_field_name(changes, key, record.kind), find_field(before, key, record.kind)
         proposed = _compute(changes[name], old) if name is not None else UNCOMPUTED
         if proposed is UNCOMPUTED:
             raise RunFailed("workflow-operations-uncomputed", f"what {key} becomes cannot be computed any more", name=key)
-        found.append(FieldConflict(key=key, before=old, person=find_field(now, key), process=proposed))
+        found.append(FieldConflict(key=key, before=old, person=find_field(now, key, record.kind), process=proposed))
     return found
 
 
-def apply_choices(
+def choose_operations(
     record: Record, operations: Sequence[Emitted], conflicts: Iterable[FieldConflict], choices: Mapping[str, str]
-) -> list[Emitted]:
-    """Return the operations that are left: none of a field that stays as it is, and where the run's value was chosen that value itself."""
+) -> list[Emitted | None]:
+    """Return the operations, None for one of a field that stays as it is, and where the run's value was chosen that value itself."""
     taken = {one.key: one for one in conflicts}
     own = set(_list_places(record, operations))
-    found: list[Emitted] = []
+    found: list[Emitted | None] = []
     for place, one in enumerate(operations):
-        name = find_field_name(taken, one.operation.attribute_key or "") if place in own else None
+        name = find_field_name(taken, one.operation.attribute_key or "", record.kind) if place in own else None
         conflict = taken[name] if name is not None else None
         if conflict is None:
             found.append(one)
-        elif choices.get(conflict.key) == PROCESS:
+        elif choices.get(conflict.key) != PROCESS:
+            found.append(None)
+        else:
             operation = one.operation
             if operation.modify_operator != "=":
                 value = {"modify_operator": "=", "modify_value": conflict.process}
@@ -117,8 +119,8 @@ def apply_choices(
 
 def compute_changes(record: Record, before: JsonObject, operations: Sequence[Emitted]) -> dict[str, Any]:
     """Return the fields that the operations give other values than in `before`; those that cannot be computed are left out."""
-    values = {key: _compute(changes, find_field(before, key)) for key, changes in _list_changes(record, operations).items()}
-    return {key: one for key, one in values.items() if one is not UNCOMPUTED and not is_same(one, find_field(before, key))}
+    values = {key: _compute(changes, find_field(before, key, record.kind)) for key, changes in _list_changes(record, operations).items()}
+    return {key: one for key, one in values.items() if one is not UNCOMPUTED and not is_same(one, find_field(before, key, record.kind))}
 
 
 def has_changes(record: Record, operations: Sequence[Emitted]) -> bool:
@@ -154,7 +156,7 @@ def _list_changes(record: Record, operations: Sequence[Emitted]) -> dict[str, li
     found: dict[str, list[Emitted]] = {}
     for place in _list_places(record, operations):
         if key := operations[place].operation.attribute_key or "":
-            found.setdefault(find_field_name(found, key) or key, []).append(operations[place])
+            found.setdefault(find_field_name(found, key, record.kind) or key, []).append(operations[place])
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from orchestrator.domain.actor import Actor
 from orchestrator.engines.workflows.blocks.conflicts import Record
-from orchestrator.engines.workflows.blocks.manager import Finish, Opened, Opening
+from orchestrator.engines.workflows.blocks.manager import Finish, Opened, Opening, Permission
 from state.record_blocks import Block
 from state.stored import JsonObject
 
@@ -33,6 +33,9 @@ class Blocks(Protocol):
 
     async def read(self, record: Record, /) -> Sequence[Block]:
         """Return the blocks of a record, oldest first."""
+
+    async def find_permission(self, record: Record, /) -> Permission:
+        """Return whether a run without a block may change the record now."""
 
     async def open(self, record: Record, given: Opening, at: datetime, /) -> Opened:
         """Open a block for a run, or say what stands in its way."""
@@ -66,6 +69,10 @@ class NoBlocks:
     async def read(self, _record: Record, /) -> Sequence[Block]:
         """Return nothing."""
         return ()
+
+    async def find_permission(self, _record: Record, /) -> Permission:
+        """Let it."""
+        return "apply"
 
     async def open(self, _record: Record, _given: Opening, _at: datetime, /) -> Opened:
         """Let the run go on."""

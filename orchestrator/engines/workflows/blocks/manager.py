@@ -4,7 +4,7 @@
 |---|---|---|---|
 | none, Idle | opens a block | applied | – |
 | Loading | refused; the block of a run that is over is put aside | applied to Temp, the record itself; compared at the end | applies |
-| Conflict | as with Loading | refused | waits until a person has chosen |
+| Conflict | as with Loading | refused, unless its run is over | waits until a person has chosen |
 | Error | opens a block; the failed one is put aside | refused | goes on after a retry, unless it was put aside |
 
 What people change in the portal itself cannot be refused by anybody here: it is found when the record is read again.
@@ -69,10 +69,15 @@ class Finish:
     post_user: JsonObject
 
 
-def find_permission(blocks: Sequence[Block]) -> Permission:
-    """Return whether somebody beside the block's own run may change the record through this program now."""
+def find_permission(blocks: Sequence[Block], over: frozenset[str]) -> Permission:
+    """Return whether somebody beside the block's own run may change the record through this program now.
+
+    `over` are the runs of which it is known that they have ended: nobody can answer the question of such a one any more.
+    """
     current = find_current(blocks)
-    return _PERMISSIONS[current.status if current is not None else "Idle"]
+    if current is None or (current.status == "Conflict" and current.run in over):
+        return "apply"
+    return _PERMISSIONS[current.status]
 
 
 def open_block(blocks: Sequence[Block], given: Opening, over: frozenset[str], kept_from: int) -> tuple[list[Event], Opened]:

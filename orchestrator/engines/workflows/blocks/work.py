@@ -11,22 +11,22 @@ from typing import Final
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed
-from orchestrator.engines.workflows.applying import Applied
+from orchestrator.engines.workflows.applying import AWAY, Applied
 from orchestrator.engines.workflows.blocks.choosing import Chosen
 from orchestrator.engines.workflows.blocks.conflicts import (
     PERSON,
     PROCESS,
     FieldConflict,
     Record,
-    apply_choices,
     build_conflicts,
+    choose_operations,
     compute_changes,
     find_conflicts,
     has_changes,
     list_differences,
 )
 from orchestrator.engines.workflows.blocks.host import RecordHost
-from orchestrator.engines.workflows.blocks.manager import Finish, Opening, find_permission
+from orchestrator.engines.workflows.blocks.manager import Finish, Opening
 from orchestrator.engines.workflows.blocks.queries import RecordQueries
 from orchestrator.engines.workflows.definition import Workflow
 from orchestrator.engines.workflows.display import Notifier
@@ -41,8 +41,6 @@ MOST_CONFLICTS: Final = 20
 """About how many fields a person is asked after one run; with more the run fails."""
 MOST_ASKINGS: Final = 5
 """How often a run asks about conflicts, because the record was changed again before the person answered."""
-AWAY: Final = frozenset({"portal-unreadable", "portal-not-reached", "portal-wait"})
-"""The reasons of reads that were refused because the portal did not answer: nothing is known of the record then."""
 MOST_TEXT: Final = 200_000
 """How many characters the text of a block may have."""
 SHADOW: Final = "shadow"
@@ -69,6 +67,10 @@ class RecordWork:
     """Whether nothing is stored, because the run began in shadow mode."""
     now: JsonObject = field(default_factory=dict)
     """The snapshot Temp, once it was read."""
+    choices: dict[str, str] = field(default_factory=dict)
+    """What was chosen until now, by field."""
+    _round: str = ""
+    """Which reading of the record counts, once conflicts are looked for."""
 
     @property
     def record(self) -> Record:
@@ -92,28 +94,52 @@ class RecordWork:
         if not self.block:
             await self._check_permission(number)
             return execution.operations
-        return await self._settle_conflicts(number, execution.operations)
+        self._round = str(number)
+        left = await self._settle_conflicts(self._round, 1, self.input, dict(enumerate(execution.operations)))
+        return list(left.values())
 
-    async def _settle_conflicts(self, number: int, operations: Sequence[Emitted]) -> Sequence[Emitted]:
-        """Return the operations that are left after the person has chosen.
+    async def recheck(self, card: int, operations: Mapping[int, Emitted]) -> Mapping[int, Emitted]:
+        """Return those of the operations of a later card that shall be applied now: the cards before it may have waited for days."""
+        if not self._round or self.is_planned or not has_changes(self.record, list(operations.values())):
+            return operations
+        place = f"{self._round}/card{card}"
+        if self._is_sent(card) and self.ctx.find_state(f"_block/temp/{place}") != "finished":  # by an earlier program
+            return operations
+        return await self._settle_conflicts(place, card, self.now, operations)
 
-        A choice may come days later. So the record is read once more behind it, and what people changed since it was asked about is asked.
+    def _is_sent(self, card: int) -> bool:
+        return self.ctx.find_state(f"apply/{card}") != "new"
+
+    async def _settle_conflicts(
+        self, place: str, card: int, before: JsonObject, operations: Mapping[int, Emitted]
+    ) -> Mapping[int, Emitted]:
+        """Return the operations that are left after the person has chosen, by place. `before` is the record as the run has known it.
+
+        A choice may come days later, and a run may stand still for days. So nothing is sent unless a reading of this very pass has found
+        nothing to ask about.
         """
-        before, choices = self.input, dict[str, str]()
-        for asking in range(1, MOST_ASKINGS + 1):
-            place = str(number) if asking == 1 else f"{number}/again{asking}"
-            self.now = await read_record(self.ctx, self.chosen, f"_block/temp/{place}")
-            if self.is_planned:
+        asked, reading = 0, 1
+        while True:
+            node, following = (f"{place}/again{one}" if one > 1 else place for one in (reading, reading + 1))
+            is_fresh = self.ctx.find_state(f"_block/temp/{node}") == "new"
+            self.now = await read_record(self.ctx, self.chosen, f"_block/temp/{node}")
+            if self.is_planned or not self.now:  # the mode is shadow, or has become it
                 return operations
-            conflicts = await self._keep_conflicts(place, before, operations)
-            if not conflicts:
+            conflicts = await self._keep_conflicts(node, card, before, list(operations.values()))
+            is_last = self.ctx.find_state(f"_block/temp/{following}") != "finished"
+            if not conflicts and is_last and (is_fresh or self._is_sent(card)):
                 return operations
-            before = {**before, **{find_field_name(self.now, one.key) or one.key: one.person for one in conflicts}}
-            choices |= await self._ask_choices(place, conflicts, choices)
-            operations = apply_choices(self.record, operations, conflicts, choices)
-        raise RunFailed("workflow-conflicts-again", f"after {MOST_ASKINGS} questions it was changed again", title=self.title)
+            if conflicts:
+                before = {**before, **{find_field_name(self.now, one.key, self.record.kind) or one.key: one.person for one in conflicts}}
+                chosen = await self._ask_choices(node, conflicts)
+                left = choose_operations(self.record, list(operations.values()), conflicts, chosen)
+                operations = {at: one for at, one in zip(operations, left, strict=True) if one is not None}
+                asked += 1
+            if asked == MOST_ASKINGS:
+                raise RunFailed("workflow-conflicts-again", f"after {MOST_ASKINGS} questions it was changed again", title=self.title)
+            reading += 1
 
-    async def _keep_conflicts(self, place: str, before: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
+    async def _keep_conflicts(self, place: str, card: int, before: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
         """Return the conflicts of this reading: the fields are those of the first time, also if a later program compares otherwise.
 
         An answer is kept by the place of its question, so with other fields it would be given to another one; and nobody must be asked
@@ -123,7 +149,7 @@ class RecordWork:
         async def keep() -> list[str]:
             if self.ctx.find_state(f"_block/conflict/{place}") == "finished":
                 return await self._recall_fields(place)
-            found = find_conflicts(self.record, before, self.now, operations) if self.ctx.find_state("apply/1") == "new" else []
+            found = find_conflicts(self.record, before, self.now, operations) if not self._is_sent(card) else []
             return [one.key for one in found]
 
         keys = (await self.ctx.memo(f"_block/asked/{place}", keep, origins=_AUTHOR)).data
@@ -148,7 +174,7 @@ class RecordWork:
         first = attempt
 
         async def decide() -> int:
-            if attempt > 1 and self.ctx.find_state("apply/1") != "new":
+            if attempt > 1 and self._is_sent(1):
                 return int((await self._recall_round(attempt - 1)).data)
             return first
 
@@ -164,14 +190,14 @@ class RecordWork:
         """Raise RunFailed if the status of the record's block forbids changes by others (S003-X10)."""
 
         async def look() -> str:
-            return find_permission(await self.host.blocks.read(self.record))
+            return await self.host.blocks.find_permission(self.record)
 
         found = await self.ctx.memo(f"_block/permission/{number}", look, origins=_AUTHOR)
         if found.data == "refuse":
             raise RunFailed("workflow-record-locked", f"the block of {self.record.key} is in conflict, or failed", title=self.title)
 
-    async def _ask_choices(self, number: str, conflicts: Sequence[FieldConflict], earlier: Mapping[str, str]) -> dict[str, str]:
-        """Return what a person chose for each field; `earlier` are choices that stand in the block beside them."""
+    async def _ask_choices(self, number: str, conflicts: Sequence[FieldConflict]) -> dict[str, str]:
+        """Return what a person chose for each field."""
         if len(conflicts) > MOST_CONFLICTS:
             raise RunFailed("workflow-conflicts-many", f"{len(conflicts)} fields were changed meanwhile", count=len(conflicts))
         ctx, blocks, owner = self.ctx, self.host.blocks, self.ctx.run.owner
@@ -189,16 +215,17 @@ class RecordWork:
             choices[one.key], by = str(heard.value.data), heard.by or by
 
         async def resolve() -> bool:
-            return await blocks.resolve(self.record, self.block, {**earlier, **choices}, by, ctx.now)
+            return await blocks.resolve(self.record, self.block, {**self.choices, **choices}, by, ctx.now)
 
         if not (await ctx.memo(f"_block/resolved/{number}", resolve, origins=_AUTHOR)).data:
             raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
         await self.notifier.tell_conflict([])
+        self.choices |= choices
         return choices
 
     async def _build_question(self, one: FieldConflict, place: str) -> Ask:
         """Return the question whose value of a field stays, with both values as people read them."""
-        name = find_field_name(self.now, one.key) or find_field_name(self.input, one.key) or one.key
+        name = find_field_name(self.now, one.key, self.record.kind) or find_field_name(self.input, one.key, self.record.kind) or one.key
         states: list[JsonObject] = [{**self.input, name: one.before}, self.now, {**self.now, name: one.process}]
 
         async def describe() -> JsonObject:

@@ -1,15 +1,18 @@
 """What may happen to the blocks of a record, row by row, and which changes are in conflict (S003-54, S003-X10)."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from bitrix.catalogue.names import to_field_key
 from orchestrator.engines.workflows.blocks import manager
 from orchestrator.engines.workflows.blocks.conflicts import (
     PERSON,
     PROCESS,
+    FieldConflict,
     Record,
-    apply_choices,
+    choose_operations,
     compute_changes,
     find_conflicts,
     has_changes,
@@ -92,8 +95,8 @@ def reached(status: BlockStatus) -> Stream:
 )
 def test_what_others_may_change_follows_from_the_status(status: BlockStatus, permission: str) -> None:
     """Idle: applied; Loading: applied to what the run will compare with; Conflict and Error: refused."""
-    assert manager.find_permission(reached(status).blocks) == permission
-    assert manager.find_permission(()) == "apply"
+    assert manager.find_permission(reached(status).blocks, NOBODY) == permission
+    assert manager.find_permission((), NOBODY) == "apply"
 
 
 @pytest.mark.req("S003-X10", "S003-54")
@@ -150,6 +153,11 @@ def change(key: str, operator: str, value: Any, number: str = "481") -> Emitted:
     return Emitted(operation=read_operation({**written, "modifyOperator": operator, "modifyValue": value}), origins=frozenset())
 
 
+def choose(operations: list[Emitted], conflicts: list[FieldConflict], choices: dict[str, str]) -> list[Emitted]:
+    """The operations that are left of these."""
+    return [one for one in choose_operations(RECORD, operations, conflicts, choices) if one is not None]
+
+
 def make(number: str) -> Emitted:
     """An operation that makes a deal under this name."""
     written = {"operationType": "CreateEntity", "entityType": "deal", "entityId": number, "initialAttributes": {"TITLE": "Новая"}}
@@ -196,7 +204,7 @@ def test_only_what_was_chosen_is_applied() -> None:
     now = {**BEFORE, "OPPORTUNITY": "по договору", "TITLE": "Лютик"}
     operations = [change("OPPORTUNITY", "+=", 500), change("TITLE", "=", "Роза"), change("COMMENTS", "=", "писал")]
     conflicts = find_conflicts(RECORD, BEFORE, now, operations)
-    left = apply_choices(RECORD, operations, conflicts, {"OPPORTUNITY": PROCESS, "TITLE": PERSON})
+    left = choose(operations, conflicts, {"OPPORTUNITY": PROCESS, "TITLE": PERSON})
     assert [(one.operation.attribute_key, one.operation.modify_operator, one.operation.modify_value) for one in left] == [
         ("OPPORTUNITY", "=", "1000500"),
         ("COMMENTS", "=", "писал"),
@@ -209,7 +217,7 @@ def test_a_choice_says_nothing_of_a_record_that_is_made_under_the_same_number() 
     """From there on the number is its name."""
     operations = [change("TITLE", "=", "Роза"), make("481"), change("TITLE", "=", "Мак")]
     conflicts = find_conflicts(RECORD, BEFORE, {**BEFORE, "TITLE": "Лютик"}, operations)
-    assert apply_choices(RECORD, operations, conflicts, {"TITLE": PERSON}) == operations[1:]
+    assert choose(operations, conflicts, {"TITLE": PERSON}) == operations[1:]
     assert not has_changes(RECORD, operations[1:])
 
 
@@ -239,8 +247,29 @@ def test_a_field_in_two_spellings_is_asked_about_once_and_one_choice_holds_for_b
     operations = [change(first, "=", "писал"), change(later, "+=", " ещё")]
     conflicts = find_conflicts(RECORD, {later: ""}, {later: "звонил"}, operations)
     assert [(one.key, one.person, one.process) for one in conflicts] == [(first, "звонил", "писал ещё")]
-    assert [one.operation.modify_value for one in apply_choices(RECORD, operations, conflicts, {first: choice})] == left
+    assert [one.operation.modify_value for one in choose(operations, conflicts, {first: choice})] == left
     assert compute_changes(RECORD, {later: ""}, operations) == {first: "писал ещё"}
+
+
+SECOND_NAMES = [
+    ("lead", "STAGE_ID", "STATUS_ID"),
+    ("lead", "stageId", "STATUS_ID"),
+    ("lead", "stageSemanticId", "STATUS_SEMANTIC_ID"),
+    ("company", "TYPE_ID", "COMPANY_TYPE"),
+    ("company", "typeId", "COMPANY_TYPE"),
+]
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+@pytest.mark.parametrize(("kind", "written", "own"), SECOND_NAMES)
+def test_a_field_that_is_written_by_its_second_name_is_asked_about(kind: str, written: str, own: str) -> None:
+    """A call takes both names, so a run that uses the second one would write over what a colleague has set."""
+    assert to_field_key(written, kind) == to_field_key(own, kind)
+    one = change(written, "=", "JUNK")
+    operations = [replace(one, operation=one.operation.model_copy(update={"entity_type": kind}))]
+    conflicts = find_conflicts(Record(kind=kind, number="481"), {own: "NEW"}, {own: "IN_PROCESS"}, operations)
+    assert [(one.before, one.person, one.process) for one in conflicts] == [("NEW", "IN_PROCESS", "JUNK")]
+    assert find_conflicts(Record(kind="deal", number="481"), {own: "NEW"}, {own: "IN_PROCESS"}, [one]) == []
 
 
 @pytest.mark.req("S003-X10", "S003-54")
@@ -250,7 +279,7 @@ def test_fields_whose_names_differ_in_an_underscore_between_digits_are_two() -> 
     before = {"UF_CRM_1_23": "", "UF_CRM_12_3": ""}
     conflicts = find_conflicts(RECORD, before, {**before, "UF_CRM_12_3": "звонил"}, operations)
     assert [(one.key, one.process) for one in conflicts] == [("UF_CRM_12_3", "в")]
-    assert apply_choices(RECORD, operations, conflicts, {"UF_CRM_12_3": PERSON}) == operations[:1]
+    assert choose(operations, conflicts, {"UF_CRM_12_3": PERSON}) == operations[:1]
 
 
 @pytest.mark.req("S003-54")

@@ -39,7 +39,7 @@ def find_any(record: Record, before: JsonObject, now: JsonObject, operations: Se
     return [FieldConflict(key=key, before=before[key], person=now[key], process="?") for key in keys]
 
 
-async def keep_nothing(self: RecordWork, _place: str, before: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
+async def keep_nothing(self: RecordWork, _place: str, _card: int, before: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
     """An earlier program, which kept what it asked about in the block alone."""
     return find_conflicts(self.record, before, self.now, operations)
 

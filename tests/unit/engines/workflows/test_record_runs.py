@@ -411,3 +411,32 @@ async def test_of_two_processes_one_works_on_the_record(tmp_path: Path) -> None:
         assert (len(asked), [one.status for one in blocks(first)]) == (1, ["Idle"])
         for world in (first, other):
             world.model.script.clear()
+
+
+@pytest.mark.req("S003-X10", "S003-19")
+async def test_the_choice_of_a_cancelled_run_keeps_no_micro_workflow_out(tmp_path: Path) -> None:
+    """Nobody can answer it any more, so nobody is told to."""
+    micro = workflow(tuum("only", change("COMMENTS", "звонил")), record="deal", kind="micro")
+    async with a_workflow_world(tmp_path, on_deal(change("OPPORTUNITY", 120000))) as world:
+        world.model.will(meanwhile(world, OPPORTUNITY="150000.00"))
+        await world.work(start(deal="481"))
+        store, portal = world.sql, world.portal
+        async with a_workflow_world(tmp_path, micro, world_options={"store": store, "portal": portal}) as other:
+            await other.work(second(deal="481"))
+            assert "workflow-record-locked" in codes(answers(other))
+            await other.work(order("cancel"))
+            await other.work(order("retry", key=SECOND))
+            assert other.portal.written() == [("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "звонил"}})]
+
+
+@pytest.mark.req("S003-53", "S004-30")
+@pytest.mark.parametrize("number", [12, 482])
+async def test_a_record_that_was_found_by_its_name_is_changed_with_a_card(tmp_path: Path, number: int) -> None:
+    """Its number came out of the portal, where a customer may have written the name; how many digits it has does not matter."""
+    document = workflow(tuum("only", change("COMMENTS", "звонил")), record="deal")
+    async with a_workflow_world(tmp_path, document) as world:
+        world.portal.records["deal", number] = {**world.portal.records.pop(("deal", 482)), "ID": str(number)}
+        await world.work(started_in_chat("вектор"))
+        (card,) = [row for row in world.outbox() if row.kind == "card"]
+        assert "gate-taint-prose" in [one["code"] for one in card.body["reasons"]]
+        assert world.portal.written() == []

@@ -1,0 +1,217 @@
+"""What a run proposes follows the records as they are when its card is made: an earlier card, a pause or a crash may take days (S003-A6)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.runtime import worker
+from state.journal.store import OutboxRow
+from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
+from tests.unit.engines.workflows.test_record_runs import answers, blocks, change, codes, on_deal
+from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
+from tests.unit.runs.runs_kit import RUN, index
+from tests.unit.runs.test_runs_wait import click, order
+from tests.unit.spine_kit import World, codes_of, press, until
+from tests.unit.spine_portal import deal
+
+FIRST = range(1000, 1050)
+"""The deals whose changes fill the first card."""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+def behind_a_card(*last: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """A workflow that proposes a card of fifty changes, and these on the next one."""
+    first = [{**change("OPPORTUNITY", 20), "entityId": str(number)} for number in FIRST]
+    listed = [{key: value for key, value in one.items() if key != "runeType"} for one in (*first, *last)]
+    return workflow(tuum("only", put("list", listed), outputMappings={"list": "list"}), terminal={"operations": "list"}, **more)
+
+
+def of_deal(key: str, value: Any, operator: str = "=", number: str = "481") -> dict[str, Any]:
+    """A change of a deal."""
+    return {**change(key, value, operator), "entityId": number}
+
+
+def add_first(world: World) -> None:
+    """Let the deals of the first card be there."""
+    for number in FIRST:
+        world.portal.records["deal", number] = deal(number, f"Сделка {number}", "10.00", owner=7)
+
+
+def list_cards(world: World) -> list[OutboxRow]:
+    """The cards that wait to be delivered and decided."""
+    return [row for row in world.outbox() if row.kind == "card" and row.body["status"] == "requested"]
+
+
+def stop_at(world: World, number: int, stop: Callable[[], Awaitable[None]]) -> None:
+    """Let the run be stopped while it reads its deal for the time with this number."""
+    seen = 0
+
+    async def watch(method: str, _params: Mapping[str, Any]) -> None:
+        nonlocal seen
+        seen += method == "crm.deal.get"
+        if seen == number and method == "crm.deal.get":
+            await stop()
+
+    world.portal.watch = watch
+
+
+def pause(world: World) -> Callable[[], Awaitable[None]]:
+    """What pauses the run."""
+
+    async def stop() -> None:
+        await world.orchestrator.receive([order("pause")])
+        await until(lambda: index(world).status == "paused")
+        await asyncio.sleep(0)
+
+    return stop
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
+async def test_what_is_added_on_a_later_card_follows_what_people_wrote_while_the_first_one_waited(tmp_path: Path) -> None:
+    """The card would show the colleague's words as taken away, and nothing would say that nobody wants that."""
+    async with a_workflow_world(tmp_path, behind_a_card(of_deal("COMMENTS", " ещё", "+="))) as world:
+        add_first(world)
+        world.portal.records["deal", 481]["COMMENTS"] = "было"
+        await world.work(start())
+        (card,) = list_cards(world)
+        world.portal.records["deal", 481]["COMMENTS"] = "было; коллега дописал"
+        await world.work(press(card.body, key=RUN))
+        (card,) = list_cards(world)
+        await world.work(press(card.body, key=RUN))
+        assert world.portal.records["deal", 481]["COMMENTS"] == "было; коллега дописал ещё"
+        assert index(world).status == "done"
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
+async def test_a_sum_on_a_later_card_is_computed_when_that_card_is_made(tmp_path: Path) -> None:
+    """Its card, too, shows the sum as it is, and what it becomes from there."""
+    async with a_workflow_world(tmp_path, behind_a_card(of_deal("OPPORTUNITY", 5, "+="))) as world:
+        add_first(world)
+        await world.work(start())
+        (card,) = list_cards(world)
+        world.portal.records["deal", 481]["OPPORTUNITY"] = "2000000.00"
+        await world.work(press(card.body, key=RUN))
+        (card,) = list_cards(world)
+        await world.work(press(card.body, key=RUN))
+        assert world.portal.written("crm.deal.update")[-1] == ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "2000005"}})
+        assert [one["status"] for one in result(world)["applied"]] == ["succeeded"] * 51
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
+async def test_a_later_card_that_cannot_be_computed_any_more_ends_the_run_with_words(tmp_path: Path) -> None:
+    """They do not say that nothing was changed, for the first card was; a retry makes the card from what stands there then."""
+    async with a_workflow_world(tmp_path, behind_a_card(of_deal("OPPORTUNITY", 5, "+="))) as world:
+        add_first(world)
+        await world.work(start())
+        (card,) = list_cards(world)
+        world.portal.records["deal", 481]["OPPORTUNITY"] = "по договору"
+        await world.work(press(card.body, key=RUN))
+        assert "workflow-card-unwritten" in codes(answers(world))
+        world.portal.records["deal", 481]["OPPORTUNITY"] = "7.00"
+        await world.work(order("retry"))
+        (card,) = list_cards(world)
+        await world.work(press(card.body, key=RUN))
+        assert len(world.portal.written()) == 51
+        assert world.portal.records["deal", 481]["OPPORTUNITY"] == "12"
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+@pytest.mark.parametrize(("choice", "left"), [(0, "коллега"), (1, "процесс")])
+async def test_a_conflict_behind_the_first_card_is_asked_about(tmp_path: Path, choice: int, left: str) -> None:
+    """Also if the field was changed only while that card waited; what was chosen stands in the block."""
+    document = behind_a_card(of_deal("COMMENTS", "процесс"), of_deal("TITLE", "Роза", number="482"), record="deal")
+    async with a_workflow_world(tmp_path, document) as world:
+        add_first(world)
+        await world.work(start(deal="481"))
+        (card,) = list_cards(world)
+        world.portal.records["deal", 481]["COMMENTS"] = "коллега"
+        await world.work(press(card.body, key=RUN))
+        (asked,) = [one for one in answers(world) if one["actions"]]
+        assert asked["notices"][0]["code"] == "workflow-conflict"
+        assert world.portal.records["deal", 481]["COMMENTS"] == "коллега"
+        await world.work(click(*asked["actions"][choice]["words"]))
+        for card in list_cards(world):
+            await world.work(press(card.body, key=RUN))
+        assert world.portal.records["deal", 481]["COMMENTS"] == left
+        assert world.portal.records["deal", 482]["TITLE"] == "Роза"
+        (block,) = blocks(world)
+        assert (block.status, dict(block.choices)) == ("Idle", {"COMMENTS": ("person", "process")[choice]})
+
+
+@pytest.mark.req("S003-X9", "S003-A6")
+async def test_a_run_that_stood_still_behind_its_reading_reads_again(tmp_path: Path) -> None:
+    """A pause or a crash between the reading and the card may last for days."""
+    document = workflow(tuum("only", of_deal("COMMENTS", " ещё", "+=")))
+    async with a_workflow_world(tmp_path, document) as world:
+        world.portal.records["deal", 481]["COMMENTS"] = "было"
+        stop_at(world, 2, pause(world))
+        await world.work(start())
+        assert (index(world).status, world.portal.written()) == ("paused", [])
+        world.portal.records["deal", 481]["COMMENTS"] = "было; коллега дописал"
+        await world.work(order("resume"))
+        (card,) = list_cards(world)
+        await world.work(press(card.body, key=RUN))
+        assert world.portal.records["deal", 481]["COMMENTS"] == "было; коллега дописал ещё"
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+async def test_a_run_that_stood_still_behind_its_comparison_compares_again(tmp_path: Path) -> None:
+    """What a colleague wrote meanwhile is asked about, not written over."""
+    async with a_workflow_world(tmp_path, on_deal(change("COMMENTS", "процесс"))) as world:
+        world.model.will("итог")
+        stop_at(world, 4, pause(world))
+        await world.work(start(deal="481"))
+        assert (index(world).status, world.portal.written()) == ("paused", [])
+        answers(world)
+        world.portal.records["deal", 481]["COMMENTS"] = "коллега"
+        await world.work(order("resume"))
+        assert (blocks(world)[0].status, world.portal.written()) == ("Conflict", [])
+        (asked,) = [one for one in answers(world) if one["actions"]]
+        await world.work(click(*asked["actions"][0]["words"]))
+        assert (index(world).status, world.portal.written()) == ("done", [])
+
+
+@pytest.mark.req("S003-X9", "S003-19")
+@pytest.mark.parametrize("more", [(), (of_deal("TITLE", "Роза", number="482"),)], ids=["alone", "in a batch"])
+async def test_what_the_gate_refuses_on_a_later_card_refuses_the_whole_set(tmp_path: Path, more: tuple[dict[str, Any], ...]) -> None:
+    """No card is shown and nothing is written, as where all stand on one card; the reports name what was refused."""
+    async with a_workflow_world(tmp_path, behind_a_card(of_deal("COMMENTS", "чужая", number="500"), *more)) as world:
+        add_first(world)
+        await world.work(start())
+        rows = world.outbox()
+        assert [code for row in rows for code in codes_of(row)] == [["gate-not-yours"], ["gate-batch-refused"]][len(more)]
+        assert (index(world).status, world.portal.written()) == ("done", [])
+        assert {one["status"] for one in result(world)["applied"]} == {"refused"}
+
+
+@pytest.mark.req("S003-X9", "S003-19")
+async def test_what_stands_there_already_refuses_nothing_else(tmp_path: Path) -> None:
+    """The first card is shown, and the change that nobody needs is reported as one that is made already."""
+    async with a_workflow_world(tmp_path, behind_a_card(of_deal("TITLE", "Ромашка"))) as world:
+        add_first(world)
+        await world.work(start())
+        (card,) = list_cards(world)
+        await world.work(press(card.body, key=RUN))
+        assert (index(world).status, len(world.portal.written())) == ("done", len(FIRST))
+        assert result(world)["applied"][-1]["status"] == "already"
+
+
+@pytest.mark.req("S003-19")
+async def test_who_denies_a_card_reads_how_much_of_the_rest_is_not_done(tmp_path: Path) -> None:
+    """The next card does not come, so nobody waits for it."""
+    async with a_workflow_world(tmp_path, behind_a_card(of_deal("COMMENTS", "!"), of_deal("TITLE", "Роза", number="482"))) as world:
+        add_first(world)
+        await world.work(start())
+        (card,) = list_cards(world)
+        await world.work(press(card.body, key=RUN, approve=False))
+        (notice,) = [one for body in answers(world) for one in body["notices"]]
+        assert (notice["code"], notice["args"]) == ("workflow-operations-left", {"count": 2})
+        assert (index(world).status, world.portal.written()) == ("done", [])
