@@ -14,7 +14,6 @@ from orchestrator.definitions.mistakes import report_name_twice
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
-from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import WHOLE, Finding, Path
 from orchestrator.engines.flows.checks import check_launch_parameter
 from orchestrator.engines.flows.definition import LaunchParameter
@@ -32,7 +31,7 @@ from orchestrator.engines.workflows.definition import (
     is_reference,
 )
 from orchestrator.engines.workflows.mistakes import Report
-from orchestrator.engines.workflows.rune_checks import RUNE_LISTS, check_rune, check_runes
+from orchestrator.engines.workflows.rune_checks import RUNE_LISTS, check_rune, check_runes, report_misspelt
 from orchestrator.engines.workflows.rune_types import RuneTypes
 from orchestrator.engines.workflows.variables import read_variables
 from orchestrator.expressions.scripts.checking import is_variable_name
@@ -83,14 +82,12 @@ class _Checking:
         report_model_mistakes(self.findings, Workflow, data, WHOLE)
         if not isinstance(data, Mapping):
             return
-        self._report_fields(WHOLE, data, Workflow)
+        report_misspelt(self._report, WHOLE, data, Workflow)
         metadata = data.get("metadata")
         if not (isinstance(metadata, Mapping) and metadata.get("title")):
             self._report.add("finding-workflow-title-missing", ("metadata",))
         parameters = self._check_parameters(data.get(_PARAMETERS))
         terminal = read_part(Terminal, data.get("terminal", {}))
-        if isinstance(data.get("terminal"), Mapping):
-            self._report_fields(("terminal",), data["terminal"], Terminal)
         raw = data.get("tuums")
         given = raw if isinstance(raw, list) else []
         for index, one in enumerate(given):
@@ -131,13 +128,13 @@ class _Checking:
 
     def _check_entry(self, path: Path, given: Mapping[str, object]) -> None:
         if is_reference(given):
-            self._report_fields(path, given, TuumReference)
+            report_misspelt(self._report, path, given, TuumReference)
         else:
             self._check_parts(path, given)
 
     def _check_parts(self, path: Path, given: Mapping[str, object]) -> None:
         """Report what is wrong with the parts of a tuum by themselves, whatever the rest of it looks like."""
-        self._report_fields(path, given, Tuum)
+        report_misspelt(self._report, path, given, Tuum)
         for name in SCRIPTS:
             script = given.get(name)
             if isinstance(script, Mapping):
@@ -149,22 +146,11 @@ class _Checking:
                     check_rune(self._report, (*path, name, index), rune, self._types)
 
     def _check_script(self, path: Path, given: Mapping[str, object]) -> None:
-        self._report_fields(path, given, Script)
+        report_misspelt(self._report, path, given, Script)
         names = given.get("consumes")
         for index, one in enumerate(names if isinstance(names, list) else ()):
             if isinstance(one, str) and _VARIABLE.fullmatch(one) and not is_variable_name(one):
                 self._report.add("finding-script-variable-word", (*path, "consumes", index), of_value=True, name=one)
-
-    def _report_fields(self, path: Path, given: Mapping[str, object], model: type[BaseModel]) -> None:
-        """Warn of fields that look misspelt; others are the author's own."""
-        known = [field.alias or name for name, field in model.model_fields.items()]
-        for name in given:
-            if name not in known and (near := self._report.suggest(name, known)):
-                shown = quote_part(name)
-                message = f'there is no field "{shown}" here'
-                self.findings.add(
-                    "finding-field-unknown", message, (*path, name), severity="warning", suggestion=near, args={"name": shown}
-                )
 
 
 def read_part(model: type[ModelT], given: object) -> ModelT | None:

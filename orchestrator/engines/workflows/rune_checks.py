@@ -1,11 +1,12 @@
 """Finds what is wrong with a rune by itself: its type, the parameters of that type, and what they say."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Path
 from orchestrator.engines.workflows.definition import Rune, Tuum
 from orchestrator.engines.workflows.mistakes import Report
@@ -27,6 +28,31 @@ def read_params(kind: AnyRuneType, given: Mapping[str, object]) -> RuneParams | 
     return params
 
 
+def report_misspelt(report: Report, path: Path, given: Mapping[str, object], model: type[BaseModel]) -> None:
+    """Warn of fields of the object at `path` that look misspelt, also in the parts of which the model consists. Others are the author's."""
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    for name in given:
+        if name not in known and (near := report.suggest(name, known)):
+            shown = quote_part(name)
+            message = f'there is no field "{shown}" here'
+            report.findings.add("finding-field-unknown", message, (*path, name), severity="warning", suggestion=near, args={"name": shown})
+    _report_parts(report, path, given, model)
+
+
+def _report_parts(report: Report, path: Path, given: Mapping[str, object], model: type[BaseModel]) -> None:
+    """Look through the parts of a model that are models, and the elements of its lists of such; runes are checked by `check_rune`."""
+    for name, field in model.model_fields.items():
+        place = field.alias or name
+        part, form = given.get(place), field.annotation
+        if get_origin(form) is list:
+            parts = [((*path, place, index), one, get_args(form)[0]) for index, one in enumerate(part if isinstance(part, list) else ())]
+        else:
+            parts = [((*path, place), part, form)]
+        for at, one, kind in parts:
+            if isinstance(kind, type) and issubclass(kind, BaseModel) and kind is not Rune and isinstance(one, Mapping):
+                report_misspelt(report, at, one, kind)
+
+
 def check_rune(report: Report, path: Path, given: Mapping[str, object], types: RuneTypes) -> None:
     """Report what is wrong with the rune at `path`, of which `given` is all that is written; also with one that is switched off."""
     name = given.get(_TYPE)
@@ -41,6 +67,7 @@ def check_rune(report: Report, path: Path, given: Mapping[str, object], types: R
         if field not in known and field not in _OWN:
             near = report.suggest(field, known | _OWN)
             report.add("finding-rune-field-unknown", (*path, field), suggestion=near, name=field, type=kind.name)
+    _report_parts(report, path, given, kind.params)
     report_model_mistakes(report.findings, kind.params, given, path)
     params = read_params(kind, given)
     if params is None:

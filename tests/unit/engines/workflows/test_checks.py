@@ -326,3 +326,39 @@ def test_a_large_workflow_is_checked_in_bounded_time() -> None:
     found = find(workflow(*[link(f"t{n}", [f"w{n}"], [f"v{n}"]) for n in range(1000)]))
     assert time.process_time() - begun < 5
     assert len(found) <= MOST + 1
+
+
+@pytest.mark.req("S003-X6")
+def test_a_misspelt_field_is_found_wherever_it_stands() -> None:
+    """A typo in a switch or a limit would be without effect and unseen: whoever writes `budget: {maxTokns: 5}` has no limit at all."""
+    asks = tuum(
+        "asks",
+        prompt("{{client}}"),
+        {"runeType": "ai", "aiService": "fast", "options": {"temprature": 1}},
+        metadata={"titel": "Вопрос"},
+        options={"topp": 0.5},
+        mainScript={"source": "{}", "consums": []},
+        outputMappings={"text": "AiOutput"},
+    )
+    document = workflow(
+        asks,
+        {"tuum": "stored", "outputMapings": {}},
+        metadata={"title": "Typos", "descripton": "x"},
+        triggers={"apy": False},
+        triggerParameters=[parameter("client", requird=False)],
+        terminal={"rawtext": "text"},
+        budget={"maxTokns": 5},
+    )
+    found = {(one.path, one.suggestion) for one in check(document) if one.code == "finding-field-unknown"}
+    assert found == {
+        ("tuums[0].runes[1].options.temprature", "temperature"),
+        ("tuums[0].metadata.titel", "title"),
+        ("tuums[0].options.topp", "topP"),
+        ("tuums[0].mainScript.consums", "consumes"),
+        ("tuums[1].outputMapings", "outputMappings"),
+        ("metadata.descripton", "description"),
+        ("triggers.apy", "api"),
+        ("triggerParameters[0].requird", "required"),
+        ("terminal.rawtext", "rawText"),
+        ("budget.maxTokns", "maxTokens"),
+    }
