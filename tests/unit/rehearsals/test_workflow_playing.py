@@ -9,7 +9,11 @@ from orchestrator.engines.workflows.definition import Workflow
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.workflow_case import WorkflowCase
 from orchestrator.rehearsals.workflow_playing import PlayableWorkflow, WorkflowPlayed, compare_workflow, play_workflow
+from state.canonical import dumps, hash_text
 from tests.unit.engines.workflows.workflow_kit import TYPES
+
+READ = f"a/main/q-{hash_text(dumps(['crm.deal.list', {}]))[:12]}"
+"""The node of the first query for all deals that the script of the tuum makes: queries are named by what they ask."""
 
 
 async def play(*tuums: dict[str, Any], workflow: dict[str, Any] | None = None, **fields: Any) -> WorkflowPlayed:
@@ -38,7 +42,7 @@ async def test_a_read_is_given_by_its_node_its_tuum_or_its_method() -> None:
     played = await play(
         script("a", f'{{"a": [{reads}, {reads}, {reads}]}}'),
         script("b", f'{{"b": [{reads}, {reads}]}}'),
-        queries={"crm.deal.list": 0, "a/crm.deal.list": {"each": [1, 2]}, "a/main/q2": 3},
+        queries={"crm.deal.list": 0, "a/crm.deal.list": {"each": [1, 2]}, f"{READ}-2": 3},
     )
     assert (played.problem, played.result.globals) == ("", {"a": [1, 3, 2], "b": [0, 0]})
 
@@ -47,7 +51,7 @@ async def test_a_read_that_the_test_lacks_ends_it_whatever_the_script_makes_of_e
     """A script that goes on without what it reads would be green for a wrong reason."""
     source = 'try:\n    found = await query("crm.deal.list")\nexcept Exception:\n    found = []\n{"a": found}'
     played = await play(script("a", source), workflow={"onFailure": "finish"})
-    assert played.problem == "a/main/q1 reads crm.deal.list: give what it returns as queries.crm.deal.list"
+    assert played.problem == f"{READ} reads crm.deal.list: give what it returns as queries.crm.deal.list"
     assert compare_workflow(WorkflowCase.model_validate({"name": "x"}).expect, played) == [played.problem]
 
 
