@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import orjson
 
-_MAX_SAFE = 2**53 - 1
+MAX_SAFE: Final = 2**53 - 1
+"""The largest integer that every parser of JSON reads as it is written."""
 _strict = json.JSONEncoder(allow_nan=False, check_circular=False).encode
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
@@ -87,7 +88,7 @@ def _check_leaf(item: object) -> None:
         case str():
             _check_text(item)
         case int():
-            if abs(item) > _MAX_SAFE:
+            if abs(item) > MAX_SAFE:
                 msg = f"an integer beyond 2^53: {item}"
                 raise NotCanonical(msg)
         case float():
@@ -131,7 +132,7 @@ def _replace_unstorable(value: Any) -> Any:
             return to_storable_text(value)
         case None | bool():
             return value
-        case int() if abs(value) <= _MAX_SAFE:
+        case int() if abs(value) <= MAX_SAFE:
             return value
         case float() if math.isfinite(value):
             return value

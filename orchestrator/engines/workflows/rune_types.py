@@ -92,8 +92,8 @@ class Work(Protocol):
     async def query(self, node: str, method: str, params: Mapping[str, Any]) -> Value:
         """Return what a reading method of the portal gives, with `Value` at any place of `params`. Raises TuumFailed."""
 
-    async def search_pattern(self, node: str, pattern: str, text: Value) -> Value:
-        """Return what a regular expression finds: a list of {groups, names}. Raises TuumFailed."""
+    async def search_pattern(self, node: str, pattern: str, text: Value, *, is_all: bool = True) -> Value:
+        """Return what a regular expression finds, all or the first: a list of {groups, names}. Raises TuumFailed."""
 
     def emit(self, operation: AtomicOperation, origins: Origins) -> None:
         """Propose an operation; `origins` say where what it holds comes from. Raises TuumFailed for a rune whose type does not emit."""

@@ -38,7 +38,8 @@ MOST_CALLBACK_SECONDS: Final = 20.0
 """How long the callbacks of one answer may take together before they are left alone."""
 _SEARCH: Final = """
 import re
-[{"groups": [one.group(0), *one.groups()], "names": one.groupdict()} for one in re.finditer(pattern, text)]
+found = list(re.finditer(pattern, text)) if is_all else [one for one in [re.search(pattern, text)] if one]
+[{"groups": [one.group(0), *one.groups()], "names": one.groupdict()} for one in found]
 """
 _PROSE: Final[Origins] = frozenset({"prose"})
 _MODEL: Final[Origins] = frozenset({"model"})
@@ -167,10 +168,10 @@ class TuumWork:
             raise TuumFailed(f"{node}: {method} was not read ({outcome.status}): {outcome.detail}")
         return Value(outcome.result, _PROSE)
 
-    async def search_pattern(self, node: str, pattern: str, text: Value) -> Value:
+    async def search_pattern(self, node: str, pattern: str, text: Value, *, is_all: bool = True) -> Value:
         """Return what a regular expression finds; it runs in the sandbox, where one that never ends is stopped. Raises TuumFailed."""
-        script = Script.model_validate({"source": _SEARCH, "consumes": ["pattern", "text"]})
-        inputs = {"pattern": Value(pattern, AUTHOR), "text": text}
+        script = Script.model_validate({"source": _SEARCH, "consumes": ["pattern", "text", "is_all"]})
+        inputs = {"pattern": Value(pattern, AUTHOR), "text": text, "is_all": Value(is_all, AUTHOR)}
         try:
             async with self.surroundings.bounds.scripts:
                 result = await self.surroundings.scripts.run(script.source, inputs, limits=SCRIPT_LIMITS, seed=node)

@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
 from typing import Any, Final
 
 from pydantic import Field
@@ -20,14 +22,16 @@ from orchestrator.engines.workflows.rune_types import (
     RuneType,
     list_placeholders,
 )
-from orchestrator.expressions.paths import follow_path, parse_path
+from orchestrator.expressions.paths import MISSING, Found, follow_path, parse_path
 from orchestrator.expressions.placeholders import format_value
 from orchestrator.expressions.scripts.checking import is_variable_name
-from state.canonical import check, loads
+from state.canonical import MAX_SAFE, check
 
 _FENCE: Final = re.compile(r"```[A-Za-z0-9]{0,20}[ \t]*\n(.*?)```", re.DOTALL)
 _MOST_STARTS: Final = 50
-"""At how many brackets of a text it is tried to read JSON."""
+"""At how many brackets of a text it is tried to read JSON, and in how many of its code fences."""
+_LONGEST_INTEGER: Final = 17
+"""How many characters an integer may have of which it is tried whether a float holds it; the longest that one does has fewer."""
 
 
 class ScriptParams(RuneParams):
@@ -100,49 +104,72 @@ async def _take_text(call: RuneCall[TextParams]) -> Changes:
 async def _take_json(call: RuneCall[JsonParams]) -> Changes:
     params = call.params
     given = call.find(params.input)
-    found = _read_json(given.data) if isinstance(given.data, str) else given.data
-    if found is not None and params.path:
-        found = _follow(found, params.path)
+    found = _find_part(given.data, params.path)
     origins: Origins = given.origins
     return {params.output: Value(params.default, origins | AUTHOR) if found is None else Value(found, origins)}
 
 
-def _follow(data: Any, path: str) -> Any:
-    """Return the part of JSON data at a path that may begin with an index, None if there is none."""
-    parsed = parse_path(f"all{path}" if path.startswith("[") else f"all.{path}")
-    return follow_path({"all": data}, parsed).value if parsed is not None else None
-
-
-def _read_json(text: str) -> Any:
-    """Return the JSON in a text: the whole of it, what stands in a code fence, or the first object or list; None if there is none."""
-    fenced = _FENCE.search(text)
-    for written in (text, fenced[1] if fenced else ""):
-        try:
-            return _load(written.strip())
-        except ValueError:
-            continue
-    decoder = json.JSONDecoder()
-    for number, start in enumerate(re.finditer(r"[\[{]", text)):
-        if number == _MOST_STARTS:
-            break
-        try:
-            found, _ = decoder.raw_decode(text, start.start())
-            return _load(json.dumps(found))
-        except (ValueError, RecursionError):
-            continue
+def _find_part(given: Any, path: str) -> Any:
+    """Return the part at a path of JSON data or, of a text, of the first JSON in it that has such a part; None if there is none."""
+    for data in _list_json(given) if isinstance(given, str) else (given,):
+        found = _follow(data, path)
+        if found.is_there:
+            return found.value
     return None
 
 
-def _load(text: str) -> Any:
-    """Return the JSON of a text. Raises ValueError also for what could not be stored, such as NaN, or a NUL in a text."""
-    found = loads(text)
-    check(found)
-    return found
+def _follow(data: Any, path: str) -> Found:
+    """Return the part of JSON data at a path that may begin with an index, all of it without a path."""
+    parsed = parse_path(_begin_path(path))
+    return follow_path({"all": data}, parsed) if parsed is not None else MISSING
+
+
+def _begin_path(path: str) -> str:
+    return f"all{path}" if path.startswith("[") or not path else f"all.{path}"
+
+
+def _list_json(text: str) -> Iterator[Any]:
+    """Yield the JSON in a text: the whole of it, otherwise what stands in code fences, then objects and lists between the words."""
+    if (whole := _decode(text)).is_there:
+        yield whole.value
+        return
+    for fenced in islice(_FENCE.finditer(text), _MOST_STARTS):
+        if (found := _decode(fenced[1])).is_there:
+            yield found.value
+    tried, end = 0, 0
+    for start in (one.start() for one in re.finditer(r"[\[{]", text)):
+        if tried == _MOST_STARTS:
+            return
+        if start < end:  # inside of what was read: a part of a part
+            continue
+        tried += 1
+        with suppress(ValueError, RecursionError):
+            data, end = _DECODER.raw_decode(text, start)
+            check(data)  # what could not be stored, such as infinity, or a NUL in a text, is no JSON here
+            yield data
+
+
+def _decode(text: str) -> Found:
+    """Return the JSON data that a text is, if it is any that could be stored."""
+    with suppress(ValueError, RecursionError):
+        data = _DECODER.decode(text.strip())
+        check(data)
+        return Found(True, data)
+    return MISSING
+
+
+def _read_integer(written: str) -> int | str:
+    """Return an integer; one that other programs would round, such as the number of an account, as the text that it is."""
+    number = int(written) if len(written) <= _LONGEST_INTEGER else MAX_SAFE + 1
+    return number if abs(number) <= MAX_SAFE else written
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=_read_integer)
 
 
 async def _find_pattern(call: RuneCall[RegexParams]) -> Changes:
     params = call.params
-    found = await call.work.search_pattern(call.node, params.pattern, call.find(params.input))
+    found = await call.work.search_pattern(call.node, params.pattern, call.find(params.input), is_all=params.is_all)
     taken = [_take_group(call, match) for match in found.data]
     return {params.output: Value(taken if params.is_all else taken[0] if taken else None, found.origins)}
 
@@ -171,7 +198,7 @@ def _find_script_mistakes(params: ScriptParams) -> Iterator[RuneMistake]:
 
 
 def _find_path_mistakes(params: JsonParams) -> Iterator[RuneMistake]:
-    if params.path and parse_path(f"all{params.path}" if params.path.startswith("[") else f"all.{params.path}") is None:
+    if parse_path(_begin_path(params.path)) is None:
         yield RuneMistake(path=("path",), code="finding-rune-path", args={"name": params.path})
 
 
