@@ -9,6 +9,7 @@ import orjson
 
 MAX_SAFE: Final = 2**53 - 1
 """The largest integer that every parser of JSON reads as it is written."""
+_LONGEST_SAFE = len(str(-MAX_SAFE))
 _strict = json.JSONEncoder(allow_nan=False, check_circular=False).encode
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
@@ -45,6 +46,24 @@ def _only_none(value: Any, text: str) -> bool:
 
 loads: Final = orjson.loads
 """Parses JSON text that this program wrote."""
+
+
+def _read_integer(written: str) -> int | str:
+    number = int(written) if len(written) <= _LONGEST_SAFE else MAX_SAFE + 1
+    return number if abs(number) <= MAX_SAFE else written
+
+
+def _read_fraction(written: str) -> float:
+    number = float(written)
+    if not math.isfinite(number):
+        msg = f"{written} is no number that JSON parsers read alike"
+        raise ValueError(msg)
+    return number
+
+
+FOREIGN_JSON: Final = json.JSONDecoder(parse_int=_read_integer, parse_float=_read_fraction, parse_constant=_read_fraction)
+"""Parses JSON that a model or a person wrote. An integer that other programs would round, such as an account of 20 digits, is its text.
+Texts may hold what cannot be stored, such as NUL: `check` tells. Raises ValueError, also for NaN and 1e999, and RecursionError."""
 
 
 def hash_text(text: str) -> str:

@@ -14,7 +14,7 @@ from orchestrator.engines.runs import Ask, Option, RunContext, RunFailed
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale
 from orchestrator.language.typed_numbers import AmbiguousNumber, read_typed_number
-from state.canonical import loads
+from state.canonical import FOREIGN_JSON, check
 
 PARAMETERS: Final = "parameters"
 CONTEXT: Final = "sharedContext"
@@ -155,6 +155,8 @@ def read_answer(one: LaunchParameter, text: str) -> Any:
 
 def _read_json(text: str) -> Any:
     try:
-        return loads(text)
-    except ValueError:
+        found = FOREIGN_JSON.decode(text)
+        check(found)
+    except (ValueError, RecursionError):
         return None
+    return found

@@ -10,7 +10,7 @@ from orchestrator.engines.flows.definition import Flow, FlowStep, Options
 from orchestrator.engines.flows.memory import render_channel
 from orchestrator.engines.flows.operations import describe_operations
 from orchestrator.engines.runs import RunInfo, RunModelRequest
-from state.canonical import check_depth, dumps, loads, to_storable
+from state.canonical import FOREIGN_JSON, check_depth, dumps, to_storable
 from state.stored import JsonObject
 
 CONTENT: Final = "content"
@@ -71,6 +71,9 @@ def _read_fields(text: str) -> JsonObject:
 
 def read_json(text: str) -> Any:
     """Return JSON that a model wrote; what no journal holds in it, such as numbers beyond 2^53, is text. Raises ValueError."""
-    found = loads(text)
+    try:
+        found = FOREIGN_JSON.decode(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
     check_depth(found, MOST_DEPTH)
     return to_storable(found)

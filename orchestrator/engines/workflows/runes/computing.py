@@ -1,6 +1,5 @@
 """Runes that make variables of variables: a script, a fixed value, and parts of texts (S003-41)."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -25,13 +24,11 @@ from orchestrator.engines.workflows.rune_types import (
 from orchestrator.expressions.paths import MISSING, Found, follow_path, parse_path
 from orchestrator.expressions.placeholders import format_value
 from orchestrator.expressions.scripts.checking import is_variable_name
-from state.canonical import MAX_SAFE, check
+from state.canonical import FOREIGN_JSON, check
 
 _FENCE: Final = re.compile(r"```[A-Za-z0-9]{0,20}[ \t]*\n(.*?)```", re.DOTALL)
 _MOST_STARTS: Final = 50
 """At how many brackets of a text it is tried to read JSON, and in how many of its code fences."""
-_LONGEST_INTEGER: Final = 17
-"""How many characters an integer may have of which it is tried whether a float holds it; the longest that one does has fewer."""
 
 
 class ScriptParams(RuneParams):
@@ -144,7 +141,7 @@ def _list_json(text: str) -> Iterator[Any]:
             continue
         tried += 1
         with suppress(ValueError, RecursionError):
-            data, end = _DECODER.raw_decode(text, start)
+            data, end = FOREIGN_JSON.raw_decode(text, start)
             check(data)  # what could not be stored, such as infinity, or a NUL in a text, is no JSON here
             yield data
 
@@ -152,19 +149,10 @@ def _list_json(text: str) -> Iterator[Any]:
 def _decode(text: str) -> Found:
     """Return the JSON data that a text is, if it is any that could be stored."""
     with suppress(ValueError, RecursionError):
-        data = _DECODER.decode(text.strip())
+        data = FOREIGN_JSON.decode(text.strip())
         check(data)
         return Found(True, data)
     return MISSING
-
-
-def _read_integer(written: str) -> int | str:
-    """Return an integer; one that other programs would round, such as the number of an account, as the text that it is."""
-    number = int(written) if len(written) <= _LONGEST_INTEGER else MAX_SAFE + 1
-    return number if abs(number) <= MAX_SAFE else written
-
-
-_DECODER: Final = json.JSONDecoder(parse_int=_read_integer)
 
 
 async def _find_pattern(call: RuneCall[RegexParams]) -> Changes:

@@ -7,6 +7,8 @@ import pytest
 from bot.flows import build_flows
 from bot.i18n.translate import Translator
 from orchestrator.domain.actor import Actor
+from orchestrator.engines.flows.definition import LaunchParameter
+from orchestrator.engines.flows.launch import read_answer
 from orchestrator.runs.offers import list_offers, list_startable
 from orchestrator.runs.registry import Engines, StaticDefinitions
 from orchestrator.runtime import worker
@@ -130,3 +132,18 @@ async def test_a_flow_that_is_not_for_people_is_not_listed_in_chats() -> None:
     listed = await list_offers("flow", "flow", MANAGER, engines)
     assert [action.label.args["title"] for action in listed.actions if action.label] == ["Проба"]
     assert [one["name"] for one in await list_startable(MANAGER, engines)] == ["open"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ("[40702810900000012345, 5]", ["40702810900000012345", 5]),
+        ('["a\\u0000"]', None),
+        ("[1e999]", None),
+        ("[" * 100_000, None),
+        ("[NaN]", None),
+    ],
+)
+def test_json_that_is_typed_is_kept_as_it_is_written(typed: str, value: object) -> None:
+    """A long number keeps its digits, and what no journal holds is no answer."""
+    assert read_answer(LaunchParameter(name="a", type="array"), typed) == value

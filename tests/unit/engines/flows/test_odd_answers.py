@@ -65,6 +65,8 @@ async def test_an_answer_that_cannot_be_used_costs_an_attempt_and_the_last_one_h
         ('[{"draft": "да"}]', None),
         ("null", None),
         ('{"draft": NaN}', None),
+        ('{"draft": 1e999}', None),
+        ('{"draft": 40702810900000012345}', "40702810900000012345"),
         ('{"draft": {"a": [1]}}', {"a": [1]}),
         ('```json\n{"draft": "да"}\n```', "да"),
         ('{"content": "чужое", "draft": "да"}', "да"),
@@ -74,7 +76,7 @@ async def test_an_answer_that_cannot_be_used_costs_an_attempt_and_the_last_one_h
         ('{"draft": 1152921504606846976}', "1152921504606846976"),
         ('{"draft": "да\\u0000"}', "да\ufffd"),
     ],
-    ids=range(14),
+    ids=range(16),
 )
 async def test_an_answer_that_is_no_json_object_has_content_and_no_fields(tmp_path: Path, text: str, field: object) -> None:
     """The content is always the whole answer, whatever shape it has and however deep it is; what no journal holds in fields is text."""
