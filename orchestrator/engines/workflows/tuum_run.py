@@ -74,6 +74,7 @@ class _TuumRun:
         self._locals[FINAL_OUTPUT] = self._locals[AI_ERROR] = _NULL
         if tuum.ai_service is not None:
             await self._ask(tuum.ai_service)
+            self._set_unheard()
         if tuum.runes:
             await self._run_runes(tuum.runes, "rune")
         if tuum.main_script is not None:
@@ -133,6 +134,13 @@ class _TuumRun:
         self._locals[FINAL_OUTPUT] = answer
         if tuum.chunk_callback is not None and tuum.is_streaming:
             await chunks.finish(f"{self._node}/callback", answer, was_answered=was_answered)
+
+    def _set_unheard(self) -> None:
+        """Set what the callback should have given and has not to null: that it broke, or no piece came, breaks nothing else (S003-52)."""
+        callback = self._tuum.chunk_callback
+        if callback is not None and self._tuum.is_streaming:
+            for name in callback.produces:
+                self._locals.setdefault(name, Value(None, self._locals[FINAL_OUTPUT].origins))
 
     def _find_attempt(self, node: str) -> int:
         """Return the number under which a failure of the model is kept: a person who has the run retried forgives those before."""

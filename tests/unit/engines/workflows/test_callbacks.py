@@ -149,3 +149,51 @@ async def test_a_failure_of_the_model_is_remembered_with_what_the_callback_made(
         await world.work(order("retry"))
         assert result(world)["rawText"] == "три 1"
         assert stream.asked == 1
+
+
+async def _play_unset(world: World, *pieces: str, fails: bool = False) -> str:
+    """What the run said at its end, or why it failed."""
+    Stream(world, pieces, fails=fails)
+    await world.work(start())
+    return str(result(world)["rawText"] or result(world)["errorMessage"])
+
+
+@pytest.mark.req("S003-43", "S003-46", "S003-52", "S003-A7")
+@pytest.mark.parametrize("source", ["1 / 0", "{}", '{"seen": 1 if ai_stream_output_total == "всё" else None}'])
+async def test_what_a_callback_never_gave_is_null(tmp_path: Path, source: str) -> None:
+    """A callback that breaks, or that nothing came for, breaks neither the main script that reads its variable nor the tuums behind it."""
+    main = code('{"all": f"{ai_final_output}|{seen}"}', consumes="ai_final_output seen", produces="all")
+    callback = code(source, consumes="ai_stream_output_total", produces="seen")
+    writing = {"promptRunes": [prompt("Напиши")], "aiService": "tool", "isStreaming": True, "chunkCallback": callback}
+    document = workflow(
+        tuum("write", **writing, mainScript=main, outputMappings={"letter": "all", "noted": "seen"}),
+        tuum(
+            "behind",
+            mainScript=code('{"end": f"{letter}|{noted}"}', consumes="letter noted", produces="end"),
+            outputMappings={"end": "end"},
+        ),
+        terminal={"rawText": "end"},
+    )
+    for number, (pieces, fails) in enumerate([(["раз ", "два"], False), ([], True), (["раз"], True), ([], False)]):
+        async with a_workflow_world(tmp_path / str(number), document) as world:
+            assert await _play_unset(world, *pieces, fails=fails) == f"{''.join(pieces)}|None|None"
+
+
+@pytest.mark.req("S003-43", "G3")
+async def test_the_null_of_a_callback_comes_from_the_answer(tmp_path: Path) -> None:
+    """Whether it gave something was decided by what strangers wrote: a change that follows from that asks and says so."""
+    read = {"runeType": "query", "method": "crm.deal.get", "params": {"id": 481}, "output": "deal"}
+    change = {"runeType": "operation", "operationType": "ModifyEntity", "entityType": "deal", "entityId": "481", "attributeKey": "COMMENTS"}
+    only = tuum(
+        "only",
+        {**change, "modifyValue": "Пусто: {{seen}}"},
+        promptRunes=[read, prompt("{{deal.TITLE}}")],
+        aiService="tool",
+        isStreaming=True,
+        chunkCallback=code("1 / 0", consumes="ai_stream_output_added", produces="seen"),
+    )
+    async with a_workflow_world(tmp_path, workflow(only)) as world:
+        Stream(world, ["раз"])
+        await world.work(start())
+        (card,) = [row for row in world.outbox() if row.kind == "card"]
+        assert "gate-taint-prose" in {one["code"] for one in card.body["reasons"]}
