@@ -23,6 +23,8 @@ from state.stored import JsonObject
 
 MOST_COMMANDS: Final = 50
 """How many commands one card has at most: as many as a batch of the portal takes."""
+LARGEST_CARD: Final = 1_900_000
+"""How many characters of JSON the commands of one card have at most: a little less than one value of a run."""
 _READ: Final[Origins] = frozenset({"prose"})
 _REFERENCE: Final = "$result["
 _TOLD_BY_CARD: Final = "card-already-"
@@ -80,6 +82,8 @@ async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], reche
     cards = [commands[start : start + MOST_COMMANDS] for start in range(0, len(commands), MOST_COMMANDS)]
     if len(cards) > 1 and any(one.operation.operation_type == "DeleteEntity" for one in operations):
         raise RunFailed("workflow-operations-many", f"one of more than {MOST_COMMANDS} operations deletes", most=MOST_COMMANDS)
+    for number, card in enumerate(cards, 1):
+        _build_effect(card, number, len(cards))  # one that cannot be written keeps all of them from being handed on
     if (refused := await _find_refused(ctx, cards)) is not None:
         _add_left(applied, cards, "refused", refused.detail)
         applied.notices += [refused.reason] if refused.reason is not None else []
@@ -146,7 +150,10 @@ async def _write_anew(
 
 
 def _build_effect(card: Sequence[Command], number: int, cards: int) -> RunEffect:
-    """Return one call, or a batch that stops at its first error."""
+    """Return one call, or a batch that stops at its first error.
+
+    Raises RunFailed for what cannot be written as a call, or not be kept: all cards are built before the first one is handed on.
+    """
     comment = f"{number}/{cards}" if cards > 1 else ""
     if len(card) == 1:
         (only,) = card
@@ -155,6 +162,8 @@ def _build_effect(card: Sequence[Command], number: int, cards: int) -> RunEffect
         cmd = write_batch({one.key: (one.method, one.params) for one in card})
     except BatchUnwritable as error:
         raise RunFailed("workflow-operations-unwritable", f"an operation cannot be written: {error}") from None
+    if (size := len(dumps(cmd))) > LARGEST_CARD:
+        raise RunFailed("workflow-operations-unwritable", f"the commands of card {number} have {size} characters, and {LARGEST_CARD} fit")
     return RunEffect(
         method="batch", params={"halt": 1, "cmd": {one.key: Value(cmd[one.key], one.origins) for one in card}}, comment=comment
     )

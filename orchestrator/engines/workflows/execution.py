@@ -3,7 +3,7 @@
 The engine keeps nothing, changes nothing outside, and returns what it proposes (S003-18, S003-57, S003-58).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,11 +18,15 @@ from orchestrator.engines.workflows.scheduler import Graph, Played, play_graph
 from orchestrator.engines.workflows.surroundings import Surroundings
 from orchestrator.engines.workflows.tuum_run import run_tuum
 from orchestrator.expressions.placeholders import format_value
+from state.canonical import dumps
 
 TUUM_FAILED: Final = "TuumExecutionFailed"
 RESULT_UNFIT: Final = "ResultUnfit"
 STOPPED: Final = "Stopped"
 """The codes of what ends a workflow without success; the first is the seed's (S003-X4), the others are ours."""
+MOST_RESULT: Final = 1_200_000
+"""How many characters of JSON the text and the operations of a result have at most. With globals, and what became of each operation, that
+is what one value of a run holds."""
 NO_TEXT: Final = Value("", AUTHOR)
 
 
@@ -100,6 +104,7 @@ class _Running:
         if len(operations) > MOST_OPERATIONS:
             raise OperationUnfit(f"there are {len(operations)} operations, and {MOST_OPERATIONS} are allowed")
         text = raw_text.map(format_value) if raw_text is not None else NO_TEXT
+        _check_size(text.data, operations)
         result = WorkflowExecutionResult(
             is_success=True,
             raw_text=text.data,
@@ -143,3 +148,10 @@ class _Running:
 
     def _list_finished(self) -> tuple[str, ...]:
         return tuple(self.compiled.tuums[place].id for place in sorted(self.published))
+
+
+def _check_size(text: str, operations: Sequence[Emitted]) -> None:
+    """Raise OperationUnfit for a result that the run could not keep: its operations would be handed on, and it would fail behind them."""
+    size = len(dumps([text, [one.to_stored()["operation"] for one in operations]]))
+    if size > MOST_RESULT:
+        raise OperationUnfit(f"the text and the operations have {size} characters, and {MOST_RESULT} are allowed")

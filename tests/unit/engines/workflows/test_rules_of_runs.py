@@ -1,6 +1,7 @@
 """Rules of runs that the seed leaves open or only its origin has: what is missing, disabled, published twice, shared or kept (S003-A, S003-X)."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -216,3 +217,35 @@ async def test_a_new_run_takes_the_tuums_of_today() -> None:
             ended = await stage.play(workflow({"tuum": "t"}), QuietOutside())
             said.append(ended.value.data["globals"]["said"])
     assert said == ["вчера", "вчера", "сегодня"]
+
+
+BULKY = """
+for number in range(100):
+    await emit({"operationType": "CreateEntity", "entityType": "lead", "entityId": f"{name}{number}", "initialAttributes": {"TITLE": sign * size}})
+"""
+
+
+def make_bulky(name: str, sign: str, size: int) -> dict[str, Any]:
+    """A tuum that proposes a hundred new leads with names of this size."""
+    return tuum(name, put("name", name), put("sign", sign), put("size", size), mainScript=code(BULKY, consumes="name sign size"))
+
+
+@pytest.mark.req("S003-71", "S003-A6")
+@pytest.mark.parametrize(
+    ("makes", "code_of_end", "why"),
+    [
+        ([make_bulky(name, "x", 9_000) for name in ("a", "b", "c")], "workflow-result-unfit", "the text and the operations have"),
+        ([make_bulky("a", "x", 100), make_bulky("b", "я", 7_000)], "workflow-operations-unwritable", "the commands of card 3 have"),
+        ([make_bulky("a", "x", 9_000)], "", ""),
+    ],
+    ids=["the whole", "one card", "neither"],
+)
+async def test_what_no_run_can_keep_is_refused_before_anything_is_handed_on(
+    makes: list[dict[str, Any]], code_of_end: str, why: str
+) -> None:
+    """Otherwise some changes would be made, and the run would then say that it has failed."""
+    async with a_stage() as stage:
+        outside = QuietOutside()
+        ended = await stage.play(workflow(*makes), outside)
+    assert (ended.code, len(outside.effects)) == (code_of_end, 0 if code_of_end else 2)
+    assert all(one.text.startswith(why) for one in outside.failures)
