@@ -1,6 +1,7 @@
 """Runs the tuums of a compiled graph side by side, each when its last input is there, or batch by batch (S003-15, S003-30 … S003-35).
 
-It knows places in a graph and nothing of what stands there. After a failure nothing new starts, and what runs is brought to its end.
+It knows places in a graph and nothing of what stands there. After a failure nothing becomes ready any more, and what was ready before it
+is brought to its end, whether its turn had come or not: which of two places that are ready stands first in a file changes nothing.
 """
 
 import asyncio
@@ -39,8 +40,8 @@ async def play_graph(
 ) -> Played:
     """Play every place once whose needs have ended, and return what became of them.
 
-    After a failure nothing new starts; with `on_failure="finish"` everything still starts that needs nothing of what failed. A place that
-    waits holds up only what needs it. Cancelling cancels all that runs.
+    After a failure nothing becomes ready any more; with `on_failure="finish"` everything still does that needs nothing of what failed. A
+    place that waits holds up only what needs it. Cancelling cancels all that runs.
     """
     playing = _Playing(graph, play, stops=on_failure == "stop", follows=scheduling == "ready")
     if scheduling == "batch":
@@ -55,7 +56,7 @@ class _Playing:
     """One pass through a graph."""
 
     def __init__(self, graph: Graph, play: Play, *, stops: bool, follows: bool) -> None:
-        """With `stops` nothing starts after a failure; with `follows` the end of a place starts those that waited for it alone."""
+        """With `stops` nothing becomes ready after a failure; with `follows` the end of a place starts those that waited for it alone."""
         self._graph, self._play, self._stops, self._follows = graph, play, stops, follows
         self._missing = [len(needs) for needs in graph.needs]
         self._ready: deque[int] = deque()
@@ -76,7 +77,6 @@ class _Playing:
         self._ready.extend(places)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._play_ready(group))
-        self._ready.clear()
 
     async def _play_ready(self, group: asyncio.TaskGroup) -> None:
         """Play what is ready, one place after the other; while one of them waits for something, another task plays the rest.
@@ -86,7 +86,7 @@ class _Playing:
         """
         self._is_helped = False
         ready, played = self._ready, self.played
-        while ready and not self._is_stopped:
+        while ready:
             place = ready.popleft()
             if ready and not self._is_helped:
                 self._is_helped = True
@@ -105,5 +105,5 @@ class _Playing:
         """Make ready what has waited for this place alone."""
         for other in self._graph.dependents[place]:
             self._missing[other] -= 1
-            if self._follows and not self._missing[other]:
+            if self._follows and self.is_ready(other):
                 self._ready.append(other)

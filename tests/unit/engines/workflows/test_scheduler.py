@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 
@@ -126,3 +127,18 @@ async def test_a_chain_of_ten_thousand_runs() -> None:
 
 async def _play_nothing(_place: int) -> None:
     """End at once."""
+
+
+@pytest.mark.req("S003-13", "S003-X4")
+@pytest.mark.parametrize("scheduling", ["ready", "batch"])
+@pytest.mark.parametrize("failing", [0, 1, 2])
+async def test_a_failure_holds_back_nothing_that_was_ready_before_it(failing: int, scheduling: Literal["ready", "batch"]) -> None:
+    """Which of three places that wait for nothing stands first changes nothing: all of them are played, and what needs them is not."""
+
+    async def play(place: int) -> None:
+        if place == failing:
+            raise ValueError("no")
+
+    played = await play_graph(graph([], [], [], [0], [1], [2]), play, scheduling=scheduling)
+    assert {*played.finished, *played.failed} >= {0, 1, 2}
+    assert set(played.failed) == {failing}
