@@ -41,21 +41,35 @@ _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
     "too_long": ("finding-list-long", "max_length"),
 }
 _EMPTY: Final = frozenset({"string_too_short", "too_short"})
+Explain = Callable[[str, Path, str], bool]
+"""Reports that a text at a place does not fit a pattern, in words of its own; returns False for a pattern of which it knows none."""
+
+
+def explain_nothing(_pattern: str, _path: Path, _value: str) -> bool:
+    """Report nothing."""
+    return False
 
 
 def report_model_mistakes(
-    findings: Findings, model: type[BaseModel], given: object, path: Path, *, is_open: Callable[[object], bool] = lambda _: False
+    findings: Findings,
+    model: type[BaseModel],
+    given: object,
+    path: Path,
+    *,
+    is_open: Callable[[object], bool] = lambda _: False,
+    explain: Explain = explain_nothing,
 ) -> bool:
     """Report everything that `model` objects to in the value at `path`, and return whether it is free of that.
 
     `is_open` tells of a value in the document whether it is known only later, as a text with placeholders: it is not objected to.
+    `explain` reports patterns of the model that pydantic would only quote.
     """
     try:
         model.model_validate(given)
     except ValidationError as error:
         found = [one for one in error.errors(include_url=False) if not _is_open(one, given, is_open)]
         for one in found:
-            report_objection(findings, one, given, path)
+            report_objection(findings, one, given, path, explain)
         return not found
     return True
 
@@ -86,7 +100,7 @@ def _find_part(given: object, place: Path) -> tuple[bool, object]:
     return True, part
 
 
-def report_objection(findings: Findings, error: ErrorDetails, given: object, path: Path) -> None:
+def report_objection(findings: Findings, error: ErrorDetails, given: object, path: Path, explain: Explain = explain_nothing) -> None:
     """Report one objection of pydantic to the value at `path`."""
     kind, context = error["type"], error.get("ctx", {})
     place = _strip(error["loc"], given)
@@ -106,6 +120,8 @@ def report_objection(findings: Findings, error: ErrorDetails, given: object, pat
     elif kind == "string_pattern_mismatch" and context.get("pattern") == KEY_PATTERN:
         value = quote_part(str(_find_part(given, place)[1]))
         _add(findings, "finding-definition-key", full, key=value, most=LONGEST_KEY)
+    elif kind == "string_pattern_mismatch" and explain(str(context.get("pattern", "")), full, str(error["input"])):
+        return
     elif kind in _EMPTY:
         _add(findings, "finding-field-empty", full, name=name)
     else:

@@ -70,7 +70,7 @@ class _Checking:
         self._data, self._types = document.data, types
 
     def check_tuum(self) -> None:
-        report_model_mistakes(self.findings, Tuum, self._data, WHOLE)
+        report_model_mistakes(self.findings, Tuum, self._data, WHOLE, explain=self._report.explain)
         if isinstance(self._data, Mapping):
             self._check_parts(WHOLE, self._data)
         tuum = read_part(Tuum, self._data)
@@ -79,7 +79,7 @@ class _Checking:
 
     def check_workflow(self, tuums: Mapping[str, object]) -> None:
         data = self._data
-        report_model_mistakes(self.findings, Workflow, data, WHOLE)
+        report_model_mistakes(self.findings, Workflow, data, WHOLE, explain=self._report.explain)
         if not isinstance(data, Mapping):
             return
         report_misspelt(self._report, WHOLE, data, Workflow)

@@ -21,7 +21,8 @@ RECORDS: Final[frozenset[str]] = frozenset(get_args(RecordKind))
 """The kinds of records that a workflow can work on."""
 Variable = Annotated[str, Field(pattern=VARIABLE)]
 """The name of a variable of a pool."""
-Proposal = Annotated[str, Field(pattern=r"^(CreateEntity|ModifyEntity|DeleteEntity) (deal|lead|contact|company|activity|task)$")]
+PROPOSAL: Final = r"^(CreateEntity|ModifyEntity|DeleteEntity) (deal|lead|contact|company|activity|task)$"
+Proposal = Annotated[str, Field(pattern=PROPOSAL)]
 """A kind of operations and a kind of records."""
 Mappings = Annotated[dict[Variable, Variable], Field(max_length=200)]
 Names = Annotated[list[Variable], Field(max_length=100)]

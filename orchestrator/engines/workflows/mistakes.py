@@ -12,6 +12,7 @@ from orchestrator.documents.findings import MOST, Findings
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Path, Severity
 from orchestrator.domain.suggestions import suggest_name
+from orchestrator.engines.workflows.definition import PROPOSAL, VARIABLE
 
 Grade = Literal["Hint", "Warning", "Error", "Fatal"]
 Rule = Literal["DataFlow", "SingleInTuum", "InLastTuum", "InFrontOf", "Behind", "Form"]
@@ -49,7 +50,9 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     "finding-workflow-parameter-record": Mistake(
         "Error", "DataFlow", '"{name}" is the number of the record on which the workflow works: no parameter may be called so'
     ),
-    "finding-workflow-name-form": Mistake("Error", "Form", '"{name}" is no name of a variable: letters, digits and _ are allowed'),
+    "finding-workflow-name-form": Mistake(
+        "Error", "Form", '"{name}" is no name of a variable: it begins with a letter and has at most 100 letters, digits and _'
+    ),
     "finding-workflow-title-missing": Mistake("Warning", "Form", "there is no title: people will see the name instead"),
     "finding-workflow-all-off": Mistake("Warning", "Form", "no tuum takes part"),
     "finding-tuum-variable-unmapped": Mistake("Error", "DataFlow", 'no input is mapped to "{name}", and nothing before this gives it'),
@@ -65,6 +68,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     "finding-tuum-callback-idle": Mistake("Warning", "InFrontOf", "chunkCallback never runs: it needs aiService and isStreaming"),
     "finding-tuum-variable-replaced": Mistake("Error", "DataFlow", 'the program itself sets "{name}" here: give it another name'),
     "finding-tuum-not-proposed": Mistake("Error", "Form", '"{name}" is not in mayPropose of this tuum'),
+    "finding-tuum-proposal-form": Mistake("Error", "Form", '"{name}" is no kind of operations: one looks like ModifyEntity deal'),
     "finding-tuum-proposes-nothing": Mistake("Error", "Form", 'mayPropose of this tuum is empty, so "{name}" cannot hold operations'),
     "finding-tuum-empty": Mistake("Warning", "Form", "this tuum does nothing"),
     "finding-tuum-terminal-twice": Mistake("Error", "SingleInTuum", "a tuum has one terminal"),
@@ -92,6 +96,8 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
 
 
 _MOST_NAMES: Final = 30
+_PATTERNS: Final[Mapping[str, str]] = {VARIABLE: "finding-workflow-name-form", PROPOSAL: "finding-tuum-proposal-form"}
+"""What is reported for a text that does not fit a pattern of the form."""
 
 
 class Report:
@@ -127,6 +133,13 @@ class Report:
             of_value=of_value,
             args={**shown, "rule": mistake.rule, "grade": mistake.grade},
         )
+
+    def explain(self, pattern: str, path: Path, value: str) -> bool:
+        """Report a text that does not fit a pattern of the form, and return whether the pattern is one of those."""
+        code = _PATTERNS.get(pattern)
+        if code is not None:
+            self.add(code, path, of_value=True, name=value)
+        return code is not None
 
     def suggest(self, wrong: str, known: Iterable[str]) -> str:
         """Return what was probably meant, for as many names as are reported; to look for more would take minutes for a hostile document."""

@@ -68,7 +68,7 @@ def check_rune(report: Report, path: Path, given: Mapping[str, object], types: R
             near = report.suggest(field, known | _OWN)
             report.add("finding-rune-field-unknown", (*path, field), suggestion=near, name=field, type=kind.name)
     _report_parts(report, path, given, kind.params)
-    report_model_mistakes(report.findings, kind.params, given, path)
+    report_model_mistakes(report.findings, kind.params, given, path, explain=report.explain)
     params = read_params(kind, given)
     if params is None:
         return

@@ -362,3 +362,27 @@ def test_a_misspelt_field_is_found_wherever_it_stands() -> None:
         ("terminal.rawtext", "rawText"),
         ("budget.maxTokns", "maxTokens"),
     }
+
+
+@pytest.mark.req("S003-X6")
+def test_a_name_that_is_none_is_explained_and_not_the_pattern() -> None:
+    """Of a key of a mapping, of what it is mapped to, of a rune's variable and of a kind of operations; each once, with what is wrong."""
+    document = tuum(
+        "a",
+        put("my-var"),
+        script("1st", gives=["и т. д."]),
+        mayPropose=["ModifyEntity Deal"],
+        inputMappings={"": "x"},
+        outputMappings={"my-global": "my-var", "sum": "my var"},
+    )
+    found = [one for one in check_tuum(Document.from_data(document), TYPES) if one.severity == "error"]
+    assert sorted((one.code, one.path, one.args["name"]) for one in found) == [
+        ("finding-tuum-proposal-form", "mayPropose[0]", "ModifyEntity Deal"),
+        ("finding-workflow-name-form", 'inputMappings[""]', ""),
+        ("finding-workflow-name-form", "outputMappings.sum", "my var"),
+        ("finding-workflow-name-form", 'outputMappings["my-global"]', "my-global"),
+        ("finding-workflow-name-form", 'outputMappings["my-global"]', "my-var"),
+        ("finding-workflow-name-form", "runes[0].variable", "my-var"),
+        ("finding-workflow-name-form", "runes[1].consumes[0]", "1st"),
+        ("finding-workflow-name-form", "runes[1].produces[0]", "и т. д."),
+    ]

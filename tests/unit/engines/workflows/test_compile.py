@@ -189,7 +189,7 @@ def test_a_tuum_that_needs_what_it_publishes_waits_for_itself() -> None:
         (tuum("a", mainScript={"source": "{}", "consumes": ["b", "x"]}, inputMappings={"b": "client"}),
          "finding-tuum-variable-unmapped", "tuums[0].mainScript.consumes[1]"),
         (tuum("a", {"runeType": "dance"}), "finding-rune-type-unknown", "tuums[0].runes[0].runeType"),
-        (tuum("a", {"runeType": "set", "variable": "x y", "value": 1}), "finding-value-unfit", "tuums[0].runes[0].variable"),
+        (tuum("a", {"runeType": "set", "variable": "x y", "value": 1}), "finding-workflow-name-form", "tuums[0].runes[0].variable"),
         (tuum("a", {"runeType": "ai", "aiService": "fast"}, prompt()), "finding-tuum-prompt-missing", "tuums[0].runes[0]"),
         (tuum("a", aiService="fast"), "finding-tuum-prompt-missing", "tuums[0].aiService"),
         (tuum("a", promptRunes=[{"runeType": "display", "content": "x"}]), "finding-rune-not-preparing", "tuums[0].promptRunes[0].runeType"),
