@@ -143,6 +143,7 @@ finding-workflow-terminal-inside = Others wait for this part, such as “{ $name
 finding-workflow-terminal-empty = Nothing gives “{ $name }”: that part of the result will be empty.
 finding-workflow-output-unused = No part reads “{ $name }”, and it does not enter the result.
 finding-workflow-template-empty = Nothing gives “{ $name }”: nothing will stand in its place.
+finding-workflow-template-form = { $name } stays in the text as it is written: the name of a variable stands in the braces, or a path such as deal.TITLE.
 finding-workflow-parameter-optional = This fails if the start does not give the parameter “{ $name }”: make it required or give it a default.
 finding-workflow-parameter-unused = No part reads the parameter “{ $name }”.
 finding-workflow-parameter-record = “{ $name }” is the number of the record on which the workflow works; no parameter may be called so.

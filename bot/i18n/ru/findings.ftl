@@ -157,6 +157,7 @@ finding-workflow-terminal-inside = Эту часть ждут другие, на
 finding-workflow-terminal-empty = «{ $name }» взять неоткуда: эта часть результата будет пустой.
 finding-workflow-output-unused = «{ $name }» не читает ни одна часть, и в результат это не входит.
 finding-workflow-template-empty = «{ $name }» взять неоткуда: на этом месте будет пусто.
+finding-workflow-template-form = { $name } останется в тексте как есть: в скобках стоит имя переменной или путь, например deal.TITLE.
 finding-workflow-parameter-optional = Если при запуске не дать параметр «{ $name }», здесь будет ошибка: сделайте его обязательным или задайте значение по умолчанию.
 finding-workflow-parameter-unused = Параметр «{ $name }» не читает ни одна часть.
 finding-workflow-parameter-record = «{ $name }» — это номер записи, с которой работает процесс; параметр нельзя назвать так же.

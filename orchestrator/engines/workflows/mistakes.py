@@ -45,6 +45,11 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     "finding-workflow-terminal-empty": Mistake("Warning", "DataFlow", 'nothing gives "{name}": that part of the result will be empty'),
     "finding-workflow-output-unused": Mistake("Warning", "DataFlow", 'no tuum reads "{name}", and it is no part of the result'),
     "finding-workflow-template-empty": Mistake("Warning", "DataFlow", 'nothing gives "{name}": nothing will stand in its place'),
+    "finding-workflow-template-form": Mistake(
+        "Warning",
+        "DataFlow",
+        "{name} stays in the text as it is written: the name of a variable stands in the braces, or a path such as deal.TITLE",
+    ),
     "finding-workflow-parameter-optional": Mistake("Warning", "DataFlow", 'this fails if the start does not give the parameter "{name}"'),
     "finding-workflow-parameter-unused": Mistake("Hint", "DataFlow", 'no tuum reads the parameter "{name}"'),
     "finding-workflow-parameter-record": Mistake(

@@ -1,6 +1,8 @@
 """Finds what is wrong with a rune by itself: its type, the parameters of that type, and what they say."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Final, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -16,6 +18,10 @@ from orchestrator.expressions.placeholders import WORKFLOW, Template, TemplateRe
 RUNE_LISTS: Final = ("promptRunes", "runes")
 """The fields of a tuum that hold runes."""
 _TYPE: Final = "runeType"
+_BRACES: Final = re.compile(r"(?<!\\)\{\{[^{}]{0,200}\}\}")
+"""What looks like a placeholder of a template."""
+_MOST_WRONG: Final = 20
+"""How many placeholders of one text are reported."""
 _OWN: Final = frozenset(one.alias or name for name, one in Rune.model_fields.items())
 
 
@@ -69,22 +75,40 @@ def check_rune(report: Report, path: Path, given: Mapping[str, object], types: R
             report.add("finding-rune-field-unknown", (*path, field), suggestion=near, name=field, type=kind.name)
     _report_parts(report, path, given, kind.params)
     report_model_mistakes(report.findings, kind.params, given, path, explain=report.explain)
+    _check_template(report, path, given, kind)
     params = read_params(kind, given)
     if params is None:
         return
-    _check_template(report, path, given, kind)
     for one in kind.find_mistakes(params):
         report.add(one.code, (*path, *one.path), of_value=True, **one.args)
 
 
 def _check_template(report: Report, path: Path, given: Mapping[str, object], kind: AnyRuneType) -> None:
-    """Report texts with more placeholders than can be filled."""
+    """Report texts with more placeholders than can be filled, and placeholders that cannot be read: they would stay as they are written."""
     if kind.list_reads is list_no_variables:
         return
     try:
         Template(given, WORKFLOW)
     except TemplateRefused as error:
         report.add("finding-rune-template", path, problem=error.finding.message)
+        return
+    for name in [field.alias or name for name, field in kind.params.model_fields.items()]:
+        for place, text in _list_texts((*path, name), given.get(name)):
+            wrong = (one[0] for one in _BRACES.finditer(text) if WORKFLOW.pattern.fullmatch(one[0]) is None)
+            for one in islice(wrong, _MOST_WRONG):
+                report.add("finding-workflow-template-form", place, name=one)
+
+
+def _list_texts(path: Path, tree: object) -> Iterator[tuple[Path, str]]:
+    """Yield the texts of JSON data with their places."""
+    if isinstance(tree, str):
+        yield path, tree
+    elif isinstance(tree, Mapping):
+        for name, one in tree.items():
+            yield from _list_texts((*path, name), one)
+    elif isinstance(tree, list):
+        for index, one in enumerate(tree):
+            yield from _list_texts((*path, index), one)
 
 
 def check_runes(report: Report, path: Path, tuum: Tuum, types: RuneTypes, *, is_stored: bool) -> None:

@@ -10,6 +10,7 @@ from bot.i18n.translate import Translator
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST
 from orchestrator.documents.reading import read_document
+from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Finding
 from orchestrator.engines.workflows.checks import check_tuum, check_workflow
 from orchestrator.engines.workflows.mistakes import MISTAKES
@@ -386,3 +387,37 @@ def test_a_name_that_is_none_is_explained_and_not_the_pattern() -> None:
         ("finding-workflow-name-form", "runes[1].consumes[0]", "1st"),
         ("finding-workflow-name-form", "runes[1].produces[0]", "и т. д."),
     ]
+
+
+@pytest.mark.req("S003-40", "S003-A11", "S003-X6")
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("Привет, {{имя клиента}}!", ["{{имя клиента}}"]),
+        ("{{ client|upper }} {{1st}} {{}}", ["{{ client|upper }}", "{{1st}}", "{{}}"]),
+        ("{{client}} {{ client }} {{client.name}} {{rows[0].a}} \\{{a b}}", []),
+        ('Ответь объектом {"a": {"b": 1}} или {"c": {}}', []),
+        ("{{client\n}} {{ client {{cli\nent}}", ["{{cli\nent}}"]),
+        ("{{" * 50_000, []),
+    ],
+)
+def test_a_placeholder_that_cannot_be_read_is_found(text: str, wrong: list[str]) -> None:
+    """It would stand in the text as it is written: a model, or a field of the CRM, would get the braces."""
+    document = workflow(
+        tuum("a", put("x", {"deep": [text]}), outputMappings={"x": "x"}), triggerParameters=[parameter("client"), parameter("rows")]
+    )
+    found = [one for one in check(document) if one.code == "finding-workflow-template-form"]
+    assert [(one.path, one.severity, one.args["name"]) for one in found] == [
+        ("tuums[0].runes[0].value.deep[0]", "warning", quote_part(one)) for one in wrong
+    ]
+
+
+def test_only_texts_that_are_filled_are_searched_for_placeholders() -> None:
+    """A script, an expression and a name are none."""
+    runes = [
+        script("x", source="f'{{a b}}'", name="{{a b}}"),
+        {"runeType": "regex", "input": "x", "pattern": "{{a b}}", "output": "y"},
+        prompt("{{a b}}", enabled=False),
+    ]
+    found = [one.path for one in check(workflow(tuum("a", *runes))) if one.code == "finding-workflow-template-form"]
+    assert found == ["tuums[0].runes[2].template"]
