@@ -48,4 +48,8 @@ workflow-block-busy = The workflow { $workflow } is already at work on “{ $tit
 workflow-block-conflict = On “{ $title }” the workflow { $workflow } waits for an answer whose changes stay. Answer its question or cancel it, then try again.
 workflow-block-dismissed = Another workflow has worked on “{ $title }” since, so this one cannot go on. Please start it again.
 workflow-block-lost = Another workflow is at work on “{ $title }”, so this one was stopped. Nothing more was changed for it.
+workflow-ended-quietly = The workflow “{ $title }” has come to its end. { $proposed ->
+    [some] All that it proposes stands in Bitrix24 already, so nothing was changed.
+   *[none] It gave no text and proposed no changes.
+}
 menu-workflow = Workflows: from data to finished changes
