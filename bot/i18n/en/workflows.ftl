@@ -26,13 +26,19 @@ workflow-record-several = Several records fit “{ $name }”. Which one is it?
 workflow-record-none = I found no “{ $name }” among the records that you may see. Write the number, or more of the name.
 workflow-records-away = Bitrix24 does not answer now, so “{ $name }” could not be looked up. Write the number, or send the name again a little later.
 workflow-record-many = Too many records fit “{ $name }”. Write the number, or more of the name.
-workflow-record-unfit = It is not clear which record is meant: its number or name is needed. Please start the workflow again.
+workflow-record-unfit = It is not clear which record is meant: its number is needed or, in a chat, its name. Please start the workflow again.
+workflow-record-elsewhere = This is no { $kind ->
+    [deal] deal
+    [lead] lead
+    [contact] contact
+   *[company] company
+} of this Bitrix24. The number is needed, or the link to the page of a record here; in a chat the name will do, too.
 workflow-record-hidden = { $kind ->
     [deal] The deal
     [lead] The lead
     [contact] The contact
    *[company] The company
-} No. { $number } cannot be read: there is none, or you may not see it. Nothing was changed.
+} No. { $number } cannot be read: there is none, or you may not see it. Nothing was changed. Check the number and start the workflow again.
 workflow-record-away = { $kind ->
     [deal] The deal
     [lead] The lead

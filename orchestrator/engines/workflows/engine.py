@@ -102,7 +102,7 @@ class WorkflowEngine:
         workflow = ready.compiled.workflow
         check_trigger(ctx, workflow.triggers)
         ctx.limit(build_limits(workflow.budget))
-        chosen = await choose_record(ctx, workflow.record) if workflow.record is not None else None
+        chosen = await choose_record(ctx, workflow.record, self._host.words) if workflow.record is not None else None
         given = await find_parameters(ctx, workflow.trigger_parameters, first=workflow.record)
         parameters = {str(name): Value(one, given.origins) for name, one in given.data.items()}
         work = await begin_work(ctx, workflow, chosen, self._host) if chosen is not None else None
