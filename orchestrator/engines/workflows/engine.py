@@ -12,7 +12,7 @@ from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.outputs import Notice, Reply, Row
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.flows.budget import build_limits
-from orchestrator.engines.flows.launch import TEXT, check_trigger, find_parameters
+from orchestrator.engines.flows.launch import PARAMETERS, TEXT, check_names, check_trigger, find_parameters
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult
 from orchestrator.engines.workflows.applying import Applied, apply_operations
 from orchestrator.engines.workflows.blocks.choosing import Chosen, choose_record
@@ -101,6 +101,7 @@ class WorkflowEngine:
         ready = await self._prepare(ctx)
         workflow = ready.compiled.workflow
         check_trigger(ctx, workflow.triggers)
+        check_names(ctx, (PARAMETERS, TEXT))
         ctx.limit(build_limits(workflow.budget))
         chosen = await choose_record(ctx, workflow.record, self._host.words) if workflow.record is not None else None
         given = await find_parameters(ctx, workflow.trigger_parameters, first=workflow.record)
