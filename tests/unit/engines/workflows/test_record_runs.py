@@ -149,12 +149,14 @@ async def test_a_sum_that_is_added_to_follows_what_people_did(tmp_path: Path) ->
 @pytest.mark.req("S003-X10", "S003-54")
 async def test_one_run_works_on_a_record_at_a_time(tmp_path: Path) -> None:
     """While a card waits, another main workflow on the record is refused with words; a cancelled run keeps nobody out."""
-    async with a_workflow_world(tmp_path, on_deal(change("OPPORTUNITY", 120000))) as world:
+    document = on_deal(change("OPPORTUNITY", 120000), metadata={"title": "Забота"})
+    async with a_workflow_world(tmp_path, document) as world:
         world.model.will("первый", "второй")
         await world.work(start(deal="481"))
         answers(world)
         await world.work(second(deal="481"))
-        assert "workflow-block-busy" in codes(answers(world))
+        (busy,) = [one for body in answers(world) for one in body["notices"] if one["code"] == "workflow-block-busy"]
+        assert busy["args"]["workflow"] == "Забота", "people know it by its title, as in /runs"
         assert len(blocks(world)) == 1
         await world.work(order("cancel"))
         await world.work(order("retry", key=SECOND))

@@ -73,6 +73,16 @@ async def test_what_does_not_fit_is_named_with_what_would(tmp_path: Path, args: 
         assert EN.translate_notice(notice)
 
 
+async def test_a_workflow_that_there_is_not_is_told_with_where_they_are_listed(tmp_path: Path) -> None:
+    """In both languages; an old sentence, which names no command, is whole, too."""
+    async with a_workflow_world(tmp_path, ASKING) as world:
+        await world.work(runs_kit.start("dosier", engine="workflow"))
+        notice = told(world)
+        assert RU.translate_notice(notice).endswith("Какие процессы есть, покажет /workflow.")
+        assert EN.translate_notice(notice).endswith("/workflow shows which there are.")
+        assert RU.translate("run-definition-gone", definition="x") == "Сценария «x» нет: возможно, его переименовали или удалили."
+
+
 @pytest.mark.parametrize(("typed", "value"), [("да", True), ("Нет", False), ("YES", True), ("no", False), ("true", True), ("может", None)])
 def test_yes_and_no_are_read_as_people_write_them(typed: str, value: object) -> None:
     """In any language, beside what JSON means; of anything else it is said what is needed."""
