@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Final
 
-from orchestrator.domain.outputs import Action, Notice, Passage, Reply, Row, Table, Text
+from orchestrator.domain.outputs import Action, Notice, Passage, Reply, Row, Table, Text, build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.workflows.definition import RECORDS
 from orchestrator.engines.workflows.raw_text import Block, Words, parse_raw_text, write_raw_text
@@ -132,6 +132,13 @@ def build_result_reply(raw_text: Value, run_id: str = "", records: Mapping[str, 
         for number, one in enumerate(list_result_options(shown) if run_id else ())
     ]
     return Reply(parts=parts, actions=tuple(actions)) if parts else None
+
+
+def build_text_reply(text: str) -> Reply:
+    """Return the message with a text of an author, in which that of a workflow may stand: its blocks are drawn, without buttons."""
+    has_blocks = any(isinstance(one, Block) for one in parse_raw_text(text))
+    parts = tuple(draw_parts(text)) if has_blocks else ()
+    return Reply(parts=parts) if parts else build_reply(text=text)
 
 
 def list_result_options(text: str) -> list[str]:
