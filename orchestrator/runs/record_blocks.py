@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -18,6 +19,7 @@ from orchestrator.gate.call.ports import Names
 from state.clock import read_boottime
 from state.journal import record_blocks
 from state.journal.async_store import AsyncStore
+from state.journal.journal import load_state
 from state.journal.record_blocks import BlocksBusy, Decide, RecordPlace, find_kept_from
 from state.journal.run_index import PREFIX, RunFilter
 from state.record_blocks import Block, find_current
@@ -48,7 +50,13 @@ class StoredBlocks:
     async def open(self, record: Record, given: Opening, at: datetime, /) -> Opened:
         """Open a block for a run. One that works keeps others out only as long as its run goes on."""
         over = await self._list_over(await self.read(record))
-        return await self._change(record, lambda blocks: manager.open_block(blocks, given, over, find_kept_from(blocks, at)), given.by, at)
+        opened = await self._change(
+            record, lambda blocks: manager.open_block(blocks, given, over, find_kept_from(blocks, at)), given.by, at
+        )
+        if opened.other is None:
+            return opened
+        state, _ = await self._store.read(load_state, f"{PREFIX}{opened.other.run.removeprefix(PREFIX)}")
+        return replace(opened, title=state.run.title if state.run is not None else "")
 
     async def _list_over(self, blocks: Sequence[Block]) -> frozenset[str]:
         """Return the run of the current block if that run has ended, or is not known any more."""

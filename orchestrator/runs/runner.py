@@ -28,7 +28,7 @@ from orchestrator.runs.memo import Memo, read_args
 from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_result, trim_args
 from orchestrator.runs.planned import build_plan_notices
 from orchestrator.runs.registry import Engines, RegisteredEngine, may_start
-from orchestrator.runs.titles import find_title
+from orchestrator.runs.titles import NONE, find_title
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
@@ -285,7 +285,9 @@ def _find_refusal(
         title = find_title(definitions[0].document, registered) if definitions and not actor.for_customers else ""
         return Notice(code="run-not-allowed", args=trim_args({"definition": title or order.definition}))
     if not definitions or not may_start(actor, registered, definitions[0].document):  # what is not for customers does not exist for them
-        return Notice(code="run-definition-gone", args=trim_args({"definition": order.definition}))
+        listed = next((name for name, one in registered.commands.items() if not one.definition), NONE)
+        command = NONE if actor.for_customers else listed
+        return Notice(code="run-definition-gone", args=trim_args({"definition": order.definition, "command": command}))
     return None
 
 

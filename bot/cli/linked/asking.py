@@ -9,7 +9,7 @@ from bot.i18n.translate import Translator
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.flows.definition import LaunchParameter
-from orchestrator.engines.flows.launch import build_options, read_answer
+from orchestrator.engines.flows.launch import build_options, explain_mistake, read_answer
 from orchestrator.engines.runs import Option
 from state.canonical import to_storable_text
 from state.stored import JsonObject
@@ -22,6 +22,8 @@ def split_parameters(given: Sequence[str]) -> dict[str, str]:
         name, equals, value = one.partition("=")
         if not equals or not name:
             raise SettingsError(escape_text(f"--param {one!r}: a value such as client=Romashka is needed"))
+        if name in found:
+            raise SettingsError(escape_text(f"--param {name} is given twice"))
         found[name] = to_storable_text(value)
     return found
 
@@ -48,7 +50,7 @@ def _read_given(one: LaunchParameter, text: str, tr: Translator) -> object:
     found = _read(one, _list_choices(one, tr), text)
     if found is None:
         known = ", ".join(option.label for option in _list_choices(one, tr))
-        told = f"--param {one.name}: {tr.translate('flow-answer-unfit', type=one.type)}"
+        told = f"--param {one.name}: {tr.translate_notice(explain_mistake(one, text))}"
         raise SettingsError(escape_text(f"{told} ({known})" if known else told))
     return found
 
@@ -82,7 +84,7 @@ def _ask(one: LaunchParameter, stdin: TextIO | None, tr: Translator) -> object:
         found = choices[int(typed) - 1].value if is_number else _read(one, choices, typed)
         if found is not None:
             return found
-        sys.stderr.write(escape_text(f"{tr.translate('flow-answer-unfit', type=one.type)}\n> "))
+        sys.stderr.write(escape_text(f"{tr.translate_notice(explain_mistake(one, typed))}\n> "))
         sys.stderr.flush()
 
 

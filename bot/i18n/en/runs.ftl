@@ -44,7 +44,12 @@ run-was-cancelled = { $who } cancelled it. What was done before stays, and the c
 run-not-begun = The record of the scenario's start was not found. Start it again; if that does not help, tell the administrator.
 run-owner-gone = The person who started the scenario has no access any more, so nothing further is done.
 run-engine-gone = Scenarios of this kind are not run here any more. If it is still needed, tell the administrator.
-run-definition-gone = There is no scenario “{ $definition }”: it may have been renamed or deleted.
+run-definition-gone = There is no scenario “{ $definition }”: it may have been renamed or deleted.{ $command ->
+    [run] {" "}/run shows which there are.
+    [flow] {" "}/flow shows which there are.
+    [workflow] {" "}/workflow shows which there are.
+   *[none] {""}
+}
 run-definition-off = The scenario “{ $definition }” is switched off, so it cannot be started now. Ask a head of sales or the administrator.
 run-definition-unpublished = The scenario “{ $definition }” is not published yet. Ask the person who makes it.
 run-definition-changed = Version { $version } of “{ $definition }” is not the one that is used any more, so nothing was started. Please start it again.

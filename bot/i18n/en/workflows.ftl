@@ -33,13 +33,19 @@ workflow-record-several = Several records fit “{ $name }”. Which one is it?
 workflow-record-none = I found no “{ $name }” among the records that you may see. Write the number, or more of the name.
 workflow-records-away = Bitrix24 does not answer now, so “{ $name }” could not be looked up. Write the number, or send the name again a little later.
 workflow-record-many = Too many records fit “{ $name }”. Write the number, or more of the name.
-workflow-record-unfit = It is not clear which record is meant: its number or name is needed. Please start the workflow again.
+workflow-record-unfit = It is not clear which record is meant: its number is needed or, in a chat, its name. Please start the workflow again.
+workflow-record-elsewhere = This is no { $kind ->
+    [deal] deal
+    [lead] lead
+    [contact] contact
+   *[company] company
+} of this Bitrix24. The number is needed, or the link to the page of a record here; in a chat the name will do, too.
 workflow-record-hidden = { $kind ->
     [deal] The deal
     [lead] The lead
     [contact] The contact
    *[company] The company
-} No. { $number } cannot be read: there is none, or you may not see it. Nothing was changed.
+} No. { $number } cannot be read: there is none, or you may not see it. Nothing was changed. Check the number and start the workflow again.
 workflow-record-away = { $kind ->
     [deal] The deal
     [lead] The lead
@@ -51,8 +57,12 @@ workflow-conflict = While the workflow was at work, the field “{ $field }” o
 workflow-conflicts-many = While the workflow was at work, { $count } fields that it changes were changed in the record. These are too many to ask about; nothing was changed. Please start the workflow again.
 workflow-conflicts-again = “{ $title }” was changed again and again while the workflow waited for an answer. Nothing more was changed for it. Please start it again when nobody works on the record.
 workflow-conflicts-forgotten = The program was updated while the workflow waited for an answer about “{ $title }”, and it is not known any more to which fields the answers belong. Press “Retry”: it asks anew.
-workflow-block-busy = The workflow { $workflow } is already at work on “{ $title }”. Wait for its end or cancel it, then try again.
-workflow-block-conflict = On “{ $title }” the workflow { $workflow } waits for an answer whose changes stay. Answer its question or cancel it, then try again.
+workflow-block-busy = The workflow “{ $workflow }” is already at work on “{ $title }”. Wait for its end or cancel it, then try again.
+workflow-block-conflict = On “{ $title }” the workflow “{ $workflow }” waits for an answer whose changes stay. Answer its question or cancel it, then try again.
 workflow-block-dismissed = Another workflow has worked on “{ $title }” since, so this one cannot go on. Please start it again.
 workflow-block-lost = Another workflow is at work on “{ $title }”, so this one was stopped. Nothing more was changed for it.
+workflow-ended-quietly = The workflow “{ $title }” has come to its end. { $proposed ->
+    [some] All that it proposes stands in Bitrix24 already, so nothing was changed.
+   *[none] It gave no text and proposed no changes.
+}
 menu-workflow = Workflows: from data to finished changes

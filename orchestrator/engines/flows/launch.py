@@ -3,13 +3,13 @@
 Flows and workflows declare what they are started with in the same way.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.taint import Origins, Value, combine
 from orchestrator.engines.flows.definition import Flow, LaunchParameter, Triggers
-from orchestrator.engines.flows.parameters import fits_type, read_parameters
+from orchestrator.engines.flows.parameters import Problem, fits_type, read_parameters
 from orchestrator.engines.runs import Ask, Option, RunContext, RunFailed
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale
@@ -22,6 +22,15 @@ CONTEXT: Final = "sharedContext"
 TEXT: Final = "text"
 """The name of what was typed behind the command that started the flow; it answers the first question."""
 MOST_TRIES: Final = 5
+NONE: Final = "none"
+"""The value of an argument of a sentence that is left out."""
+_MISTAKES: Final[Mapping[Problem, str]] = {
+    "missing": "{name} is missing, it must be of the type {expected}",
+    "unknown": "there is no parameter {name}; there is {expected}",
+    "type": "{name} must be of the type {expected}",
+    "choice": "{name} must be one of {expected}",
+}
+"""What is wrong with a parameter, for whoever started the run with a program."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
@@ -31,6 +40,7 @@ async def find_start(ctx: RunContext, flow: Flow) -> Value:
     Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
     """
     check_trigger(ctx, flow.triggers)
+    check_names(ctx, (PARAMETERS, CONTEXT, TEXT))
     context = _read_object(ctx, CONTEXT)
     own = Value(flow.defaults.context, _AUTHOR)
     parameters = await find_parameters(ctx, flow.launch_parameters)
@@ -56,10 +66,17 @@ def check_trigger(ctx: RunContext, triggers: Triggers) -> None:
         raise RunFailed("flow-not-from-programs" if is_api else "flow-not-in-chats", "the triggers do not allow this start")
 
 
+def check_names(ctx: RunContext, known: Collection[str]) -> None:
+    """Raise RunFailed if the run was started with a value of another name: nobody would hear that it was left out."""
+    unknown = ", ".join(name for name in ctx.run.args if name not in known)
+    if unknown:
+        raise RunFailed("flow-start-unknown", f"args: {unknown}: parameters stand inside of args.{PARAMETERS}", names=unknown)
+
+
 def _read_object(ctx: RunContext, name: str) -> Value:
     given = ctx.run.args.get(name, Value({}, _AUTHOR))
     if not isinstance(given.data, Mapping):
-        raise RunFailed("flow-start-unfit", f"{name} must be an object")
+        raise RunFailed("flow-start-unfit", f"args.{name} must be an object", name=name)
     return given
 
 
@@ -67,8 +84,8 @@ def _check(declared: Sequence[LaunchParameter], given: Mapping[str, Any]) -> Map
     read, mistakes = read_parameters(declared, given)
     if mistakes:
         first = mistakes[0]
-        detail = "; ".join(f"{one.name}: {one.problem} {one.expected}" for one in mistakes)
-        raise RunFailed("flow-parameter-unfit", detail, name=first.name, problem=first.problem, expected=first.expected)
+        detail = "; ".join(_MISTAKES[one.problem].format(name=one.name, expected=one.expected or NONE) for one in mistakes)
+        raise RunFailed("flow-parameter-unfit", detail, name=first.name, problem=first.problem, expected=first.expected or NONE)
     return read
 
 
@@ -107,11 +124,11 @@ async def _ask(ctx: RunContext, one: LaunchParameter, index: int) -> Value:
         read = read_answer(one, str(heard.value.data))
         if read is not None:
             return Value(read, heard.value.origins)
-        await ctx.say(build_reply(_explain_mistake(one, str(heard.value.data))), key=f"{node}/{number}/unfit")
+        await ctx.say(build_reply(explain_mistake(one, str(heard.value.data))), key=f"{node}/{number}/unfit")
     raise RunFailed("flow-parameter-unfit", f"{one.name}: no answer fitted", name=one.name, problem="type", expected=one.type)
 
 
-def _explain_mistake(one: LaunchParameter, text: str) -> Notice:
+def explain_mistake(one: LaunchParameter, text: str) -> Notice:
     """Return the sentence that says why an answer does not fit."""
     number = read_typed_number(text.strip()) if one.type == "number" else None
     if isinstance(number, AmbiguousNumber):
@@ -146,11 +163,22 @@ def read_answer(one: LaunchParameter, text: str) -> Any:
             value: Any = written or None
         case "number":
             value = read_typed_number(written)
+        case "boolean":
+            value = _read_boolean(written)
         case "array" if not written.startswith("["):
             value = [line.strip(" -—•\t") for line in written.splitlines() if line.strip(" -—•\t")] or None
         case _:
             value = _read_json(written)
     return value if fits_type(value, one.type) and (not one.choices or value in one.choices) else None
+
+
+def _read_boolean(text: str) -> Any:
+    """Return what the words on the buttons mean, in any language and any case of letters; otherwise what JSON means."""
+    lexicon = load_lexicon("flows")
+    for word, value in (("yes", True), ("no", False)):
+        if text.casefold() in {one.casefold() for one in lexicon.read_table("buttons", word).values()}:
+            return value
+    return _read_json(text)
 
 
 def _read_json(text: str) -> Any:

@@ -9,10 +9,10 @@ from typing import Final, Protocol
 from pydantic import ValidationError
 
 from orchestrator.domain.finding import DefinitionRefused
-from orchestrator.domain.outputs import Reply, Row
+from orchestrator.domain.outputs import Notice, Reply, Row
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.flows.budget import build_limits
-from orchestrator.engines.flows.launch import check_trigger, find_parameters
+from orchestrator.engines.flows.launch import PARAMETERS, TEXT, check_names, check_trigger, find_parameters
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult
 from orchestrator.engines.workflows.applying import Applied, apply_operations, keep_all
 from orchestrator.engines.workflows.blocks.choosing import Chosen, choose_record
@@ -101,8 +101,9 @@ class WorkflowEngine:
         ready = await self._prepare(ctx)
         workflow = ready.compiled.workflow
         check_trigger(ctx, workflow.triggers)
+        check_names(ctx, (PARAMETERS, TEXT))
         ctx.limit(build_limits(workflow.budget))
-        chosen = await choose_record(ctx, workflow.record) if workflow.record is not None else None
+        chosen = await choose_record(ctx, workflow.record, self._host.words) if workflow.record is not None else None
         given = await find_parameters(ctx, workflow.trigger_parameters, first=workflow.record)
         parameters = {str(name): Value(one, given.origins) for name, one in given.data.items()}
         work = await begin_work(ctx, workflow, chosen, self._host) if chosen is not None else None
@@ -151,9 +152,20 @@ class WorkflowEngine:
         Of a workflow that another run started it is the refusal alone, which that run knows nothing of; its author decides about the rest.
         """
         reply = None if ctx.run.parent else build_result_reply(execution.raw_text, ctx.run.run_id, await self._find_rows(ctx, execution))
-        if not applied.notices:
-            return reply
-        return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
+        if applied.notices:
+            return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
+        return reply or self._build_quiet_reply(ctx, execution, applied)
+
+    def _build_quiet_reply(self, ctx: RunContext, execution: Execution, applied: Applied) -> Reply | None:
+        """Return the message that a workflow has come to its end, None where something else has told that or nobody waits for it.
+
+        Whoever started one in a chat would otherwise hear nothing if it gives no text, and proposes nothing or what stands there already.
+        """
+        if ctx.run.parent or TEXT not in ctx.run.args or any(one["status"] != "already" for one in applied.reports):
+            return None
+        title = str((ctx.run.definition.document.get("metadata") or {}).get("title") or ctx.run.definition.key)
+        proposed = "some" if execution.operations else "none"
+        return Reply(notices=(Notice(code="workflow-ended-quietly", args={"title": title, "proposed": proposed}),))
 
     async def _find_rows(self, ctx: RunContext, execution: Execution) -> dict[str, Row]:
         """Return the lines of the records that the text names, by key: of those that the person may see."""

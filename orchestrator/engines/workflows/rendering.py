@@ -8,15 +8,21 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Final
 
-from orchestrator.domain.outputs import Action, Notice, Passage, Reply, Row, Table, Text
+from orchestrator.domain.outputs import Action, Notice, Passage, Reply, Row, Table, Text, build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.workflows.definition import RECORDS
-from orchestrator.engines.workflows.raw_text import Block, Words, parse_raw_text
+from orchestrator.engines.workflows.raw_text import Block, Words, parse_raw_text, write_raw_text
+from orchestrator.expressions.placeholders import format_value
 from state.canonical import loads
 
 _WIDEST: Final = 36
 """How many letters of a typewriter stand in a line on a phone."""
+_RULE: Final = re.compile(r":?-{2,}:?")
+"""A cell of the line that Markdown has below the heads of a table."""
+_NO_CELL: Final = "—"
 LONGEST_TEXT: Final = 15_000
+LONGEST_OPTIONS: Final = 5_000
+"""How long options may be to be kept whole in a text that is too long."""
 LONGEST_LABEL: Final = 60
 MOST_OPTIONS: Final = 20
 MOST_RECORDS: Final = 10
@@ -46,7 +52,7 @@ def list_options(data: str) -> list[str]:
         read = loads(data)
     except ValueError:
         read = None
-    found = [str(one) for one in read] if isinstance(read, list) else data.split("|")
+    found = [format_value(one) for one in read] if isinstance(read, list) else data.split("|")
     return [one.strip() for one in found if one.strip()]
 
 
@@ -56,14 +62,26 @@ def _draw_options(block: Block) -> Part:
 
 def _draw_table(block: Block) -> Part:
     """Draw rows of cells that stand between `|`, in columns of one width, in the letters of a typewriter."""
-    lines = [line.strip().strip("|") for line in block.data.strip().splitlines() if line.strip()]
-    rows = [[cell.strip() for cell in line.split("|", MOST_COLUMNS - 1)] for line in lines]
-    rows = [row for row in rows if not all(set(cell) <= set("-:") for cell in row)]
+    rows = _read_rows(block.data)
     if rows and sum(max(map(len, column)) + 2 for column in zip_longest(*rows, fillvalue="")) > _WIDEST:
         return Text(text=_write_records(rows))
     widths = [max(len(row[place]) for row in rows if place < len(row)) for place in range(max(map(len, rows), default=0))]
     lines = ["  ".join(cell.ljust(widths[place]) for place, cell in enumerate(row)).rstrip() for row in rows]
     return Text(text="```\n" + "\n".join(lines).replace("```", "'''") + "\n```") if lines else Text(text="")
+
+
+def _read_rows(data: str) -> list[list[str]]:
+    """Return the cells of a table, by lines.
+
+    A `|` at the begin or at the end of all lines is a frame. Of one among others it says that the cell before or behind it is empty.
+    """
+    lines = [line.strip() for line in data.splitlines() if line.strip()]
+    if all(line.startswith("|") for line in lines):
+        lines = [line[1:] for line in lines]
+    if all(line.endswith("|") for line in lines):
+        lines = [line[:-1] for line in lines]
+    rows = [[cell.strip() for cell in line.split("|", MOST_COLUMNS - 1)] for line in lines]
+    return [row for row in rows if any(row) and not all(_RULE.fullmatch(cell) for cell in row)]
 
 
 def _write_records(rows: list[list[str]]) -> str:
@@ -72,7 +90,8 @@ def _write_records(rows: list[list[str]]) -> str:
     if not others:
         return " · ".join(first)
     return "\n".join(
-        f"• {row[0]}\n   " + " · ".join(f"{title}: {cell}" for title, cell in zip_longest(first[1:], row[1:], fillvalue="") if cell)
+        f"• {row[0] or _NO_CELL}\n   "
+        + " · ".join(f"{title}: {cell}" if title else cell for title, cell in zip_longest(first[1:], row[1:], fillvalue="") if cell)
         for row in others
     )
 
@@ -115,6 +134,13 @@ def build_result_reply(raw_text: Value, run_id: str = "", records: Mapping[str, 
     return Reply(parts=parts, actions=tuple(actions)) if parts else None
 
 
+def build_text_reply(text: str) -> Reply:
+    """Return the message with a text of an author, in which that of a workflow may stand: its blocks are drawn, without buttons."""
+    has_blocks = any(isinstance(one, Block) for one in parse_raw_text(text))
+    parts = tuple(draw_parts(text)) if has_blocks else ()
+    return Reply(parts=parts) if parts else build_reply(text=text)
+
+
 def list_result_options(text: str) -> list[str]:
     """Return the options that the message of a result offers as buttons, in order; the same each time, for a button names their number."""
     blocks = [one for one in parse_raw_text(cut_text(text)) if isinstance(one, Block) and one.id == OPTIONS]
@@ -128,8 +154,25 @@ def list_record_keys(text: str) -> list[str]:
 
 
 def cut_text(text: str) -> str:
-    """Return the text as long as it fits into a message."""
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} …"
+    """Return the text as long as it fits into a message. Words and data are cut, marks are not; options stay if they are not too long."""
+    if len(text) <= LONGEST_TEXT:
+        return text
+    kept: list[Words | Block] = []
+    left = LONGEST_TEXT
+    for one in parse_raw_text(text):
+        if isinstance(one, Block) and one.id == OPTIONS and len(one.data) <= LONGEST_OPTIONS:
+            kept.append(one)
+        elif left > 0 and isinstance(one, Block):
+            kept.append(Block(one.id, _cut(one.data, left)))
+            left -= len(one.data)
+        elif left > 0 and isinstance(one, Words):
+            kept.append(Words(_cut(one.text, left)))
+            left -= len(one.text)
+    return write_raw_text(kept)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]} …"
 
 
 def read_record_key(block: Block) -> str:

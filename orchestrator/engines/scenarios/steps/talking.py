@@ -24,6 +24,7 @@ from orchestrator.engines.scenarios.step_types import (
     Words,
     list_part_origins,
 )
+from orchestrator.engines.workflows.rendering import build_text_reply
 from orchestrator.expressions.placeholders import format_value
 
 MOST_TRIES: Final = 10
@@ -94,7 +95,7 @@ class InputParams(StepParams):
 
 async def _say(call: StepCall[MessageParams]) -> StepResult:
     if call.params.text.strip():
-        await call.ctx.say(build_reply(text=call.params.text), key=call.node)
+        await call.ctx.say(build_text_reply(call.params.text), key=call.node)
     return DONE
 
 

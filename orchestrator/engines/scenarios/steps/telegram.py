@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, Field
 
 from orchestrator.domain.address import Address
-from orchestrator.domain.outputs import build_reply
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import Option, RunEffect
 from orchestrator.engines.scenarios.step_types import (
@@ -27,6 +26,7 @@ from orchestrator.engines.scenarios.step_types import (
     list_part_origins,
 )
 from orchestrator.engines.scenarios.steps.effects import EffectParams, list_refused, submit
+from orchestrator.engines.workflows.rendering import build_text_reply
 from state.stored import JsonObject
 
 OUTPUT: Final = "message_id"
@@ -83,7 +83,7 @@ async def _send_message(call: StepCall[SendMessageParams]) -> StepResult:
         return await submit_to_chat(call, "telegram.send_message", call.take("text"))
     buttons = [button for row in call.params.inline_keyboard for button in row]
     addresses = "".join(f"\n{one.text}: {one.url}" for one in buttons if one.url)
-    await call.ctx.say(build_reply(text=call.params.text + addresses), key=call.node)
+    await call.ctx.say(build_text_reply(call.params.text + addresses), key=call.node)
     origins = list_part_origins(call.filled.get("inline_keyboard"), "callback_data")
     options = tuple(
         Option(label=one.text, value=one.callback_data or one.text, origins=whence)

@@ -7,19 +7,23 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.taint import UNDECLARED, Origins, Value
 from orchestrator.engines.flows.launch import MOST_TRIES, PARAMETERS, TEXT
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed
 from orchestrator.engines.workflows.blocks.conflicts import Record
-from orchestrator.engines.workflows.blocks.host import find_title
+from orchestrator.engines.workflows.blocks.host import RecordWords, find_title
+from orchestrator.engines.workflows.definition import RECORDS
 from orchestrator.engines.workflows.entities import ENTITIES
 
 MOST_OFFERED: Final = 8
 """How many records a question offers; of more the person is asked to say more."""
 _LONGEST_LABEL: Final = 60
 _LONGEST_NAME: Final = 200
+_SHOWN: Final = 100
+"""How much of what was given is shown where it is refused."""
 _NUMBER: Final = re.compile(r"(?:№|#)?\s*([1-9][0-9]{0,14})", re.ASCII)
 _KEY: Final = re.compile(r"([a-z]+):([1-9][0-9]{0,14})", re.ASCII | re.IGNORECASE)
 _LINK: Final = re.compile(r"https?://\S+/crm/([a-z]+)/details/([1-9][0-9]{0,14})/?(?:\?\S*)?", re.ASCII)
@@ -42,23 +46,52 @@ class Chosen:
         return Value(self.record.number, self.origins)
 
 
-async def choose_record(ctx: RunContext, kind: str) -> Chosen:
-    """Return the record that was given, or that the run's person names.
+async def choose_record(ctx: RunContext, kind: str, words: RecordWords) -> Chosen:
+    """Return the record that was given, or that the run's person names. `words` tell the address of the pages of this portal.
 
     Raises RunFailed if what was given names none, or if no answer does; RunSuspended while the person is asked.
     """
     if PARAMETERS in ctx.run.args:
-        given = ctx.run.args[PARAMETERS]
-        number = read_number(kind, given.data.get(kind) if isinstance(given.data, Mapping) else None)
-        if number is None:
-            raise RunFailed("workflow-record-unfit", f"{kind} must be the number of a record", kind=kind)
-        return await _keep(ctx, kind, number, given.origins, "_block/record")
+        return await _take_given(ctx, kind, ctx.run.args[PARAMETERS], words)
     typed = ctx.run.args.get(TEXT)
     if typed is not None and str(typed.data).strip():
-        found = await _read_answer(ctx, kind, typed.map(str), "_block/which/0")
+        found = await _read_answer(ctx, kind, typed.map(str), "_block/which/0", words)
         if found is not None:
             return found
-    return await _ask(ctx, kind)
+    return await _ask(ctx, kind, words)
+
+
+async def _take_given(ctx: RunContext, kind: str, parameters: Value, words: RecordWords) -> Chosen:
+    """Return the record that a program has given among the parameters. Raises RunFailed if it names none."""
+    given = parameters.data.get(kind) if isinstance(parameters.data, Mapping) else None
+    node = "_block/record"
+    if isinstance(given, str) and await _names_another(ctx, kind, given.strip(), node, words):
+        raise RunFailed(
+            "workflow-record-elsewhere", f"parameters.{kind}: {given.strip()[:_SHOWN]!r} is no {kind} of this portal", kind=kind
+        )
+    number = read_number(kind, given)
+    if number is None:
+        told = "is missing" if given is None else f"is {str(given)[:_SHOWN]!r}"
+        raise RunFailed("workflow-record-unfit", f"parameters.{kind} {told}: a number is needed, such as 481 or {kind}:481", kind=kind)
+    return await _keep(ctx, kind, number, parameters.origins, node)
+
+
+async def _names_another(ctx: RunContext, kind: str, written: str, node: str, words: RecordWords) -> bool:
+    """Return whether a key or a link names a record of another kind, or a link one of another portal.
+
+    The number would be that of a record here which nobody meant. What was kept under the node was read by an earlier program, and stays.
+    """
+    link = _LINK.fullmatch(written)
+    found = link or _KEY.fullmatch(written)
+    if found is None or (link is None and found[1].lower() not in RECORDS) or ctx.find_state(node) == "finished":
+        return False
+    if link is None or found[1].lower() != kind:
+        return found[1].lower() != kind
+    here = (await words.describe_record(ctx.actor, Record(kind=kind, number=found[2]), {})).url
+    try:
+        return bool(here) and urlsplit(written).hostname != urlsplit(here).hostname
+    except ValueError:  # what looks like an address and is none
+        return True
 
 
 def read_number(kind: str, given: object) -> str | None:
@@ -83,19 +116,22 @@ async def _keep(ctx: RunContext, kind: str, number: str, origins: Origins, node:
     return Chosen(record=Record(kind=kind, number=number), origins=kept.origins)
 
 
-async def _ask(ctx: RunContext, kind: str) -> Chosen:
+async def _ask(ctx: RunContext, kind: str, words: RecordWords) -> Chosen:
     question = Ask(notice=Notice(code="workflow-record-which", args={"kind": kind}), takes=frozenset({"text"}))
     for number in range(1, MOST_TRIES + 1):
         heard = await ctx.wait_input(f"_block/which/{number}", question)
-        found = await _read_answer(ctx, kind, heard.value.map(str), f"_block/which/{number}")
+        found = await _read_answer(ctx, kind, heard.value.map(str), f"_block/which/{number}", words)
         if found is not None:
             return found
     raise RunFailed("workflow-record-unfit", f"no answer named a {kind}", kind=kind)
 
 
-async def _read_answer(ctx: RunContext, kind: str, typed: Value, node: str) -> Chosen | None:
+async def _read_answer(ctx: RunContext, kind: str, typed: Value, node: str, known: RecordWords) -> Chosen | None:
     """Return the record that words name, None after saying why they do not name one."""
     words = " ".join(typed.data.split())[:_LONGEST_NAME]
+    if await _names_another(ctx, kind, words, f"{node}/record", known):
+        await ctx.say(build_reply(Notice(code="workflow-record-elsewhere", args={"kind": kind})), key=f"{node}/unfit")
+        return None
     number = read_number(kind, words)
     if number is not None:
         return await _keep(ctx, kind, number, typed.origins, f"{node}/record")

@@ -56,6 +56,8 @@ class Opened:
 
     refusal: Refusal = ""
     other: Block | None = None
+    title: str = ""
+    """What people call the workflow of that block, where the host knows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -322,7 +322,9 @@ async def _open_block(work: RecordWork, workflow: Workflow) -> bool:
             return {"planned": True}
         opened = await work.host.blocks.open(work.record, given, ctx.now)
         other = opened.other
-        return {"refusal": opened.refusal, "workflow": other.definition if other is not None else "", "run": other.run if other else ""}
+        if other is None:
+            return {"refusal": opened.refusal, "workflow": "", "run": ""}
+        return {"refusal": opened.refusal, "workflow": opened.title or other.definition, "run": other.run}
 
     told = (await ctx.memo(name_attempt(ctx, "_block/open"), open_it, origins=_AUTHOR)).data
     if refusal := told.get("refusal"):

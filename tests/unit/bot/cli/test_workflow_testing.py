@@ -80,7 +80,11 @@ def test_workflows_are_played_with_their_pieces_reads_and_coverage() -> None:
             "{refused: закрыто}",
             "isSuccess: expected true, came false TuumExecutionFailed (deals/rune1: crm.deal.list was not read",
         ),
-        ('parameters: {company: "7", top: 3}', "parameters: {top: 3}", "came false flow-parameter-unfit (company: missing string)"),
+        (
+            'parameters: {company: "7", top: 3}',
+            "parameters: {top: 3}",
+            "came false flow-parameter-unfit (company is missing, it must be of the type string)",
+        ),
     ],
 )
 def test_what_comes_otherwise_is_shown(before: str, after: str, what: str) -> None:

@@ -105,6 +105,8 @@ def test_what_is_proposed_is_shown_also_if_a_record_that_it_counts_on_is_not_rea
     [
         (("--param", "compny=7"), "there is no such parameter, perhaps company"),
         (("--param", "company=7", "--param", "top=много"), "--param top: Нужно число"),
+        (("--param", "company=7", "--param", "top=150.000"), "--param top: Это можно прочитать как два разных числа"),
+        (("--param", "company=7", "--param", "company=8"), "--param company is given twice"),
         (("--answers", "other.yaml"), "there is no tuum advice, perhaps advise"),
         (("--queries", "lists.yaml"), "there is no tuum or method crm.deal.lst"),
         (("--queries", "gone.yaml"), "cannot be read"),

@@ -182,4 +182,4 @@ async def test_a_flow_that_no_step_has_failed_says_why_all_the_same(tmp_path: Pa
         await world.work(start({}))
         history = read(world, document)
     assert history.error is not None
-    assert (history.error.code, history.error.message) == ("flow-parameter-unfit", "client: missing string")
+    assert (history.error.code, history.error.message) == ("flow-parameter-unfit", "client is missing, it must be of the type string")

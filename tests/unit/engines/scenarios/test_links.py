@@ -19,7 +19,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("link", "told"),
-    [("run_plan", "Здравствуйте, Анна!"), ("run_nowhere", "Сценария «nowhere» нет: возможно, его переименовали или удалили.")],
+    [
+        ("run_plan", "Здравствуйте, Анна!"),
+        ("run_nowhere", "Сценария «nowhere» нет: возможно, его переименовали или удалили. Какие есть, покажет /run."),
+    ],
 )
 async def test_a_link_starts_the_scenario_or_says_why_not(tmp_path: Path, link: str, told: str) -> None:
     """Over the door's wire, as Telegram hands the press in."""

@@ -5,12 +5,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from bot.flows import describe_flow
+from bot.workflows import COMMAND
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.launch import PARAMETERS
 from orchestrator.engines.workflows.engine import WorkflowEngine
 from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
+from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from state.journal.store import InboxRow
 from tests.unit.engines.workflows.workflow_kit import TYPES
 from tests.unit.runs import runs_kit
@@ -40,7 +42,11 @@ async def a_workflow_world(
 
     async with ScriptRunner() as scripts:
         engines = Engines(
-            runs={"workflow": RegisteredEngine(engine=WorkflowEngine(TYPES, scripts, find))},
+            runs={
+                "workflow": RegisteredEngine(
+                    engine=WorkflowEngine(TYPES, scripts, find), commands={COMMAND: RunCommand(definition="")}, describe=describe_flow
+                )
+            },
             definitions=StaticDefinitions({("workflow", key): document}),
         )
         async with a_world(folder, engines=engines, policy=policy, mode=mode, **(world_options or {})) as world:

@@ -52,6 +52,28 @@ async def test_a_workflow_gets_values_and_gives_its_result(tmp_path: Path, taken
             assert texts(world) == ["Здравствуйте, Север!"]
 
 
+@pytest.mark.req("S003-20", "S003-23")
+@pytest.mark.parametrize("kind", ["message", "telegram_send_message"])
+async def test_a_scenario_that_says_the_text_of_a_workflow_shows_no_marks(tmp_path: Path, kind: str) -> None:
+    """Its blocks are drawn as in the message of the workflow itself, without buttons; the variable holds the text as it was."""
+    text = "Досье[YAE-BLOCK:quote]Сделки\nОдна[/YAE-BLOCK][YAE-BLOCK:options]Позвонить|Написать[/YAE-BLOCK]"
+    document = workflow(tuum("only", put("said", text), outputMappings={"said": "said"}), terminal={"rawText": "said"})
+    run = {"id": "run", "type": "run_workflow", "params": {"workflow_id": "letter", "output_mapping": {"draft": "rawText"}}}
+    engines = build_engines({"plan": scenario(run, {"type": kind, "params": {"text": "Вот: {draft}"}})})
+    engines.definitions._documents["workflow", "letter"] = document  # type: ignore[attr-defined]
+    async with ScriptRunner() as scripts:
+        workflows = RegisteredEngine(engine=WorkflowEngine(TYPES, scripts))
+        async with a_world(tmp_path, engines=replace(engines, runs={**engines.runs, "workflow": workflows})) as world:
+            await world.work(start())
+            (row,) = replies(world)
+            assert [(one["kind"], one.get("title", ""), one["text"]) for one in row.body["parts"]] == [
+                ("text", "", "Вот: Досье"),
+                ("passage", "Сделки", "Одна"),
+                ("text", "", "• Позвонить\n• Написать"),
+            ]
+            assert row.body["actions"] == []
+
+
 @pytest.mark.req("S003-19", "S003-A6")
 async def test_a_person_reads_once_why_changes_of_a_workflow_inside_were_refused(tmp_path: Path) -> None:
     """The scenario goes on and knows only that they were; its own words and the text of the workflow stay what its author made of them."""

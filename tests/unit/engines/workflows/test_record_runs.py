@@ -149,12 +149,14 @@ async def test_a_sum_that_is_added_to_follows_what_people_did(tmp_path: Path) ->
 @pytest.mark.req("S003-X10", "S003-54")
 async def test_one_run_works_on_a_record_at_a_time(tmp_path: Path) -> None:
     """While a card waits, another main workflow on the record is refused with words; a cancelled run keeps nobody out."""
-    async with a_workflow_world(tmp_path, on_deal(change("OPPORTUNITY", 120000))) as world:
+    document = on_deal(change("OPPORTUNITY", 120000), metadata={"title": "Забота"})
+    async with a_workflow_world(tmp_path, document) as world:
         world.model.will("первый", "второй")
         await world.work(start(deal="481"))
         answers(world)
         await world.work(second(deal="481"))
-        assert "workflow-block-busy" in codes(answers(world))
+        (busy,) = [one for body in answers(world) for one in body["notices"] if one["code"] == "workflow-block-busy"]
+        assert busy["args"]["workflow"] == "Забота", "people know it by its title, as in /runs"
         assert len(blocks(world)) == 1
         await world.work(order("cancel"))
         await world.work(order("retry", key=SECOND))
@@ -308,13 +310,38 @@ async def test_a_record_that_the_person_may_not_see_ends_the_run(tmp_path: Path,
 
 
 @pytest.mark.req("S003-53", "S003-62")
-@pytest.mark.parametrize("given", ["", "lead:481", "Ромашка", 0, True, None])
+@pytest.mark.parametrize("given", ["", "deal481", "Ромашка", 0, True, None])
 async def test_a_program_gives_the_record_as_a_number_or_a_key(tmp_path: Path, given: object) -> None:
     """Anything else ends the run before anything is read."""
     async with a_workflow_world(tmp_path, on_deal()) as world:
         await world.work(start(**({"deal": given} if given is not None else {})))
         assert "workflow-record-unfit" in codes(answers(world))
         assert world.portal.requests == []
+
+
+HERE = "https://portal.example/crm/deal/details/481/"
+NOT_HERE = [
+    "https://other.example/crm/deal/details/481/",
+    "https://portal.example/crm/company/details/481/",
+    "https://[x/crm/deal/details/481/",
+]
+
+
+@pytest.mark.req("S003-53", "S003-62")
+@pytest.mark.parametrize("given", [*NOT_HERE, "lead:481"])
+async def test_a_number_of_another_portal_or_kind_is_none_of_ours(tmp_path: Path, given: str) -> None:
+    """Deal 481 of this portal is not what somebody meant who sends the link to a record elsewhere: it is refused, in a chat asked again."""
+    async with a_workflow_world(tmp_path, on_deal()) as world:
+        await world.work(start(deal=given))
+        assert "workflow-record-elsewhere" in codes(answers(world))
+        assert (world.portal.requests, world.model.prompts) == ([], [])
+    async with a_workflow_world(tmp_path / "chat", on_deal()) as world:
+        world.model.will("итог")
+        await world.work(started_in_chat(given))
+        assert codes(answers(world)) == ["workflow-record-elsewhere", "workflow-record-which"]
+        assert world.portal.requests == []
+        await world.work(message(HERE))
+        assert world.model.prompts[-1][-1]["content"] == "О сделке 481"
 
 
 async def test_a_stranger_cannot_answer_for_the_person(tmp_path: Path) -> None:

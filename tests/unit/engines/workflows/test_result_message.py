@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.taint import Value
+from orchestrator.engines.flows.launch import TEXT
 from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, start
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
+from tests.unit.runs import runs_kit
 from tests.unit.runs.test_runs_wait import click
 from tests.unit.spine_kit import BORIS, World, raise_sum, reply
 
@@ -23,6 +26,14 @@ def saying(text: str) -> dict[str, Any]:
     return workflow(tuum("only", put("text", text), outputMappings={"said": "text"}), terminal={"rawText": "said"})
 
 
+SETS_SUM = {
+    "runeType": "operation",
+    "operationType": "ModifyEntity",
+    "entityType": "deal",
+    "entityId": "481",
+    "attributeKey": "OPPORTUNITY",
+    "modifyOperator": "=",
+}
 OPTIONS = saying("Что дальше?\n[YAE-BLOCK:options]поднять сумму сделки 481 до 1200000|позвонить|позвонить[/YAE-BLOCK]")
 
 
@@ -97,3 +108,21 @@ async def test_a_record_becomes_a_line_with_a_link(tmp_path: Path) -> None:
             ("Ромашка", "https://portal.example/crm/deal/details/481/", "deal:481")
         ]
         assert [part["text"] for part in told["parts"] if part["kind"] == "text"] == ["Сделки:", "500", "481 <b>"]
+
+
+def quiet_codes(world: World) -> list[str]:
+    """The sentences in the messages that wait to be delivered."""
+    return [one["code"] for told in replies(world) for one in told["notices"]]
+
+
+@pytest.mark.req("S003-72")
+@pytest.mark.parametrize("rune", [put("text", " "), {**SETS_SUM, "modifyValue": "1000000.00"}])
+async def test_a_workflow_that_has_nothing_to_show_says_that_it_ended(tmp_path: Path, rune: dict[str, Any]) -> None:
+    """To whoever started it in a chat, also if all that it proposes stands there already; a program reads the status."""
+    quiet = workflow(tuum("only", rune, outputMappings={"said": "text"} if rune["runeType"] == "set" else {}))
+    async with a_workflow_world(tmp_path, quiet) as world:
+        await world.work(runs_kit.start("dossier", engine="workflow", **{TEXT: Value("", frozenset({"person"}))}))
+        assert quiet_codes(world) == ["workflow-ended-quietly"]
+    async with a_workflow_world(tmp_path / "program", quiet) as world:
+        await world.work(start())
+        assert quiet_codes(world) == []
