@@ -65,6 +65,8 @@ class Effect(Frozen):
     """Whether the engine asks only for a read: a call that might change anything is refused, whatever the policy allows."""
     is_trial: bool = False
     """Whether the engine only asks what the gate would refuse: any other call is planned, and neither asked about nor made."""
+    is_computed: bool = False
+    """Whether values were computed from the records: once these have changed, the call is not asked about again but refused."""
     confirmed: bool = False
     confirmation_decision: str | None = None
     following: tuple[FollowingStep, ...] = ()

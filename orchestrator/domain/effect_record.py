@@ -47,6 +47,8 @@ class EffectRecord(View):
     """The records before the change: "deal:481" → its fields."""
     named: JsonObject = Field(default_factory=dict)
     """The arguments with which a message to people names the call."""
+    is_computed: bool = False
+    """See `Effect.is_computed`."""
 
 
 class EffectOutcome(View):

@@ -11,6 +11,8 @@ from state.stored import JsonObject
 
 ALREADY_SO: Final = frozenset({"gate-already-so", "came-back-done"})
 """The reasons of refusals that say so: the record holds the values, or the call ran before the bot was restored from a backup."""
+COMPUTED_CHANGED: Final = "computed-changed"
+"""The reason why an approved call was not made whose values were computed from a record that has changed since."""
 
 
 class CommandReport(View):

@@ -128,6 +128,8 @@ class RunEffect:
     """Whether the call is meant to read only: the gate refuses one that might change anything."""
     is_trial: bool = False
     """Whether the call is only tried: it is refused as it would be, or planned, and neither asked about nor made."""
+    is_computed: bool = False
+    """Whether values were computed from the records: if these change while a card waits, the call is refused (`COMPUTED_CHANGED`)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -412,6 +412,7 @@ class Gate:
             policy=self._deps.policy.digest,
             before=build_before_image(call, facts),
             named=name,
+            is_computed=case.effect.is_computed,
         )
 
 

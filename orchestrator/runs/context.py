@@ -304,6 +304,7 @@ class Context(RunContext):
             requires_confirmation=effect.requires_confirmation,
             must_read=effect.must_read,
             is_trial=effect.is_trial,
+            is_computed=effect.is_computed,
             slot=build_node_slot(self._session.key, node, attempt),
         )
 

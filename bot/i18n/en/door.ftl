@@ -72,6 +72,7 @@ and-more = { $count ->
 failed = Something went wrong, the request was not handled. Give your administrator the code { $id }.
 restored-not-resumed = The card is decided. The bot was restored from a backup, so I do not go on with this request by myself: the rest may have been done already. Please look in Bitrix24 and, if not, write what is left.
 restored-not-worked = The bot was restored from a backup. I do not carry this request out by myself: it may have been done already. Please look in Bitrix24 and write again if not. What waits for a decision is under /pending.
+computed-changed = The record was changed while the card waited, so what was computed from it is wrong by now. Nothing was changed: let the workflow compute it anew.
 came-back-done = This was done in Bitrix24 already, before the bot was restored from a backup. I do not send it a second time.
 came-back-unclear = The bot was restored from a backup, and Bitrix24 does not show whether this was done already. Nothing was sent: please look, and ask again if not.
 store-trouble = I cannot write the journal, so I send no new calls to Bitrix24. Your request is kept: I will go on with it once writing works.

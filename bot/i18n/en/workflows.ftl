@@ -14,6 +14,7 @@ workflow-operations-unwritable = A change that the workflow proposed cannot be s
 workflow-operations-uncomputed = The workflow wants to compute the field “{ $name }”, but that is no number. Nothing was changed.
 workflow-operations-unmade = The changes were approved, but the program stopped before it made them. Nothing of this card was changed in Bitrix24; retry, and you will be asked once more.
 workflow-card-unwritten = Card { $number } of { $cards } could not be made: while the earlier ones waited, the record was changed so that the new value cannot be computed, or it cannot be read any more. Nothing of this card was changed. Retry will try once more.
+workflow-operations-moved = The record was changed while the card waited, so what was computed from it is wrong by now. Nothing of this card was changed; retry computes it anew and asks once more.
 workflow-operations-away = Bitrix24 did not answer, so the changes of this card were not made. Retry a little later; nothing else is done again.
 workflow-operations-left = So nothing further that the workflow proposed was done either: { $count } { $count ->
     [one] change

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from orchestrator.domain.effect import BatchUnwritable, write_batch
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
@@ -97,7 +97,7 @@ async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], reche
         outcome = await ctx.submit(f"apply/{number}", _build_effect(card, number, len(cards)))
         if outcome.reason is not None and outcome.reason.code == _UNMADE:
             raise RunFailed("workflow-operations-unmade", f"apply/{number}: {outcome.detail}")
-        _raise_away(f"apply/{number}", outcome)
+        _raise_undone(f"apply/{number}", outcome)
         _add_outcome(applied, card, outcome)
         if any(one["status"] == "unknown" for one in applied.reports):
             raise RunFailed("workflow-outcome-unknown", f"apply/{number}: it is not known which operations happened")
@@ -118,16 +118,20 @@ async def _find_refused(ctx: RunContext, cards: Sequence[Sequence[Command]]) -> 
         if ctx.find_state("apply/1") != "new" and ctx.find_state(node) != "finished":  # sent by an earlier program, which tried nothing
             return None
         outcome = await ctx.submit(node, replace(_build_effect(card, number, len(cards)), is_trial=True))
-        _raise_away(node, outcome)
+        _raise_undone(node, outcome)
         if outcome.status == "refused" and not outcome.already:
             return outcome
     return None
 
 
-def _raise_away(node: str, outcome: Outcome) -> None:
-    """Raise RunFailed if the portal did not answer, so that a retry submits the effect once more."""
-    if outcome.status == "refused" and outcome.reason is not None and outcome.reason.code in AWAY:
+def _raise_undone(node: str, outcome: Outcome) -> None:
+    """Raise RunFailed if the portal did not answer, or a record has changed behind the card, so that a retry writes the effect anew."""
+    if outcome.status != "refused" or outcome.reason is None:
+        return
+    if outcome.reason.code in AWAY:
         raise RunFailed("workflow-operations-away", f"{node}: {outcome.detail}")
+    if outcome.reason.code == COMPUTED_CHANGED:
+        raise RunFailed("workflow-operations-moved", f"{node}: {outcome.detail}")
 
 
 def _add_left(applied: Applied, cards: Sequence[Sequence[Command]], status: str, error: str = "") -> int:
@@ -155,18 +159,19 @@ def _build_effect(card: Sequence[Command], number: int, cards: int) -> RunEffect
     Raises RunFailed for what cannot be written as a call, or not be kept: all cards are built before the first one is handed on.
     """
     comment = f"{number}/{cards}" if cards > 1 else ""
+    is_computed = any(one.modify_operator not in {None, "="} for command in card for one in command.operations.values())
     if len(card) == 1:
         (only,) = card
-        return RunEffect(method=only.method, params={name: Value(one, only.origins) for name, one in only.params.items()}, comment=comment)
+        params = {name: Value(one, only.origins) for name, one in only.params.items()}
+        return RunEffect(method=only.method, params=params, comment=comment, is_computed=is_computed)
     try:
         cmd = write_batch({one.key: (one.method, one.params) for one in card})
     except BatchUnwritable as error:
         raise RunFailed("workflow-operations-unwritable", f"an operation cannot be written: {error}") from None
     if (size := len(dumps(cmd))) > LARGEST_CARD:
         raise RunFailed("workflow-operations-unwritable", f"the commands of card {number} have {size} characters, and {LARGEST_CARD} fit")
-    return RunEffect(
-        method="batch", params={"halt": 1, "cmd": {one.key: Value(cmd[one.key], one.origins) for one in card}}, comment=comment
-    )
+    written = {one.key: Value(cmd[one.key], one.origins) for one in card}
+    return RunEffect(method="batch", params={"halt": 1, "cmd": written}, comment=comment, is_computed=is_computed)
 
 
 def _add_outcome(applied: Applied, card: Sequence[Command], outcome: Outcome) -> None:

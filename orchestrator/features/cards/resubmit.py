@@ -8,7 +8,7 @@ from typing import Final
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.effect_record import EffectRecord
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome, Pending
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.field_input import strip_marks
 from orchestrator.gate.approve import undo_policy
@@ -24,8 +24,10 @@ from state.journal.store import InboxRow, OutboxRow
 from state.stored import JsonObject
 
 OUTDATED: Final = Notice(code="card-outdated")
+_AGAIN: Final = "again:"
+"""The beginning of the slot of a request that is submitted as it was."""
 _FINAL_CODES: Final = frozenset(
-    {"requester-gone", "no-access-any-more", "shadow-now", "card-outdated", "came-back-done", "came-back-unclear"}
+    {"requester-gone", "no-access-any-more", "shadow-now", "card-outdated", "came-back-done", "came-back-unclear", COMPUTED_CHANGED}
 )
 
 
@@ -72,7 +74,7 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
         shown = [build_current_card(entry, session, tools)] if entry and entry.is_known else []
         await session.commit(actor=actor.key, outbox=[build_toast(row, objection or OUTDATED, session), *shown], inbox_done=[row.id])
         return
-    result = await submit_again(entry, strip_marks(entry.params), f"again:{entry.confirmation_id}", actor, session, tools)
+    result = await submit_again(entry, strip_marks(entry.params), f"{_AGAIN}{entry.confirmation_id}", actor, session, tools)
     await session.commit(actor=actor.key, outbox=_build_answer_rows(result, row, session), inbox_done=[row.id])
 
 
@@ -87,7 +89,10 @@ async def submit_again(
     ran = await check_repeated_request(stored, tools.gate.deps)
     if ran is not None:
         return Outcome(status="refused", effect_id=entry.effect_id, method=entry.method, reason=ran.reason, detail=ran.detail)
-    call = EffectRecord.model_validate(stored.call).call if stored is not None else None
+    record = EffectRecord.model_validate(stored.call) if stored is not None else EffectRecord()
+    call = record.call
+    if record.is_computed and slot.startswith(_AGAIN):  # nobody computes anew here, and the record may have changed since
+        return Outcome(status="refused", effect_id=entry.effect_id, method=entry.method, reason=Notice(code=COMPUTED_CHANGED))
     if stored is not None and call is None:  # the person who had asked was erased, and with them what the call was
         return Outcome(status="refused", effect_id=entry.effect_id, method=entry.method, reason=OUTDATED, detail="the call is erased")
     provenance = Provenance.model_validate(entry.provenance or {})
@@ -101,6 +106,7 @@ async def submit_again(
         proposed_by=slot.partition(":")[0],
         provenance=provenance,
         requires_confirmation=True,
+        is_computed=record.is_computed,
         slot=slot,
     )
     mode = resolve_mode(tools.mode, actor)

@@ -10,7 +10,7 @@ from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.card_view import FORM, Preview
 from orchestrator.domain.effect import Effect, Provenance
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.call_labels import build_call_label
@@ -113,10 +113,11 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
 async def _find_replacement(
     judged: _EvaluatedCall, before: BeforeImage, stored: StoredOrder, entry: Card, deps: GateDeps, ledger: Ledger
 ) -> ReplacementCard | Refuse | None:
-    """Return the new card to show instead of `entry`, or the refusal of an undo that would overwrite a change, or None.
+    """Return the new card to show instead of `entry`, or the refusal of what would overwrite a change, or None.
 
     `before` is the present before-image. None means that the call can run. Values written by other approved steps of the same turn cause no
-    new card, because the person approved those steps too.
+    new card, because the person approved those steps too. An undo, and values that were
+    computed from the records, would overwrite a change.
     """
     shown = await accept_own_steps(stored.before, before, entry, deps.catalogue, ledger)
     known = stored if shown is stored.before else stored.model_copy(update={"before": shown})
@@ -132,6 +133,8 @@ async def _find_replacement(
     )
     if new is None:
         return await _compare_drawn_card(judged, entry, deps, ledger)
+    if stored.is_computed and new.reason == CHANGED:
+        return Refuse(reason=Notice(code=COMPUTED_CHANGED), detail="a record from which the values were computed was changed")
     conflict = await _check_undo_conflict(stored, new, deps)
     if conflict is not None or new.reason != CHANGED:
         return conflict or new
@@ -317,6 +320,7 @@ def build_order(effect_id: str, stored: StoredOrder, call: Call, *, approved_by:
         before=before,
         policy=policy,
         named=stored.named,
+        is_computed=stored.is_computed,
     )
 
 

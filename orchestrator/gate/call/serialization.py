@@ -63,6 +63,8 @@ class StoredOrder(View):
     actor: JsonObject = Field(default_factory=dict)
     """The requester as a stored `Actor`, for a call that waited for a decision."""
     started_at: str = ""
+    is_computed: bool = False
+    """See `Effect.is_computed`."""
 
     @classmethod
     def from_data(cls, data: JsonObject) -> "StoredOrder":

@@ -76,6 +76,8 @@ class Order:
     """
     named: JsonObject = field(default_factory=dict)
     """The call's label: the arguments with which a sentence for people names it."""
+    is_computed: bool = False
+    """See `Effect.is_computed`."""
 
     @property
     def call_class(self) -> str:
@@ -232,6 +234,7 @@ def build_stored_call(order: Order) -> dict[str, object]:
         "proposed_by": order.proposed_by,
         "before": dict(order.before),
         "named": dict(order.named),
+        **({"is_computed": True} if order.is_computed else {}),
     }
 
 
