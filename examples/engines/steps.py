@@ -78,7 +78,7 @@ async def _do_step(step: Mapping[str, Any], given: Mapping[str, Value], ctx: Run
         case {"child": definition}:
             ended = await ctx.child(name, step.get("engine", "steps"), definition, {"text": given.get("text", Value(""))})
             if ended.status != "done":
-                raise RunFailed("run-step-failed", ended.code, step=name)
+                raise RunFailed("run-step-failed", ended.code, step=name).explain(ended)
             return ended.value
     raise RunFailed("run-step-unknown", f"step {name} says nothing that can be done", step=name)
 

@@ -95,6 +95,10 @@ class RunChildEnd(Input, kind="run_child_end"):
     code: str = ""
     value: JsonObject = Field(default_factory=dict)
     """The result as a stored `Value`."""
+    title: str = ""
+    """What people call the run, if it was not done; "" in inputs of an earlier version of the program."""
+    reasons: JsonObject = Field(default_factory=dict)
+    """Why it was not done, as stored `Reasons`; empty in inputs of an earlier version, too."""
 
 
 class RunMessage(Input, kind="run_message"):

@@ -7,7 +7,7 @@ name its nodes the same each time, must reach the outside only through its `RunC
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, Literal, Protocol, TypeVar
@@ -17,6 +17,7 @@ from orchestrator.domain.models import ModelRequest, Role
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, SentFile
 from orchestrator.domain.taint import NOWHERE, UNDECLARED, Origin, Origins, Value
+from state.stored import JsonObject
 
 T = TypeVar("T")
 AnswerKind = Literal["text", "option", "contact", "photo", "document", "timeout"]
@@ -33,16 +34,57 @@ class RunSuspended(Exception):
     """Raised by a `RunContext` when a node waits. The engine lets it pass; `run_all` lets the other nodes finish first."""
 
 
+MOST_REASONS: Final = 3
+"""How many sentences of another run say why it failed: where that one, too, waited for others, those of the innermost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Why a run did not come to its end, as sentences for its person, the innermost run's last, and where texts in them come from."""
+
+    notices: tuple[Notice, ...] = ()
+    origins: Origins = NOWHERE
+
+    def put_behind(self, notice: Notice, origins: Origins = NOWHERE) -> "Reasons":
+        """Return this sentence of the run around with the reasons behind it, which do not repeat it."""
+        return Reasons((notice, *(one for one in self.notices if one != notice)), self.origins | origins)
+
+    def to_value(self) -> Value:
+        """Return the texts in the sentences with their origins."""
+        return Value([dict(one.args) for one in self.notices], self.origins)
+
+    def to_stored(self) -> JsonObject:
+        """Return the reasons as JSON data."""
+        return {"notices": [one.model_dump(mode="json") for one in self.notices], "origins": sorted(self.origins)}
+
+    @classmethod
+    def from_stored(cls, stored: JsonObject) -> "Reasons":
+        """Return the reasons from their JSON data; none from what an earlier version of the program stored."""
+        return cls(tuple(map(Notice.model_validate, stored.get("notices", ()))), frozenset(stored.get("origins", ())))
+
+
+NO_REASONS: Final = Reasons()
+
+
 class RunFailed(Exception):
     """Ends the run as failed, with a message for the person (a code and its arguments) and a `detail` for operations staff."""
 
     value: Value = NOTHING
     """What the run gives although it has failed, to programs that ask for its result."""
+    origins: Origins = NOWHERE
+    """Where the texts in the arguments come from."""
+    reasons: Reasons = NO_REASONS
+    """Why another run failed that has ended this one; the person reads it behind the message."""
 
     def __init__(self, code: str, detail: str = "", **args: object) -> None:
         """Set the message's code and arguments, and an English sentence that says what happened."""
         super().__init__(detail or code)
         self.code, self.detail, self.args_of_notice = code, detail, args
+
+    def explain(self, ended: "RunResult") -> "RunFailed":
+        """Return the error with the reasons why another run has ended, which the person would read nowhere else."""
+        self.reasons = replace(ended.reasons, notices=ended.reasons.notices[-MOST_REASONS:])
+        return self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +227,10 @@ class RunResult:
     code: str = ""
     detail: str = ""
     """Why it failed, as an English sentence for programs and operations staff."""
+    title: str = ""
+    """What people call a run that another one started and that failed; "" if nothing but its key is known."""
+    reasons: Reasons = NO_REASONS
+    """Why it failed: to the run that started it all that it has not told itself, to its own end what stands behind its own message."""
 
 
 class RunContext(Protocol):

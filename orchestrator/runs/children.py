@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.run_inputs import RunOrder, RunStart
 from orchestrator.domain.taint import NOWHERE, Value
-from orchestrator.engines.runs import RunFailed, RunResult, RunSuspended
+from orchestrator.engines.runs import Reasons, RunFailed, RunResult, RunSuspended
 from orchestrator.runs.memo import Memo, format_args
 from orchestrator.runs.turns import play_turn
 from state.canonical import hash_text
@@ -85,7 +85,8 @@ class Children:
             memo = Memo()
             await memo.read(ctx.tools.store, child)
             if (end := memo.finished) is not None:
-                return RunResult(value=Value(end.result, frozenset(end.origins)), status=end.status, code=end.code)  # type: ignore[arg-type]  # stored as text
+                value = Value(end.result, frozenset(end.origins))  # type: ignore[arg-type]  # stored as text
+                return RunResult(value=value, status=end.status, code=end.code, title=memo.started.title if memo.started else "")
         retry = InboxRow(
             id=generate_id(),
             source=f"retry:{child}:{ctx.session.seq}",
@@ -110,4 +111,10 @@ def read_child_result(woken: RunWoken) -> RunResult:
     """Return the result of a child from the event that its end stored."""
     stored = woken.value if isinstance(woken.value, Mapping) else {}
     value = Value.from_stored(stored["value"]) if isinstance(stored.get("value"), Mapping) else Value(None, NOWHERE)
-    return RunResult(value=value, status=stored.get("status", "failed"), code=str(stored.get("code", "")))
+    return RunResult(
+        value=value,
+        status=stored.get("status", "failed"),
+        code=str(stored.get("code", "")),
+        title=str(stored.get("title", "")),
+        reasons=Reasons.from_stored(stored.get("reasons") or {}),
+    )

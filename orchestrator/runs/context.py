@@ -414,6 +414,7 @@ class Context(RunContext):
         check_value(node, format_args(args))
         result = await self.children.run_child(node, engine, definition, args)
         self.foreign.add(result.value)
+        self.foreign.add(result.reasons.to_value())
         return result
 
     async def store(

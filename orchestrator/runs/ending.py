@@ -9,7 +9,8 @@ from orchestrator.domain.errors import RunOver
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.domain.run_inputs import RunChildEnd, RunForget, RunOrder, RunOwnerGone, RunRestored
-from orchestrator.engines.runs import RunResult
+from orchestrator.domain.taint import NOWHERE, Origins
+from orchestrator.engines.runs import Reasons, RunResult
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.runs.nodes import MAX_DETAIL
@@ -34,17 +35,26 @@ class _CardOpened(Exception):
 
 
 async def finish_run(
-    session: Session, tools: Tools, *, result: RunResult, notice: Notice | None = None, by: str = "", done: Sequence[str] = ()
+    session: Session,
+    tools: Tools,
+    *,
+    result: RunResult,
+    notice: Notice | None = None,
+    origins: Origins = NOWHERE,
+    by: str = "",
+    done: Sequence[str] = (),
 ) -> None:
     """Store the end of a run with everything that follows from it, in one transaction; do nothing if it is over.
 
-    `notice` says why it failed, `by` is the person who cancelled it, and `done` are the ids of the inputs that are finished with it.
+    `notice` says why it failed, with texts from `origins`; `by` is the person who cancelled it, and `done` are the ids of the inputs that
+    are finished with it. The person of a run that another one started reads why it failed from that one, unless it has a reply of its own.
     """
     run = session.state.run
     if run is None or run.is_over:
         await session.commit(actor="system", inbox_done=done)
         return
-    reply = result.reply or (Reply() if notice is None else _build_end_reply(session.key, notice, run, can_retry=result.status == "failed"))
+    reasons = result.reasons if notice is None or result.reply else result.reasons.put_behind(notice, origins)
+    reply = result.reply or (Reply() if notice is None else _build_end_reply(session.key, reasons.notices, run, result))
     shown = tools.guard.clean_reply(reply, "", locale=find_owner(run).locale)
     told = [outbox.build_reply_row(session.key, shown, session.now)] if reply != Reply() and (result.reply or not run.parent) else []
     event = RunFinished(
@@ -64,7 +74,7 @@ async def finish_run(
         news = [*_close_questions(session, last), *_stop_children(session, last)]
         return step._replace(timers=_list_timers(session, last), inbox_new=[*step.inbox_new, *news])
 
-    told_parent = _tell_parent(session, run, result)
+    told_parent = _tell_parent(session, run, result, reasons)
     for withdrawals in range(1, MAX_WITHDRAWALS + 1):  # noqa: B007 - `end_waits` reads it
         await _withdraw_cards(session, run)
         try:
@@ -80,14 +90,15 @@ async def finish_run(
         return
 
 
-def _build_end_reply(key: str, notice: Notice, run: RunState, *, can_retry: bool) -> Reply:
-    """Return the message that a run has failed or was cancelled; a failed run can be retried with a button."""
+def _build_end_reply(key: str, notices: Sequence[Notice], run: RunState, result: RunResult) -> Reply:
+    """Return the message that a run has failed or was cancelled, and why; a failed run can be retried with a button."""
+    can_retry = result.status == "failed"
     if find_owner(run).for_customers:  # why it ended, and which step it was, is the company's business
-        return Reply(notices=(Notice(code="run-ended-outside") if can_retry else notice,))
+        return Reply(notices=(Notice(code="run-ended-outside") if can_retry else notices[0],))
     words = (BUTTON, key.removeprefix("run:"), "retry")
     actions = (Action(words=words, label=Notice(code="run-retry")),) if can_retry and not run.parent else ()
     return Reply(
-        notices=(Notice(code="run-ended", args={"definition": run.name, "status": "failed" if can_retry else "cancelled"}), notice),
+        notices=(Notice(code="run-ended", args={"definition": run.name, "status": "failed" if can_retry else "cancelled"}), *notices),
         actions=actions,
     )
 
@@ -166,10 +177,12 @@ def _build_news(key: str, source: str, news: RunOwnerGone | RunRestored | RunFor
     )
 
 
-def _tell_parent(session: Session, run: RunState, result: RunResult) -> list[InboxRow]:
+def _tell_parent(session: Session, run: RunState, result: RunResult, reasons: Reasons) -> list[InboxRow]:
     if not run.parent:
         return []
     told = RunChildEnd(node=run.parent_node, run=session.key, status=result.status, code=result.code, value=result.value.to_stored())
+    if result.status != "done":
+        told = told.model_copy(update={"title": run.title, "reasons": reasons.to_stored()})
     return [_build_row(run.parent, f"ended:{session.key}:{session.seq}", RunChildEnd.KIND, SYSTEM, told.to_json(), session)]
 
 

@@ -13,7 +13,7 @@ from orchestrator.domain.inputs import Click, TimerDue
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder, RunRestored
 from orchestrator.domain.taint import Value
-from orchestrator.engines.runs import RunResult
+from orchestrator.engines.runs import Reasons, RunResult
 from orchestrator.runs.context import TIMEOUT
 from orchestrator.runs.ending import build_pause_reply, finish_run
 from orchestrator.runs.limits import RETRY
@@ -140,7 +140,10 @@ async def take_child_end(row: InboxRow, session: Session, _tools: Tools) -> None
         await session.commit(actor="system", inbox_done=[row.id])
         return
     value = {"value": dict(ended.value), "status": ended.status, "code": ended.code}
-    woken = RunWoken(node=ended.node, by="run", value=value, origins=sorted(Value.from_stored(ended.value).origins))
+    if ended.status != "done":
+        value |= {"title": ended.title, "reasons": dict(ended.reasons)}
+    origins = Value.from_stored(ended.value).origins | Reasons.from_stored(ended.reasons).origins
+    woken = RunWoken(node=ended.node, by="run", value=value, origins=sorted(origins))
     await session.commit(woken, actor=run.owner or "system", inbox_done=[row.id], inbox_new=[_build_play(session)])
 
 

@@ -19,11 +19,12 @@ from orchestrator.domain.errors import ModelClientError, OverBudget, RunOver
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunChildEnd, RunPlay, RunStart
-from orchestrator.engines.runs import NOTHING, Definition, RunEngine, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
+from orchestrator.engines.runs import NOTHING, Definition, Reasons, RunEngine, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runs.context import Context
 from orchestrator.runs.definitions import build_blobs, build_pins, find_definitions, list_pins, load_definition
 from orchestrator.runs.ending import finish_run
+from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.memo import Memo, read_args
 from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_result, trim_args
 from orchestrator.runs.planned import build_plan_notices
@@ -210,7 +211,7 @@ class Runner:
             case RunSuspended() | RunOver():
                 await self._rest(context, queued)
             case RunFailed():
-                await _fail(cause, session, tools, queued)
+                await _fail(cause, session, tools, queued, context.foreign)
             case ModelClientError():
                 await _fail(RunFailed("degraded", cause.reason), session, tools, queued)
             case OverBudget():
@@ -300,7 +301,14 @@ async def _refuse_start(notice: Notice, order: RunStart, row: InboxRow, session:
 
 
 def _build_parent_row(notice: Notice, order: RunStart, row: InboxRow, session: Session) -> InboxRow:
-    told = RunChildEnd(node=order.parent_node, run=session.key, status="failed", code=notice.code, value=NOTHING.to_stored())
+    told = RunChildEnd(
+        node=order.parent_node,
+        run=session.key,
+        status="failed",
+        code=notice.code,
+        value=NOTHING.to_stored(),
+        reasons=Reasons((notice,)).to_stored(),
+    )
     return InboxRow(
         id=generate_id(),
         source=f"ended:{session.key}:{row.id}",
@@ -313,13 +321,15 @@ def _build_parent_row(notice: Notice, order: RunStart, row: InboxRow, session: S
     )
 
 
-async def _fail(error: RunFailed, session: Session, tools: Tools, done: Sequence[str]) -> None:
-    """Store that the run has failed, and tell its person why."""
+async def _fail(error: RunFailed, session: Session, tools: Tools, done: Sequence[str], foreign: ForeignTexts | None = None) -> None:
+    """Store that the run has failed, and tell its person why. `foreign` are the texts of strangers that it has got, None if none."""
     log.warning("a run failed: %s", error, extra={"action": "run_failed", "run": session.key, "code": error.code})
     notice = Notice(code=error.code, args=trim_args(error.args_of_notice))
     detail = error.detail if error.code != _FAULT else ""  # of a fault of the program it is for the log alone
-    result = RunResult(status="failed", code=error.code, value=error.value.map(to_storable), detail=to_storable_text(detail))
-    await finish_run(session, tools, result=result, notice=notice, done=done)
+    value, told = error.value.map(to_storable), to_storable_text(detail)
+    result = RunResult(status="failed", code=error.code, value=value, detail=told, reasons=error.reasons)
+    origins = error.origins if foreign is None else foreign.find_origins(notice.args, error.origins)
+    await finish_run(session, tools, result=result, notice=notice, origins=origins, done=done)
 
 
 async def _list_queued(row: InboxRow, session: Session, tools: Tools) -> list[str]:

@@ -137,6 +137,7 @@ class WorkflowEngine:
         self._note_execution(execution)
         if not execution.result.is_success:
             failure = _build_failure(execution)
+            failure.origins = execution.origins | AUTHOR
             if not ctx.run.parent:  # what a run around this one knows of it is that it has failed
                 failure.value = _build_value(execution, Applied(), {})
             raise failure

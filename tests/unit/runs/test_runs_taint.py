@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.taint import NOWHERE, Value
-from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunModelRequest, RunResult
+from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed, RunModelRequest, RunResult
 from orchestrator.runs import foreign_texts
 from orchestrator.runtime import worker
 from state.events.fold import list_open_confirmations
@@ -90,6 +90,13 @@ async def by_forgetful_child(ctx: RunContext, letter: str) -> Value:
     return (await ctx.child("child", "steps", "plan", {"forgets": Value("yes", OWN)})).value
 
 
+async def by_failed_child(ctx: RunContext, letter: str) -> Value:
+    """The reason for which another run failed, which quotes it and forgot where it comes from."""
+    del letter
+    ended = await ctx.child("child", "steps", "plan", {"fails": Value("yes", OWN)})
+    return Value(ended.reasons.notices[-1].args["step"], ended.reasons.origins)
+
+
 async def by_quotation(ctx: RunContext, letter: str) -> Value:
     """What a person passed on as the answer to a question."""
     del letter
@@ -119,8 +126,8 @@ async def by_portal(ctx: RunContext, letter: str) -> Value:
 WAYS: dict[str, Callable[[RunContext, str], Awaitable[Value]]] = {
     made.__name__: made
     for made in (
-        by_memo, by_document, by_copy, by_bare_copy, by_model, by_forgetful_model, by_child, by_forgetful_child, by_quotation,
-        by_hidden_option, by_argument, by_portal,
+        by_memo, by_document, by_copy, by_bare_copy, by_model, by_forgetful_model, by_child, by_forgetful_child, by_failed_child,
+        by_quotation, by_hidden_option, by_argument, by_portal,
     )
 }  # fmt: skip
 
@@ -146,6 +153,8 @@ async def _play_cases(folder: Path, way: str, letters: list[Instruction], *, bar
             return RunResult(value=await _read(ctx, letter))
         if "forgets" in ctx.run.args:
             return RunResult(value=Value((await _read(ctx, letter)).data))
+        if "fails" in ctx.run.args:
+            raise RunFailed("run-step-failed", step=(await _read(ctx, letter)).data)
         text = await WAYS[way](ctx, letter)
         await ctx.submit("act", RunEffect(method=case.step["method"], params=_obey(text, case.step["params"], bare=bare)))
         return RunResult()

@@ -140,7 +140,7 @@ async def test_a_missing_child_fails_its_parent_with_a_sentence(tmp_path: Path) 
     async with a_run_world(tmp_path, {"plan": steps({"child": "nowhere"})}) as world:
         await world.work(start("plan"))
         (told,) = [row.body for row in world.outbox() if row.kind == "reply"]
-        assert [one["code"] for one in told["notices"]] == ["run-ended", "run-step-failed"]
+        assert [one["code"] for one in told["notices"]] == ["run-ended", "run-step-failed", "run-definition-gone"]
         assert (index(world).status, told["actions"][0]["words"][2]) == ("failed", "retry")
 
 

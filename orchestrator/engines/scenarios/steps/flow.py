@@ -10,11 +10,13 @@ from pydantic import Field
 
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import FOREIGN, Value, join_origins, split_values
+from orchestrator.engines.runs import RunFailed, RunResult
 from orchestrator.engines.scenarios.definition import RESERVED
 from orchestrator.engines.scenarios.steering import CANCELLED
 from orchestrator.engines.scenarios.step_types import (
     AUTHOR,
     DONE,
+    AnyStepCall,
     Raw,
     StepCall,
     StepParams,
@@ -160,12 +162,17 @@ async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
     if (ended.status, ended.code) == ("cancelled", CANCELLED):  # by its person, at a question of its own
         return StepResult(cancels=True)
     if ended.status != "done":
-        told = {"kind": ENGINE, "child": params.sub_scenario_id}
-        raise call.fail("scenario-child-failed", f"{params.sub_scenario_id} ended as {ended.status} {ended.code}", **told)
+        raise fail_with_child(call, ended, ENGINE, params.sub_scenario_id)
     if params.output_mapping is None:
         text = f"step {call.node} has no output_mapping: {params.sub_scenario_id} overwrites all variables of the same names"
         call.surroundings.note(logging.WARNING, text)
     return StepResult(changes=map_outputs(params.output_mapping, ended.value))
+
+
+def fail_with_child(call: AnyStepCall, ended: RunResult, engine: str, key: str) -> RunFailed:
+    """Return the error that ends the run because one inside of it did, whose reasons the person reads behind it."""
+    detail = f"the {engine} {key} ended as {ended.status} {ended.code}"
+    return call.fail("scenario-child-failed", detail, kind=engine, child=ended.title or key).explain(ended)
 
 
 def map_outputs(mapping: JsonObject | list[str] | None, context: Value) -> Mapping[str, Value]:

@@ -10,7 +10,7 @@ from orchestrator.domain.taint import FOREIGN, Value, join_origins, split_values
 from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS
 from orchestrator.engines.scenarios.step_types import AnyStepCall, Raw, StepCall, StepParams, StepResult, StepType, VariableName, list_named
-from orchestrator.engines.scenarios.steps.flow import list_mapped, map_outputs
+from orchestrator.engines.scenarios.steps.flow import fail_with_child, list_mapped, map_outputs
 from orchestrator.engines.workflows.kind import WORKFLOW
 from orchestrator.expressions.placeholders import SCENARIO, Template
 from state.stored import JsonObject
@@ -74,7 +74,7 @@ async def _run_child(call: AnyStepCall, engine: str, parameter: str, given: Mapp
         args[PARAMETERS] = _take(call, "parameters", {})
     ended = await call.ctx.child(call.node, engine, key, args)
     if ended.status != "done":
-        raise call.fail("scenario-child-failed", f"the {engine} {key} ended as {ended.status} {ended.code}", kind=engine, child=key)
+        raise fail_with_child(call, ended, engine, key)
     return ended.value
 
 
