@@ -18,6 +18,7 @@ from orchestrator.engines.workflows.compile import CompiledTuum
 from orchestrator.engines.workflows.definition import Rune, Script, Tuum
 from orchestrator.engines.workflows.published import Published
 from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, AnyRuneType, RuneCall, RuneParams, TuumFailed
+from orchestrator.engines.workflows.scheduler import NotStarted
 from orchestrator.engines.workflows.surroundings import Surroundings
 from orchestrator.engines.workflows.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
 from orchestrator.engines.workflows.variables import AI_ERROR, EXECUTION_TIME, FINAL_OUTPUT
@@ -31,7 +32,8 @@ _NULL: Final = Value(None, AUTHOR)
 async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings) -> Published:
     """Run a tuum with the globals in `pool`, and return what it publishes; if it has run before, what is stored.
 
-    Raises TuumFailed, and what its nodes raise: RunSuspended while one waits, RunFailed if the run cannot go on.
+    Raises TuumFailed, and what its nodes raise: RunSuspended while one waits, RunFailed if the run cannot go on, NotStarted if it
+    has failed elsewhere before a model was asked.
     """
     node = name_step_node(compiled.id)
     if ctx.find_state(node) == "finished":
@@ -97,7 +99,7 @@ class _TuumRun:
         call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=work, note_missing=self._note_missing)
         try:
             self._locals.update(await kind.perform(call))
-        except (TuumFailed, RunFailed, RunSuspended):
+        except (TuumFailed, RunFailed, RunSuspended, NotStarted):
             raise
         except Exception as error:  # a type of a plugin may do anything, and the other tuums go on
             log.exception("run %s: the rune %s failed", self._ctx.run.run_id, node, extra={"action": "workflow_rune_failed"})
