@@ -149,6 +149,7 @@ finding-workflow-parameter-unused = No part reads the parameter “{ $name }”.
 finding-workflow-parameter-record = “{ $name }” is the number of the record on which the workflow works; no parameter may be called so.
 finding-workflow-name-form = “{ $name }” is no name of a variable: it begins with a letter and has at most 100 letters, digits and _.
 finding-workflow-title-missing = There is no title: people will see the name instead.
+finding-workflow-budget-steps = maxSteps bounds nothing in a workflow, where each part runs once: write maxTokens, maxCost or maxSeconds.
 finding-workflow-all-off = All parts are switched off.
 finding-tuum-variable-unmapped = No input is mapped to “{ $name }”, and nothing before this gives it.
 finding-tuum-variable-late = “{ $name }” is made only behind this, in the same part.

@@ -163,6 +163,7 @@ finding-workflow-parameter-unused = Параметр «{ $name }» не чита
 finding-workflow-parameter-record = «{ $name }» — это номер записи, с которой работает процесс; параметр нельзя назвать так же.
 finding-workflow-name-form = «{ $name }» не годится как имя переменной: оно начинается с буквы, в нём не больше 100 букв, цифр и _.
 finding-workflow-title-missing = У процесса нет названия: вместо него люди увидят его имя.
+finding-workflow-budget-steps = maxSteps в процессе ничего не ограничивает: каждая часть выполняется один раз. Укажите maxTokens, maxCost или maxSeconds.
 finding-workflow-all-off = Все части выключены.
 finding-tuum-variable-unmapped = Вход для «{ $name }» не указан, и ничто раньше её не даёт.
 finding-tuum-variable-late = «{ $name }» появляется в этой же части, но позже.

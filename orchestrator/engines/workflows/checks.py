@@ -86,6 +86,9 @@ class _Checking:
         metadata = data.get("metadata")
         if not (isinstance(metadata, Mapping) and metadata.get("title")):
             self._report.add("finding-workflow-title-missing", ("metadata",))
+        budget = data.get("budget")
+        if isinstance(budget, Mapping) and budget.get("maxSteps") is not None:
+            self._report.add("finding-workflow-budget-steps", ("budget", "maxSteps"))
         parameters = self._check_parameters(data.get(_PARAMETERS))
         terminal = read_part(Terminal, data.get("terminal", {}))
         raw = data.get("tuums")

@@ -59,6 +59,9 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         "Error", "Form", '"{name}" is no name of a variable: it begins with a letter and has at most 100 letters, digits and _'
     ),
     "finding-workflow-title-missing": Mistake("Warning", "Form", "there is no title: people will see the name instead"),
+    "finding-workflow-budget-steps": Mistake(
+        "Warning", "Form", "maxSteps bounds nothing here, for each tuum runs once: write maxTokens, maxCost or maxSeconds"
+    ),
     "finding-workflow-all-off": Mistake("Warning", "Form", "no tuum takes part"),
     "finding-tuum-variable-unmapped": Mistake("Error", "DataFlow", 'no input is mapped to "{name}", and nothing before this gives it'),
     "finding-tuum-variable-late": Mistake("Error", "Behind", '"{name}" is made behind this, in the same tuum'),
