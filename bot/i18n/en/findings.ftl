@@ -136,6 +136,7 @@ finding-workflow-cycle = These parts wait for each other in a circle: { $names }
 finding-workflow-two-producers = Two parts publish “{ $name }”: { $first } and { $second }. Give one of them another name.
 finding-workflow-no-source = No part publishes “{ $name }”, and no trigger parameter is called so.
 finding-workflow-tuum-missing = The part “{ $name }” is not at hand.
+finding-workflow-reference-field = “{ $name }” has no effect beside tuum: the part that is named here has its own.
 finding-workflow-rune-unfit = The part { $tuum } has a rune of type “{ $name }” that this program cannot run.
 finding-workflow-types = “{ $name }” is { $given } where it comes from, and { $wanted } here.
 finding-workflow-terminal-twice = The result is said twice: a workflow has one terminal.

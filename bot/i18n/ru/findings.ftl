@@ -150,6 +150,7 @@ finding-workflow-cycle = Эти части ждут друг друга по к�
 finding-workflow-two-producers = «{ $name }» публикуют две части: { $first } и { $second }. Дайте одной другое имя.
 finding-workflow-no-source = «{ $name }» не публикует ни одна часть, и такого параметра запуска нет.
 finding-workflow-tuum-missing = Части «{ $name }» здесь нет.
+finding-workflow-reference-field = «{ $name }» рядом с tuum не действует: у названной здесь части оно своё.
 finding-workflow-rune-unfit = В части { $tuum } есть руна типа «{ $name }», которую эта программа выполнить не может.
 finding-workflow-types = «{ $name }» там, откуда берётся, — { $given }, а здесь — { $wanted }.
 finding-workflow-terminal-twice = Результат указан дважды: terminal у процесса один.

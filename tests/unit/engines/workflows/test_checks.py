@@ -431,3 +431,18 @@ def test_a_bound_on_steps_is_said_to_bound_nothing() -> None:
     (found,) = check(document)
     assert (found.code, found.path, found.severity) == ("finding-workflow-budget-steps", "budget.maxSteps", "warning")
     assert Workflow.model_validate(document).budget.max_tokens == 5
+
+
+@pytest.mark.req("S003-4", "S003-X6")
+def test_what_a_reference_writes_of_a_tuum_is_said_to_have_no_effect() -> None:
+    """The tuum that it names has its own runes and model; what a reference may say itself is no mistake."""
+    own = {"id": "here", "enabled": True, "inputMappings": {}, "outputMappings": {"x": "y"}}
+    more = {"runes": [put("y")], "aiService": "tool", "outputMapings": {}, "tuumId": "own"}
+    document = workflow({"tuum": "stored", **own, **more}, terminal={"rawText": "x"})
+    found = sorted((one.code, one.path, one.args["name"]) for one in check(document) if one.severity == "warning")
+    assert found == [
+        ("finding-field-unknown", "tuums[0].outputMapings", "outputMapings"),
+        ("finding-field-unknown", "tuums[0].tuumId", "tuumId"),
+        ("finding-workflow-reference-field", "tuums[0].aiService", "aiService"),
+        ("finding-workflow-reference-field", "tuums[0].runes", "runes"),
+    ]
