@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic.alias_generators import to_camel
 
 from orchestrator.definitions.mistakes import report_name_twice
 from orchestrator.definitions.model_mistakes import report_model_mistakes
@@ -43,6 +44,8 @@ SCRIPTS: Final = ("chunkCallback", "mainScript")
 _LATE: Final = ConfigDict(defer_build=True)  # the pattern of variables takes 35 ms to compile, and not every process checks workflows
 _ENTRY: Final[TypeAdapter[TuumEntry]] = TypeAdapter(TuumEntry, config=_LATE)
 _MAPPINGS: Final[TypeAdapter[Mappings]] = TypeAdapter(Mappings, config=_LATE)
+_ONLY_TUUMS: Final = frozenset(to_camel(name) for name in Tuum.model_fields.keys() - TuumReference.model_fields.keys() - {"tuum_id"})
+"""The fields of a tuum that a reference to one does not have; `tuumId` counts as misspelt there."""
 _PARAMETERS: Final = "triggerParameters"
 _VARIABLE: Final = re.compile(VARIABLE)
 
@@ -86,6 +89,9 @@ class _Checking:
         metadata = data.get("metadata")
         if not (isinstance(metadata, Mapping) and metadata.get("title")):
             self._report.add("finding-workflow-title-missing", ("metadata",))
+        budget = data.get("budget")
+        if isinstance(budget, Mapping) and budget.get("maxSteps") is not None:
+            self._report.add("finding-workflow-budget-steps", ("budget", "maxSteps"))
         parameters = self._check_parameters(data.get(_PARAMETERS))
         terminal = read_part(Terminal, data.get("terminal", {}))
         raw = data.get("tuums")
@@ -129,6 +135,9 @@ class _Checking:
     def _check_entry(self, path: Path, given: Mapping[str, object]) -> None:
         if is_reference(given):
             report_misspelt(self._report, path, given, TuumReference)
+            for name in given:
+                if name in _ONLY_TUUMS:
+                    self._report.add("finding-workflow-reference-field", (*path, name), name=name)
         else:
             self._check_parts(path, given)
 

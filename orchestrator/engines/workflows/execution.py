@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchestrator.domain.taint import Origins, Value, join_origins
-from orchestrator.engines.runs import RunContext
+from orchestrator.engines.runs import RunContext, RunSuspended
 from orchestrator.engines.workflows.compile import CompiledTuum, CompiledWorkflow
 from orchestrator.engines.workflows.operations import MOST_OPERATIONS, Emitted, OperationUnfit, check_proposals, read_operations
 from orchestrator.engines.workflows.published import Published
 from orchestrator.engines.workflows.results import WorkflowExecutionResult
 from orchestrator.engines.workflows.rune_types import AUTHOR, TuumFailed, TuumStopped
-from orchestrator.engines.workflows.scheduler import Graph, Played, play_graph
+from orchestrator.engines.workflows.scheduler import Graph, NotStarted, Played, play_graph
 from orchestrator.engines.workflows.surroundings import Surroundings
 from orchestrator.engines.workflows.tuum_run import run_tuum
 from orchestrator.expressions.placeholders import format_value
@@ -80,7 +80,14 @@ class _Running:
 
     async def run(self, place: int) -> None:
         """Run the tuum at a place and publish what it gives, all at once (S003-34)."""
-        published = await run_tuum(self.ctx, self.compiled.tuums[place], self.pool, self.surroundings)
+        try:
+            published = await run_tuum(self.ctx, self.compiled.tuums[place], self.pool, self.surroundings)
+        except (RunSuspended, NotStarted):
+            raise
+        except Exception:
+            if self.compiled.workflow.on_failure == "stop":
+                self.surroundings.halt.stop()
+            raise
         self.published[place] = published
         self.pool.update(published.variables)
 

@@ -36,6 +36,9 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     "finding-workflow-two-producers": Mistake("Fatal", "DataFlow", 'two tuums publish "{name}": {first} and {second}'),
     "finding-workflow-no-source": Mistake("Fatal", "DataFlow", 'no tuum publishes "{name}", and no trigger parameter is called so'),
     "finding-workflow-tuum-missing": Mistake("Fatal", "Form", 'the tuum "{name}" is not at hand'),
+    "finding-workflow-reference-field": Mistake(
+        "Warning", "Form", '"{name}" has no effect beside tuum: the tuum that is named here has its own'
+    ),
     "finding-workflow-rune-unfit": Mistake("Fatal", "Form", 'the tuum {tuum} has a rune of type "{name}" that this program cannot run'),
     "finding-workflow-types": Mistake("Error", "DataFlow", '"{name}" is {given} where it comes from, and {wanted} here'),
     "finding-workflow-terminal-twice": Mistake("Error", "InLastTuum", "the result is said twice: a workflow has one terminal"),
@@ -59,6 +62,9 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         "Error", "Form", '"{name}" is no name of a variable: it begins with a letter and has at most 100 letters, digits and _'
     ),
     "finding-workflow-title-missing": Mistake("Warning", "Form", "there is no title: people will see the name instead"),
+    "finding-workflow-budget-steps": Mistake(
+        "Warning", "Form", "maxSteps bounds nothing here, for each tuum runs once: write maxTokens, maxCost or maxSeconds"
+    ),
     "finding-workflow-all-off": Mistake("Warning", "Form", "no tuum takes part"),
     "finding-tuum-variable-unmapped": Mistake("Error", "DataFlow", 'no input is mapped to "{name}", and nothing before this gives it'),
     "finding-tuum-variable-late": Mistake("Error", "Behind", '"{name}" is made behind this, in the same tuum'),

@@ -1,7 +1,8 @@
 """Runs the tuums of a compiled graph side by side, each when its last input is there, or batch by batch (S003-15, S003-30 … S003-35).
 
 It knows places in a graph and nothing of what stands there. After a failure nothing becomes ready any more, and what was ready before it
-is brought to its end, whether its turn had come or not: which of two places that are ready stands first in a file changes nothing.
+is brought to its end, whether its turn had come or not: which of two places that are ready stands first in a file changes nothing. A place
+that waits for something scarce may give up by itself (`NotStarted`).
 """
 
 import asyncio
@@ -11,6 +12,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from orchestrator.engines.runs import RunSuspended
+
+
+class NotStarted(Exception):
+    """Raised by a place that has given up what it waited for because another one has failed: it is no failure, and has not finished."""
+
 
 Play = Callable[[int], Awaitable[None]]
 """Runs what stands at a place, and publishes what it gives."""
@@ -95,6 +101,8 @@ class _Playing:
                 await self._play(place)
             except RunSuspended as wait:
                 played.waiting[place] = wait
+            except NotStarted:
+                continue
             except Exception as error:  # noqa: BLE001 - whatever a place raises is its failure, and the caller decides about it
                 played.failed[place] = error
             else:

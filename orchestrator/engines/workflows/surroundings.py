@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
@@ -10,6 +11,7 @@ from typing import Final, Protocol
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.workflows.results import DisplayUpdatePayload
 from orchestrator.engines.workflows.rune_types import RuneParams, RuneTypes
+from orchestrator.engines.workflows.scheduler import NotStarted
 from orchestrator.expressions.scripts.runner import ScriptRunner
 
 AI_CALLS: Final = 4
@@ -50,6 +52,58 @@ class Bounds:
         return self._turns[service]
 
 
+class Halt:
+    """Tells what waits for its turn in one run that a part of the run has failed: nothing that costs money begins any more (S003-X4).
+
+    Other runs wait for the same places, and are not told. What finds a place free takes it also after a failure, so that it does not
+    matter which of two tuums that are ready begins first.
+    """
+
+    def __init__(self) -> None:
+        """Tell nobody yet."""
+        self._is_stopped = False
+        self._waiting: set[asyncio.Timeout] = set()
+
+    def stop(self) -> None:
+        """Have all that waits for a place give up, and what would have to wait from now on."""
+        if not self._is_stopped:
+            self._is_stopped = True
+            for waiting in self._waiting:
+                waiting.reschedule(0)
+
+    @asynccontextmanager
+    async def hold(self, places: asyncio.Semaphore) -> AsyncIterator[None]:
+        """Hold one of the places. Raises NotStarted if there is none and the run has failed, or fails while this waits."""
+        if places.locked():
+            await self._wait(places)
+        else:
+            await places.acquire()
+        try:
+            yield
+        finally:
+            places.release()
+
+    def _is_over(self) -> bool:
+        return self._is_stopped
+
+    async def _wait(self, places: asyncio.Semaphore) -> None:
+        """Acquire a place when it is free. One that a failed call has left is free before its tuum has failed, so look once more."""
+        if self._is_over():
+            raise NotStarted
+        turn = asyncio.timeout(None)
+        try:
+            async with turn:
+                self._waiting.add(turn)
+                await places.acquire()
+        except TimeoutError:
+            raise NotStarted from None
+        finally:
+            self._waiting.discard(turn)
+        if self._is_over():
+            places.release()
+            raise NotStarted
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What the tuums of one run are played with."""
@@ -63,5 +117,6 @@ class Surroundings:
     player: Mapping[str, Value] = field(default_factory=dict)
     """The profile of the run's person, as it was when the run began."""
     bounds: Bounds = field(default_factory=Bounds)
+    halt: Halt = field(default_factory=Halt)
     clock: datetime | None = None
     """The moment at which the clocks of scripts stand: that of the run's begin, so that a run that is played again gives the same."""

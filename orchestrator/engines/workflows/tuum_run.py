@@ -18,6 +18,7 @@ from orchestrator.engines.workflows.compile import CompiledTuum
 from orchestrator.engines.workflows.definition import Rune, Script, Tuum
 from orchestrator.engines.workflows.published import Published
 from orchestrator.engines.workflows.rune_types import AUTHOR, PROMPTS, AnyRuneType, RuneCall, RuneParams, TuumFailed
+from orchestrator.engines.workflows.scheduler import NotStarted
 from orchestrator.engines.workflows.surroundings import Surroundings
 from orchestrator.engines.workflows.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
 from orchestrator.engines.workflows.variables import AI_ERROR, EXECUTION_TIME, FINAL_OUTPUT
@@ -31,7 +32,8 @@ _NULL: Final = Value(None, AUTHOR)
 async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings) -> Published:
     """Run a tuum with the globals in `pool`, and return what it publishes; if it has run before, what is stored.
 
-    Raises TuumFailed, and what its nodes raise: RunSuspended while one waits, RunFailed if the run cannot go on.
+    Raises TuumFailed, and what its nodes raise: RunSuspended while one waits, RunFailed if the run cannot go on, NotStarted if it
+    has failed elsewhere before a model was asked.
     """
     node = name_step_node(compiled.id)
     if ctx.find_state(node) == "finished":
@@ -72,13 +74,13 @@ class _TuumRun:
         if tuum.prompt_runes:
             await self._run_runes(tuum.prompt_runes, "prompt")
         self._locals[FINAL_OUTPUT] = self._locals[AI_ERROR] = _NULL
-        if tuum.ai_service is not None:
-            await self._ask(tuum.ai_service)
-            self._set_unheard()
-        if tuum.runes:
+        unmade: Mapping[str, Value] = {}
+        if tuum.ai_service is None or await self._ask(tuum.ai_service):
             await self._run_runes(tuum.runes, "rune")
+        else:
+            unmade = self._list_unmade()
         if tuum.main_script is not None:
-            await self._run_main(tuum.main_script)
+            await self._run_main(tuum.main_script, unmade)
         variables = {name: self._locals[local] for name, local in self._compiled.outputs.items() if local in self._locals}  # S003-X5
         return Published(variables=variables, operations=tuple(self._work.staged.operations), ending=self._work.staged.ending)
 
@@ -92,31 +94,39 @@ class _TuumRun:
         kind = self._surroundings.types.get(rune.rune_type)
         if kind is None:
             raise TuumFailed(f"{node}: there are no runes of the type {rune.rune_type!r} here")
-        if (params := self._surroundings.params.get(id(rune))) is None:
-            params = self._surroundings.params[id(rune)] = _read_params(kind, rune, node)
+        params = self._find_params(kind, rune, node)
         work = self._work.narrow(node, kind)
         call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=work, note_missing=self._note_missing)
         try:
             self._locals.update(await kind.perform(call))
-        except (TuumFailed, RunFailed, RunSuspended):
+        except (TuumFailed, RunFailed, RunSuspended, NotStarted):
             raise
         except Exception as error:  # a type of a plugin may do anything, and the other tuums go on
             log.exception("run %s: the rune %s failed", self._ctx.run.run_id, node, extra={"action": "workflow_rune_failed"})
             raise TuumFailed(f"{node}: {type(error).__name__}: {error}") from error
+
+    def _find_params(self, kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
+        """Return the parameters of a rune, which are read once for all runs. Raises TuumFailed if these are none."""
+        if (params := self._surroundings.params.get(id(rune))) is None:
+            params = self._surroundings.params[id(rune)] = _read_params(kind, rune, node)
+        return params
 
     def _note_missing(self, name: str) -> None:
         """Tell the log of a variable that a text names and that is not there (S003-A11)."""
         told = (self._ctx.run.run_id, self._compiled.id, name[:100])
         log.warning("run %s, tuum %s: a text names %s, which is not there", *told, extra={"action": "workflow_variable_missing"})
 
-    async def _ask(self, service: str) -> None:
-        """Have the model answer (S003-42), with the callback for each chunk (S003-43). Raises TuumFailed if it cannot go on."""
+    async def _ask(self, service: str) -> bool:
+        """Have the model answer (S003-42), with the callback for each chunk (S003-43), and return whether it did.
+
+        Raises TuumFailed if the tuum cannot go on without the answer.
+        """
         tuum, node = self._tuum, f"{self._node}/ai"
         number = self._find_attempt(node)
         failed = f"{node}/failed{number}"
         if self._ctx.find_state(failed) == "finished":
             self._take_failure(await self._ctx.memo(failed, _make_nothing))
-            return
+            return False
         was_answered = self._ctx.find_state(node) == "finished"
         chunks = Chunks(self._work, tuum.chunk_callback if tuum.is_streaming else None, self._locals, self._began)
         prompts = self._locals.get(PROMPTS, Value([], AUTHOR))
@@ -128,12 +138,14 @@ class _TuumRun:
             if tuum.main_script is None:  # S003-A7
                 raise
             self._take_failure(await chunks.keep_failure(failed, error.reason, prompts.origins))
-            return
+            return False
         finally:
             await chunks.close()
         self._locals[FINAL_OUTPUT] = answer
         if tuum.chunk_callback is not None and tuum.is_streaming:
             await chunks.finish(f"{self._node}/callback", answer, was_answered=was_answered)
+        self._set_unheard()
+        return True
 
     def _set_unheard(self) -> None:
         """Set what the callback should have given and has not to null: that it broke, or no piece came, breaks nothing else (S003-52)."""
@@ -141,6 +153,16 @@ class _TuumRun:
         if callback is not None and self._tuum.is_streaming:
             for name in callback.produces:
                 self._locals.setdefault(name, Value(None, self._locals[FINAL_OUTPUT].origins))
+
+    def _list_unmade(self) -> dict[str, Value]:
+        """Return null for what the runes behind the model would have made, had it answered: a main script may read that (S003-A7)."""
+        null = Value(None, self._locals[FINAL_OUTPUT].origins)
+        unmade: dict[str, Value] = {}
+        for rune in self._tuum.runes:
+            kind = self._surroundings.types.get(rune.rune_type)
+            if rune.enabled and kind is not None:
+                unmade |= dict.fromkeys(kind.list_produces(self._find_params(kind, rune, self._node)), null)
+        return unmade
 
     def _find_attempt(self, node: str) -> int:
         """Return the number under which a failure of the model is kept: a person who has the run retried forgives those before."""
@@ -152,11 +174,12 @@ class _TuumRun:
     def _take_failure(self, left: Value) -> None:
         self._locals |= {name: Value.from_stored(one) for name, one in left.data["variables"].items()}
         self._locals |= {FINAL_OUTPUT: left.get("text"), AI_ERROR: left.get("error")}
+        self._set_unheard()
 
-    async def _run_main(self, script: Script) -> None:
-        """Run the main script, also after a call of the model that failed (S003-46)."""
+    async def _run_main(self, script: Script, unmade: Mapping[str, Value]) -> None:
+        """Run the main script, also after a call of the model that failed (S003-46); then `unmade` is what no rune has made."""
         node = f"{self._node}/main"
-        names = dict(self._locals)
+        names = {**unmade, **self._locals}
         if EXECUTION_TIME in script.consumes:
             names[EXECUTION_TIME] = await self._ctx.memo(f"{node}/time", self._measure, origins=AUTHOR)
         self._locals |= await self._work.run_script(node, script, names)

@@ -97,7 +97,10 @@ class TuumWork:
     async def ask(
         self, node: str, prompts: Value, service: str, options: Options, *, is_streaming: bool, chunks: "Chunks | None" = None
     ) -> Value:
-        """Return the answer of a model, which is asked once for each node. Raises AiFailed, and RunFailed if the run cannot go on."""
+        """Return the answer of a model, which is asked once for each node.
+
+        Raises AiFailed, RunFailed if the run cannot go on, and NotStarted if it fails while this waits for its turn.
+        """
         messages = _read_messages(node, prompts.data)
         request = RunModelRequest(
             messages=messages,
@@ -110,7 +113,7 @@ class TuumWork:
         try:
             if self.ctx.find_state(node) == "finished":
                 return await self.ctx.ask_model(node, request)
-            async with self.surroundings.bounds.find(service):
+            async with self.surroundings.halt.hold(self.surroundings.bounds.find(service)):
                 return await self.ctx.ask_model(node, request, on_delta)
         except RunFailed as error:
             if error.code != NO_ANSWER and error.code not in UNFIT:

@@ -197,3 +197,31 @@ async def test_the_null_of_a_callback_comes_from_the_answer(tmp_path: Path) -> N
         await world.work(start())
         (card,) = [row for row in world.outbox() if row.kind == "card"]
         assert "gate-taint-prose" in {one["code"] for one in card.body["reasons"]}
+
+
+@pytest.mark.req("S003-46", "S003-A7", "S003-X5")
+async def test_after_a_model_that_gave_no_answer_only_the_main_script_runs(tmp_path: Path) -> None:
+    """Runes propose nothing out of an answer that never came. What they would have made is null for the script, and is not published."""
+    change = {"runeType": "operation", "operationType": "ModifyEntity", "entityType": "deal", "entityId": "481", "attributeKey": "COMMENTS"}
+    take = {"runeType": "text", "input": "ai_final_output", "before": "!", "output": "comment"}
+    main = '{"said": f"{comment}|{mark}|{kept}|{bool(ai_error)}", "own": own}'
+    only = tuum(
+        "only",
+        take,
+        put("mark", "x"),
+        put("own", "x"),
+        put("kept", "new"),
+        {**change, "modifyValue": "{{comment}}"},
+        promptRunes=[prompt("Напиши"), put("kept", "old")],
+        aiService="tool",
+        mainScript=code(main, consumes="comment mark own kept ai_error", produces="said own"),
+        outputMappings={"said": "said", "mark": "mark", "own": "own", "kept": "kept"},
+    )
+    for number, fails in enumerate((True, False)):
+        async with a_workflow_world(tmp_path / str(number), workflow(only)) as world:
+            Stream(world, ["да!"], fails=fails)
+            await world.work(start())
+            assert len([row for row in world.outbox() if row.kind == "card"]) == (0 if fails else 1)
+            if fails:
+                assert result(world)["globals"] == {"said": "None|None|old|True", "own": None, "kept": "old"}
+                assert result(world)["operations"] == []

@@ -13,6 +13,7 @@ from orchestrator.documents.reading import read_document
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Finding
 from orchestrator.engines.workflows.checks import check_tuum, check_workflow
+from orchestrator.engines.workflows.definition import Workflow
 from orchestrator.engines.workflows.mistakes import MISTAKES
 from orchestrator.engines.workflows.registry import build_rune_types
 from orchestrator.engines.workflows.rune_types import AnyRuneType, Changes, RuneCall, RuneMistake, RuneParams, RuneType
@@ -421,3 +422,27 @@ def test_only_texts_that_are_filled_are_searched_for_placeholders() -> None:
     ]
     found = [one.path for one in check(workflow(tuum("a", *runes))) if one.code == "finding-workflow-template-form"]
     assert found == ["tuums[0].runes[2].template"]
+
+
+@pytest.mark.req("S003-X6")
+def test_a_bound_on_steps_is_said_to_bound_nothing() -> None:
+    """It is one of flows: whoever writes it believes that the run is bounded. The document stays readable."""
+    document = workflow(tuum("a", put("x"), outputMappings={"x": "x"}), budget={"maxSteps": 5, "maxTokens": 5}, terminal={"rawText": "x"})
+    (found,) = check(document)
+    assert (found.code, found.path, found.severity) == ("finding-workflow-budget-steps", "budget.maxSteps", "warning")
+    assert Workflow.model_validate(document).budget.max_tokens == 5
+
+
+@pytest.mark.req("S003-4", "S003-X6")
+def test_what_a_reference_writes_of_a_tuum_is_said_to_have_no_effect() -> None:
+    """The tuum that it names has its own runes and model; what a reference may say itself is no mistake."""
+    own = {"id": "here", "enabled": True, "inputMappings": {}, "outputMappings": {"x": "y"}}
+    more = {"runes": [put("y")], "aiService": "tool", "outputMapings": {}, "tuumId": "own"}
+    document = workflow({"tuum": "stored", **own, **more}, terminal={"rawText": "x"})
+    found = sorted((one.code, one.path, one.args["name"]) for one in check(document) if one.severity == "warning")
+    assert found == [
+        ("finding-field-unknown", "tuums[0].outputMapings", "outputMapings"),
+        ("finding-field-unknown", "tuums[0].tuumId", "tuumId"),
+        ("finding-workflow-reference-field", "tuums[0].aiService", "aiService"),
+        ("finding-workflow-reference-field", "tuums[0].runes", "runes"),
+    ]
