@@ -40,7 +40,7 @@ FULL: dict[str, Any] = {
     "terminal": {"rawText": "text", "operations": "count"},
     "scheduling": "ready",
     "onFailure": "stop",
-    "budget": {"maxSteps": 10, "maxTokens": 1000, "maxCost": 5, "maxSeconds": 60},
+    "budget": {"maxTokens": 1000, "maxCost": 5, "maxSeconds": 60},
 }  # fmt: skip
 
 _T, _R = "tuums[0]", "tuums[1]"
