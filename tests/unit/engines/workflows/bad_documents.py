@@ -110,7 +110,6 @@ FIELDS = (
     Field("scheduling", "choice"),
     Field("onFailure", "choice"),
     Field("budget", "object"),
-    Field("budget.maxSteps", "integer", nullable=True, largest=101),
 )
 
 
