@@ -102,13 +102,15 @@ async def test_a_failed_run_neither_waits_for_the_calls_of_another_nor_stops_it(
 
 
 class Silent(Stream):
-    """A service of models that answers nobody, after the time in which all have begun."""
+    """A service of models that answers nobody, once somebody waits for a place."""
+
+    somebody_waits: asyncio.Event
 
     async def answer(self, payload: Mapping[str, Any], on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelAnswer:
         """Raise that there is no answer."""
         del payload, on_delta
         self.asked += 1
-        await asyncio.sleep(0.2)
+        await self.somebody_waits.wait()
         raise ModelClientError("silent")
 
 
@@ -116,8 +118,17 @@ async def test_a_retry_asks_what_had_not_been_asked(tmp_path: Path, monkeypatch:
     """Of five tuums the model fails the four that have a place; the fifth is no failure, and a retry asks all five."""
     monkeypatch.setattr(worker, "POLL", 0.02)
     document = workflow(*(asking(name) for name in ("one", "two", "three", "four", "five")))
+    somebody_waits, wait = asyncio.Event(), Halt._wait
+
+    async def tell_and_wait(halt: Halt, places: asyncio.Semaphore) -> None:
+        somebody_waits.set()  # nobody else runs until this one stands in the queue
+        await wait(halt, places)
+
+    monkeypatch.setattr(Halt, "_wait", tell_and_wait)
     async with a_workflow_world(tmp_path, document) as world:
-        stream: Stream = Silent(world, [])
+        silent = Silent(world, [])
+        silent.somebody_waits = somebody_waits
+        stream: Stream = silent
         await world.work(start())
         assert (index(world).status, stream.asked) == ("failed", 4)
         stream = Stream(world, ["да"])
