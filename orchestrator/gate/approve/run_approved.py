@@ -116,8 +116,7 @@ async def _find_replacement(
     """Return the new card to show instead of `entry`, or the refusal of what would overwrite a change, or None.
 
     `before` is the present before-image. None means that the call can run. Values written by other approved steps of the same turn cause no
-    new card, because the person approved those steps too. An undo, and values that were
-    computed from the records, would overwrite a change.
+    new card, because the person approved those steps too. What would overwrite a change are an undo, and values computed from the records.
     """
     shown = await accept_own_steps(stored.before, before, entry, deps.catalogue, ledger)
     known = stored if shown is stored.before else stored.model_copy(update={"before": shown})
@@ -132,13 +131,19 @@ async def _find_replacement(
         fell=judged.dropped,
     )
     if new is None:
-        return await _compare_drawn_card(judged, entry, deps, ledger)
-    if stored.is_computed and new.reason == CHANGED:
-        return Refuse(reason=Notice(code=COMPUTED_CHANGED), detail="a record from which the values were computed was changed")
-    conflict = await _check_undo_conflict(stored, new, deps)
+        drawn = await _compare_drawn_card(judged, entry, deps, ledger)
+        return _refuse_computed(stored, drawn) or drawn
+    conflict = _refuse_computed(stored, new) or await _check_undo_conflict(stored, new, deps)
     if conflict is not None or new.reason != CHANGED:
         return conflict or new
     return new.with_reason(await build_drift_notice(judged.call, before, shown, actor=judged.actor, names=deps.names))
+
+
+def _refuse_computed(stored: StoredOrder, new: ReplacementCard | None) -> Refuse | None:
+    """Return the refusal of a call whose values were computed from a record, if the new card would come of a change of it; otherwise None."""
+    if new is None or not stored.is_computed or new.reason != CHANGED:
+        return None
+    return Refuse(reason=Notice(code=COMPUTED_CHANGED), detail="a record from which the values were computed was changed")
 
 
 async def _compare_drawn_card(judged: _EvaluatedCall, entry: Card, deps: GateDeps, ledger: Ledger) -> ReplacementCard | None:
