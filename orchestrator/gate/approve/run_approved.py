@@ -140,7 +140,7 @@ async def _find_replacement(
 
 
 def _refuse_computed(stored: StoredOrder, new: ReplacementCard | None) -> Refuse | None:
-    """Return the refusal of a call whose values were computed from a record, if the new card would come of a change of it; otherwise None."""
+    """Return the refusal of values that were computed from a record, if the new card would come of a change of it; otherwise None."""
     if new is None or not stored.is_computed or new.reason != CHANGED:
         return None
     return Refuse(reason=Notice(code=COMPUTED_CHANGED), detail="a record from which the values were computed was changed")
