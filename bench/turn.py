@@ -228,6 +228,7 @@ async def product(clients_of: Callable[[Portal], Clients]) -> AsyncIterator["Run
             gc.unfreeze()
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
+            await asyncio.to_thread(orchestrator.tools.audit.wait, 60)  # a writer of its own; the folder goes away
             if portal.writes != runner.approvals:
                 msg = f"{portal.writes} writes for {runner.approvals} approvals"
                 raise RuntimeError(msg)
