@@ -91,7 +91,11 @@ def _list_changes(state: SessionState) -> list[list[JsonObject]]:
     if not state.agent.done:
         return []
     asked = [line.ts for line in state.history if line.role == "user"][-2:]
-    dated = [(str(item["timestamp"]), item["object_ids"]) for item in state.agent.done if "object_ids" in item and "timestamp" in item]
+    if not asked:
+        return []
+    oldest = min(asked)  # compared first: all that was ever done in the conversation is looked through several times a turn
+    recent = [item for item in state.agent.done if str(item.get("timestamp", "")) >= oldest]
+    dated = [(str(item["timestamp"]), item["object_ids"]) for item in recent if "object_ids" in item]
     return [[ids for at, ids in dated if at >= since] for since in reversed(asked)]
 
 
