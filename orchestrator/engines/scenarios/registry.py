@@ -1,10 +1,9 @@
 """All types of steps that this program can do: its own, and those of plugins (S000-55)."""
 
-import logging
 from collections.abc import Iterable
-from importlib.metadata import entry_points
 from typing import Final
 
+from orchestrator.engines.plugins import load_types
 from orchestrator.engines.scenarios.plan import StepTypes
 from orchestrator.engines.scenarios.step_types import AnyStepType, StepType
 from orchestrator.engines.scenarios.steps import effects, flow, flow_runs, knowing, sent_files, talking, telegram
@@ -20,7 +19,6 @@ OWN: Final[tuple[AnyStepType, ...]] = (
     *telegram.TYPES,
     *sent_files.TYPES,
 )
-log = logging.getLogger(__name__)
 
 
 def build_step_types(more: Iterable[AnyStepType] = ()) -> StepTypes:
@@ -34,16 +32,5 @@ def build_step_types(more: Iterable[AnyStepType] = ()) -> StepTypes:
 
 
 def load_plugins() -> list[AnyStepType]:
-    """Return the types of installed plugins. One that cannot be loaded is named in the log, and its steps count as unknown."""
-    found: list[AnyStepType] = []
-    for point in entry_points(group=GROUP):
-        try:
-            loaded = point.load()
-        except Exception:
-            log.exception("the plugin %s cannot be loaded", point.name, extra={"action": "scenario_plugin_failed"})
-            continue
-        if isinstance(loaded, StepType):
-            found.append(loaded)
-        else:
-            log.error("the plugin %s is no type of steps", point.name, extra={"action": "scenario_plugin_failed"})
-    return found
+    """Return the types of installed plugins; see `load_types` for those that are left out."""
+    return load_types(GROUP, StepType, OWN)

@@ -1,17 +1,15 @@
 """All types of runes that this program can do: its own, and those of plugins."""
 
-import logging
 from collections.abc import Iterable
-from importlib.metadata import entry_points
 from typing import Final
 
+from orchestrator.engines.plugins import load_types
 from orchestrator.engines.workflows.rune_types import AnyRuneType, RuneType, RuneTypes
 from orchestrator.engines.workflows.runes import computing, outside, prompting
 
 GROUP: Final = "sdelka.workflow_runes"
 """The group of entry points by which plugins add types; each names a `RuneType`."""
 OWN: Final[tuple[AnyRuneType, ...]] = (*prompting.TYPES, *computing.TYPES, *outside.TYPES)
-log = logging.getLogger(__name__)
 
 
 def build_rune_types(more: Iterable[AnyRuneType] = ()) -> RuneTypes:
@@ -25,16 +23,5 @@ def build_rune_types(more: Iterable[AnyRuneType] = ()) -> RuneTypes:
 
 
 def load_plugins() -> list[AnyRuneType]:
-    """Return the types of installed plugins. One that cannot be loaded is named in the log, and its runes count as unknown."""
-    found: list[AnyRuneType] = []
-    for point in entry_points(group=GROUP):
-        try:
-            loaded = point.load()
-        except Exception:
-            log.exception("the plugin %s cannot be loaded", point.name, extra={"action": "workflow_plugin_failed"})
-            continue
-        if isinstance(loaded, RuneType):
-            found.append(loaded)
-        else:
-            log.error("the plugin %s is no type of runes", point.name, extra={"action": "workflow_plugin_failed"})
-    return found
+    """Return the types of installed plugins; see `load_types` for those that are left out."""
+    return load_types(GROUP, RuneType, OWN)

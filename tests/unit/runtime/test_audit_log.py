@@ -3,6 +3,7 @@
 import resource
 import shutil
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.unit.spine_portal import lost
 ROOT = Path(__file__).parents[3]
 
 
+@lru_cache
 def schema(version: str = "") -> Draft202012Validator:
     """The published description of a record."""
     found = orjson.loads((ROOT / "docs" / f"audit-record{version}.schema.json").read_bytes())

@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from orchestrator.documents.reading import read_document
+from orchestrator.engines import plugins
 from orchestrator.engines.scenarios import registry
 from orchestrator.engines.scenarios.authoring.schema import build_schema
 from orchestrator.engines.scenarios.checks import check_scenario
@@ -40,14 +41,14 @@ NO_TYPE = "no type of steps"
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three packages: a good one, one that names something else, and one that cannot be loaded."""
     points = [EntryPoint(name=name, value=f"{__name__}:{name}", group=registry.GROUP) for name in ("SHOUT", "NO_TYPE", "GONE")]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == registry.GROUP else [])
 
 
 @pytest.mark.req("S000-55", "S000-50")
 async def test_a_plugins_step_is_played_checked_and_published(caplog: pytest.LogCaptureFixture) -> None:
     """What cannot be loaded is named in the log and harms nothing else."""
     types = registry.build_step_types(registry.load_plugins())
-    assert [record.__dict__["action"] for record in caplog.records] == ["scenario_plugin_failed"] * 2
+    assert [record.__dict__["action"] for record in caplog.records] == ["plugin_failed"] * 2
     plan = scenario({"type": "shout", "params": {"text": "{user_name}"}}, say("тихо"))
     dialogue = Dialogue.model_validate({"name": "x", "person": {"name": "Анна"}})
     played = await play_dialogue("plan", {"plan": plan}, types, dialogue, Script(dialogue))

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,20 @@ def test_a_package_that_cannot_be_loaded_stops_nothing(
         found = load_plugins()
     assert [one.name for one in found] == ["tax_numbers"]
     assert {"broken", "odd"} == {name for name in ("broken", "odd") if name in caplog.text}
+
+
+@pytest.mark.parametrize("points", ["mine = tax_numbers:PROMPT", "one = tax_numbers:TAX_NUMBERS\ntwo = tax_numbers:SAME_NAME"])
+def test_a_name_that_is_taken_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, points: str
+) -> None:
+    """Neither a rune of the program nor one of another package is replaced in silence: the types are left out, and the log says which."""
+    install(monkeypatch, tmp_path, points)
+    import tax_numbers  # noqa: PLC0415 - a package of its own, which is not installed here
+
+    monkeypatch.setattr(tax_numbers, "PROMPT", replace(tax_numbers.TAX_NUMBERS, name="prompt"), raising=False)
+    monkeypatch.setattr(tax_numbers, "SAME_NAME", replace(tax_numbers.TAX_NUMBERS, summary="Another."), raising=False)
+    with caplog.at_level(logging.ERROR):
+        assert load_plugins() == []
+    assert [record.args for record in caplog.records] == (
+        [("mine", "prompt")] if "PROMPT" in points else [("one", "tax_numbers"), ("two", "tax_numbers")]
+    )
