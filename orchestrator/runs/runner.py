@@ -119,7 +119,8 @@ class Runner:
         """Play the run as far as it can go now."""
         async with self._places:
             queued = await _list_queued(row, session, tools)
-            run = session.state.run  # read last: what is queued may have been stored with an event that wakes the run, such as a retry
+            await session.catch_up()  # what is queued may have been stored with an event that wakes the run, such as a retry
+            run = session.state.run
             if run is None or run.is_over or run.status == "paused":
                 await session.commit(actor="system", inbox_done=queued)
                 return

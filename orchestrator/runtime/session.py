@@ -203,6 +203,15 @@ class Session:
         """Whether so much is buffered that it should be flushed before more is added."""
         return len(self._buffered) >= MAX_BUFFERED
 
+    async def catch_up(self) -> None:
+        """Wait until the events of a commit that is under way are in the state.
+
+        An input that such a commit stores can be seen in the database before that: whoever takes one from there has to catch up first.
+        """
+        if self._order.locked():
+            async with self._order:
+                pass
+
     async def flush(self) -> None:
         """Store what `buffer` has kept in memory so far. Raises EffectConflict, StaleEpoch or StoreUnwritable."""
         if self._buffered or self._unreported_conflict is not None:

@@ -273,6 +273,7 @@ class Orchestrator:
                 row, last = await self._take_next(session, lane)
                 if row is None:
                     break
+                await session.catch_up()  # the row may come from a commit that is stored and not in the state yet
                 with bind_trace(row.id):
                     await self._work_row(row, session)
                 self._troubled.discard(key)
