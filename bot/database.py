@@ -5,6 +5,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Final
 
 from filelock import FileLock, Timeout
 
@@ -15,6 +16,9 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import StoreError
 from state.sql.notifier import create_notifier
 from state.sql.store import SqlStore, open_store
+
+LOCK_PATIENCE: Final = 0.5
+"""Seconds to wait for the lock of a process that was killed a moment ago: what it was just starting holds the lock until it has started."""
 
 
 @contextlib.asynccontextmanager
@@ -42,7 +46,7 @@ async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
 def _lock(folder: Path, stack: contextlib.ExitStack) -> None:
     try:
         folder.mkdir(0o750, parents=True, exist_ok=True)
-        stack.enter_context(FileLock(folder / "sdelka.lock", timeout=0))
+        stack.enter_context(FileLock(folder / "sdelka.lock", timeout=LOCK_PATIENCE))
     except Timeout:
         raise SettingsError(f"another process works with STATE_DIR {folder}: stop it first, or set DATABASE_URL for several") from None
     except OSError as error:
