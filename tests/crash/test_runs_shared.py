@@ -131,6 +131,6 @@ async def test_one_of_two_killed_anywhere(
             postgres.drop(url)
         if found := await _judge(run, figures):
             wrong[f"{way} at {at}, {also}"] = found
-        labels = next((line["labels"] for line in run.lines if line["kind"] == "report" and line["generation"] == 0), [])
-        places = list(range(5, len(labels))) if not number else places
+        if not number:  # of two processes one may have nothing to do: both die where the busier one comes to
+            places = list(range(5, max(len(line["labels"]) for line in run.lines if line["kind"] == "report")))
     assert wrong == {}
