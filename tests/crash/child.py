@@ -56,7 +56,7 @@ from tests.crash.lab_people import Hearing, Listeners, staff
 from tests.crash.lab_person import LabClock, Person, Told
 from tests.crash.lab_points import STALLED, Points, Wire, watch_store
 from tests.crash.lab_run_engine import build_lab_engines
-from tests.crash.lab_run_person import RunPerson, SharedTold, inspect_runs
+from tests.crash.lab_run_person import RunPerson, SharedTold, inspect_runs, list_answered
 from tests.crash.lab_runs import ALL_WAYS, SHORT_SLEEP, SLEEP
 from tests.crash.lab_script import SCRIPTS
 from tests.crash.lab_shim import NoShim, Shim
@@ -145,6 +145,8 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
         if is_run := config["script"] in ALL_WAYS:
             runs = build_feature(build_lab_engines(SHORT_SLEEP if config.get("shared") else SLEEP))
             orchestrator.tools = replace(orchestrator.tools, features=merge_features(orchestrator.tools.features, runs))
+            # Before anything works on the runs: what this process asks and stores itself was not known when it began.
+            told.add("known", prompts=await store.read(list_answered), shared=str(config.get("shared", "")))
         person = (RunPerson if is_run else Person)(orchestrator, store, told, clock, config=config)
         working = asyncio.ensure_future(orchestrator.run())
         try:

@@ -79,7 +79,6 @@ class RunPerson(Person):
 
     async def _act_to_the_end(self) -> None:
         self._clock.ahead += timedelta(seconds=self._told.passed())
-        self._told.add("known", prompts=await self._known(self._store.read, list_answered), shared=self._name)
         await self._set_up()
         for row in self._list_unacknowledged():
             await self._hand_in(row)
