@@ -16,6 +16,7 @@ from uuid import uuid4
 from bitrix.masking import hide_installed
 from orchestrator.domain.errors import SessionTaken
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.run_inputs import RunQuestion
 from orchestrator.gate.approve.card_groups import list_blind_leads
 from orchestrator.gate.approve.undo_policy import add_undo_status
 from orchestrator.runtime import dispatch, timers
@@ -81,6 +82,8 @@ class Orchestrator:
         """Lanes whose oldest row is being claimed: no drain may start on them."""
         self._claimed: dict[LaneKey, _ClaimedRow] = {}
         self._passed_over: set[LaneKey] = set()
+        self._behind_question: set[str] = set()
+        """Sessions whose lane "turn" waits for the end of their lane "express", where a question of a run waits to be noted."""
         self._in_hand: set[str] = set()
         """The ids of the inputs that are being handled now."""
         self._troubled: set[str] = set()
@@ -238,6 +241,9 @@ class Orchestrator:
         def forget(_: asyncio.Task[None]) -> None:
             self._lanes.pop((key, lane), None)
             self._start_passed_over([(key, lane)])
+            if lane == "express" and key in self._behind_question:
+                self._behind_question.discard(key)
+                self._start([(key, "turn")])
 
         return forget
 
@@ -270,6 +276,8 @@ class Orchestrator:
             self._holding[key, lane] = self._lanes[key, lane]
             last = False
             while not last and not self._ending and self._sessions.get(key) is session:
+                if lane == "turn" and await self._is_question_waiting(key):
+                    break
                 row, last = await self._take_next(session, lane)
                 if row is None:
                     break
@@ -296,6 +304,22 @@ class Orchestrator:
             self._holding.pop((key, lane), None)
             if (unbegun := self._claimed.pop((key, lane), None)) is not None:
                 await self._return_row(unbegun.row)
+
+    async def _is_question_waiting(self, key: str) -> bool:
+        """Return whether a question of a run, which the person can see, waits to be noted in the session `key` after trouble of the store.
+
+        What the person writes would be taken for a new request instead of the answer. So the lane "turn" begins anew after "express".
+        """
+        express: LaneKey = (key, "express")
+        if express not in self._lanes and key not in self._troubled:
+            return False
+        waiting = await self.tools.store.list_waiting_inbox(key, "express")
+        if not any(row.kind == RunQuestion.KIND and not row.body.get("is_over") for row in waiting):
+            return False
+        self._behind_question.add(key)
+        if express not in self._lanes:
+            self._start([express])
+        return True
 
     async def _take_next(self, session: Session, lane: Lane) -> tuple[InboxRow | None, bool]:
         """Return (next row of the lane or None, whether it is certain that no other row of the lane waits after it).

@@ -142,7 +142,15 @@ class BatchWriter:
                 self._left_out += len(gathered.records)
                 log.exception("an interaction was not logged", extra={"action": "interaction_log.record"})
             else:
+                self._drop_erased(user, gathered.lock)
                 self._backlogs.setdefault(user, _Backlog(lock=gathered.lock)).records.extend(masked)
+
+    def _drop_erased(self, user: str, lock: int | None) -> None:
+        """Leave out what waits for a log that was erased before the newest records came, so that these are not taken for older ones."""
+        waiting = self._backlogs.get(user)
+        if waiting is not None and waiting.lock and lock not in {None, waiting.lock}:
+            self._left_out += len(waiting.records)
+            del self._backlogs[user]
 
     def _write(self, user: str, backlog: _Backlog, patience: float | None) -> float | None:
         """Write the records of one user, or put them off; return how long the next one may wait for its lock."""

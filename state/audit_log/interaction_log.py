@@ -47,6 +47,15 @@ class LogErased(Exception):
     """The log was erased after its records were handed in, so they are not written."""
 
 
+class _HalfWrittenError(OSError):
+    """Only the first of several records were written, and they could not be removed again."""
+
+    def __init__(self, lines: int) -> None:
+        super().__init__(errno.ENOSPC, "no room for the whole records")
+        self.lines = lines
+        """How many records are in the log as a whole."""
+
+
 class InteractionLogger:
     """Appends records to the logs in one folder; safe to use from several threads and processes.
 
@@ -153,7 +162,12 @@ class InteractionLogger:
                     break
                 lines.append(line)
                 head, size = following, size + len(line)
-            size = _write(descriptor, b"".join(lines))
+            try:
+                size = _write(descriptor, b"".join(lines))
+            except _HalfWrittenError as half:
+                for _ in range(half.lines):
+                    records.popleft()
+                raise
             for _ in lines:
                 records.popleft()
             log_files.write_head(lock, head._replace(size=size))
@@ -256,12 +270,16 @@ def _scan_head(path: Path) -> Head:
 def _write(descriptor: int, lines: bytes) -> int:
     """Append the records in one call and return the new size of the file. A partial write is undone.
 
-    If the file ends in an incomplete line, a line break is written first.
+    If the file ends in an incomplete line, a line break is written first. Raises _HalfWrittenError if a partial write cannot be undone.
     """
     size = os.fstat(descriptor).st_size
     torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
     data = b"\n" + lines if torn else lines
-    if os.write(descriptor, data) != len(data):
-        os.ftruncate(descriptor, size)
+    written = os.write(descriptor, data)
+    if written != len(data):
+        try:
+            os.ftruncate(descriptor, size)
+        except OSError as error:  # a full disk of a kind on which that takes room, too
+            raise _HalfWrittenError(data.count(b"\n", int(torn), written)) from error
         raise OSError(errno.ENOSPC, "no room for the whole records")
     return size + len(data)

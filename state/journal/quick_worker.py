@@ -41,7 +41,15 @@ STEADY: Final = 16
 
 def is_slow(seconds: float) -> bool:
     """Return whether a call took so long that it must have waited for more than its turn of a processor."""
-    return seconds >= SLOW and seconds >= SLOW * min(MOST_OVERLOADED, os.getloadavg()[0] / _PROCESSORS)
+    return seconds >= SLOW and seconds >= SLOW * min(MOST_OVERLOADED, _read_load() / _PROCESSORS)
+
+
+def _read_load() -> float:
+    """Return the load of the machine, 0 where the system does not tell it: a call that was carried out may not end as an error."""
+    try:
+        return os.getloadavg()[0]
+    except OSError:
+        return 0.0
 
 
 class RunHere(Protocol):

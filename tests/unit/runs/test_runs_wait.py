@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,9 @@ from orchestrator.domain.run_inputs import RunOrder
 from orchestrator.runs.children import MAX_DEPTH
 from orchestrator.runtime import worker
 from state.clock import generate_id
+from state.events.runs import InputAwaited
 from state.journal.run_index import RunFilter
-from state.journal.store import InboxRow
+from state.journal.store import Commit, InboxRow, StoreUnwritable
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, until
 
@@ -75,6 +77,34 @@ async def test_what_one_session_stores_for_another_is_handled_at_once(tmp_path: 
         await orchestrator.receive([message("Иван")])
         await until(lambda: bool(events(world, "RunFinished", key=key)))
         assert "Иван: Полный" in texts(world)
+
+
+@pytest.mark.parametrize("failures", [1, 3])
+async def test_words_that_come_while_a_question_cannot_be_noted_are_its_answer(
+    tmp_path: Path, failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The person sees the question, and the disk is full when the chat is to note it: the words are no request, and begin no turn."""
+    monkeypatch.setattr(worker, "POLL", 0.1)
+    plan = steps({"ask": "Как зовут?"}, {"say": "Записал: {s0}"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world, world.working() as orchestrator:
+        commit, failed = world.store.commit_then, 0
+
+        async def fail_first(step: Commit, then: Any) -> None:
+            nonlocal failed
+            if any(isinstance(event, InputAwaited) for one in (step, *step.earlier) for event in one.events) and failed < failures:
+                failed += 1
+                raise StoreUnwritable("the disk is full")
+            await commit(step, then)
+
+        monkeypatch.setattr(world.store, "commit_then", fail_first)
+        await orchestrator.receive([start("plan")])
+        await until(lambda: failed == 1)
+        world.model.will(reply(text="как новый запрос"))
+        await orchestrator.receive([message("Иван")])
+        await world.idle()
+        assert (failed, world.events("MessageReceived"), world.model.prompts) == (failures, [], [])
+        assert texts(world)[-2:] == ["Записал: Иван", "Готово."]
+        world.model.script.clear()
 
 
 async def test_somebody_elses_press_answers_nothing(tmp_path: Path) -> None:

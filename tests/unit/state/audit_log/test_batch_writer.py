@@ -231,6 +231,49 @@ def test_a_log_that_was_erased_meanwhile_does_not_come_back(folder: Path, writer
     assert numbers(folder) == [2]
 
 
+def test_what_a_person_does_after_the_erasure_is_kept_while_older_records_still_wait(
+    folder: Path, writer: BatchWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They come before the older ones are tried again, and are not taken for records of the erased log."""
+    writer.put("anna", [record(0)])
+    writer.wait(5)
+    write = os.write
+    monkeypatch.setattr(interaction_log.os, "write", lambda descriptor, data: write(descriptor, data[:9]))
+    writer.put("anna", [record(1)])
+    writer.wait(5)
+    monkeypatch.setattr(interaction_log.os, "write", write)
+    assert erase_user(folder, "anna") == 1
+    writer.put("anna", [record(2)])
+    writer.wait(5)
+    assert numbers(folder) == [2]
+    assert list(verify_logs(folder)) == []
+
+
+@pytest.mark.req("S004-49")
+def test_records_of_a_write_that_cannot_be_undone_do_not_come_twice(
+    folder: Path, writer: BatchWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of three fit, and the disk has no room to cut them off either: only the third is tried again, however often that fails."""
+    writer.put("anna", [record(0)])
+    writer.wait(5)
+    write, cut = os.write, os.ftruncate
+
+    def refuse(descriptor: int, size: int) -> None:
+        raise OSError(28, "no room")
+
+    monkeypatch.setattr(interaction_log.os, "ftruncate", refuse)
+    monkeypatch.setattr(interaction_log.os, "write", lambda descriptor, data: write(descriptor, data[: len(data) * 5 // 6]))
+    writer.put("anna", [record(number) for number in (1, 2, 3)])
+    for _ in range(3):
+        writer.wait(5)
+    monkeypatch.setattr(interaction_log.os, "write", write)
+    monkeypatch.setattr(interaction_log.os, "ftruncate", cut)
+    writer.put("anna", [record(4)])
+    writer.wait(5)
+    assert numbers(folder) == list(range(5))
+    assert {finding.kind for finding in verify_logs(folder)} == {"note"}, "the half record that stays between them"
+
+
 def test_what_was_gathered_when_a_person_was_erased_does_not_come_back(folder: Path, writer: BatchWriter) -> None:
     """Nothing had failed yet: the record waited for others, and the log is gone when its turn comes."""
     writer.put("anna", [record(0)])

@@ -260,3 +260,15 @@ def test_on_an_overloaded_machine_slow_means_longer(monkeypatch: pytest.MonkeyPa
     assert [quick_worker.is_slow(SLOW * times) for times in (1, 3, 4)] == [False, False, True]
     monkeypatch.setattr(quick_worker.os, "getloadavg", lambda: (0.5, 0.0, 0.0))
     assert quick_worker.is_slow(SLOW)
+
+
+async def test_what_was_done_is_answered_also_if_nobody_tells_the_load(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without /proc, or without a descriptor to open it: a stored commit that is answered with an error would be made again."""
+
+    def refuse() -> tuple[float, float, float]:
+        raise OSError("load averages are unobtainable")
+
+    monkeypatch.setattr(quick_worker.os, "getloadavg", refuse)
+    assert await desk.is_here(SLOW * 2)
+    assert not await desk.is_here(SLOW * 2)
+    assert not await desk.is_here()
