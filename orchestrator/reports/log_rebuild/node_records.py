@@ -115,13 +115,16 @@ def _find_node(said: Event, trail: RunTrail, store: Store) -> PlayedNode | None:
             return None
 
 
-def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode:
+def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode | None:
+    """Return the finished node; None for a trial (`RunEffect.is_trial`) that nothing refused: nothing was asked, sent or planned with it."""
     output = _load_output(said, store)
     if said.kind == "model":
         words = output if isinstance(output, str) else str(output.get("text", "")) if isinstance(output, Mapping) else ""
         return describe_model_node(said, words)
     if said.kind == "effect" and isinstance(output, Mapping):
         outcome = Outcome.model_validate(output)
+        if outcome.status == "planned" and "preview" not in output:  # a plan is stored with its preview
+            return None
         effect = Effect(method=outcome.method, params=dict(outcome.call), slot=f"{trail.run}/{said.node}")
         return PlayedNode(node=said.node, what="effect", call=build_call_record(effect, outcome))
     return PlayedNode(node=said.node, what="memo")
@@ -134,15 +137,20 @@ def _load_output(said: NodeDone, store: Store) -> object:
 
 
 def _build_waiting_call(effect_id: str, trail: RunTrail) -> JsonObject | None:
-    """Return the call for whose card, or for whose unknown outcome, a node waits; None if the journal does not tell of it."""
+    """Return the call for whose card, or for whose unknown outcome, a node waits.
+
+    None if the journal does not tell of it, or if a turn made the call that the run played: then it stands in the turn's own records.
+    """
     lost = trail.unknown.get(effect_id)
     if lost is not None:
+        if lost.turn_id != trail.run:
+            return None
         begun = trail.begun.get(effect_id)
         params = begun.params if begun is not None else {}
         base = {"call_id": effect_id, "method": lost.method, "proposed": params, "status": "unknown", "params": params}
-        return base | {"class": lost.call_class, "reason": "", "detail": lost.detail}
+        return base | {"class": lost.call_class, "reason": "outcome-unknown", "detail": lost.detail}
     asked = trail.requested.get(effect_id)
-    if asked is None:
+    if asked is None or asked.turn_id != trail.run:
         return None
     codes = [Notice.model_validate(reason).code for reason in asked.reasons]
     base = {"call_id": effect_id, "method": asked.method, "proposed": asked.params, "status": "waiting"}
