@@ -16,8 +16,8 @@ from state.audit_log.interaction_log import InteractionLogger, list_users, read_
 from state.clock import FixedClock
 from tests.unit.runs.function_kit import a_function_world
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
-from tests.unit.runs.test_runs_wait import order
-from tests.unit.spine_kit import ANNA, NOW, World, message, press, raise_sum, reply
+from tests.unit.runs.test_runs_wait import click, order
+from tests.unit.spine_kit import ANNA, NOW, World, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost
 
 pytestmark = pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "G1")
@@ -158,6 +158,44 @@ async def test_a_trial_has_no_record_unless_it_was_refused(tmp_path: Path, mode:
         rebuild_logs(world.sql, tmp_path / "rebuilt")
     for name in ("logs", "rebuilt"):
         assert [one["node"] for one in records(tmp_path / name)] == ["refused", "done"], name
+
+
+async def test_a_turn_that_asked_and_what_went_on_with_the_answer_come_back(tmp_path: Path) -> None:
+    """Both have the request; the second works on the plan of the first one's answer of the model."""
+    text = "передай сделку 481 Анне"
+    async with a_run_world(tmp_path, {"plan": steps({"turn": text})}) as world:
+        world.model.will(reply(step("crm.deal.update", {"id": 481, "fields": {"ASSIGNED_BY_ID": "@user:Анна"}})))
+        await world.work(start("plan"))
+        (row,) = world.outbox()
+        await world.work(click(*row.body["actions"][0]["words"]))
+        world.tools.audit.wait()
+        rebuild_logs(world.sql, tmp_path / "rebuilt")
+    before, after = (sorted(records(tmp_path / name), key=lambda one: one["type"]) for name in ("logs", "rebuilt"))
+    assert [(one.get("turn_id"), one.get("user_message")) for one in before if one["type"] == "iteration"] == [
+        (f"{RUN}/s0", text),
+        (f"{RUN}/s0/2", text),
+    ]
+    for old, new in zip(before, after, strict=True):
+        for call in (*old["executed_actions"], *new["executed_actions"]):
+            call.pop("proposed")
+        for key in (old.keys() | new.keys()) - UNTOLD - {"mode"}:
+            assert new.get(key) == old.get(key), (old.get("turn_id"), key)
+
+
+async def test_that_the_run_goes_on_after_a_refusal_is_no_node(tmp_path: Path) -> None:
+    """The log has no record of it, and neither has what is rebuilt."""
+
+    async def play(ctx: RunContext) -> RunResult:
+        await ctx.submit("refused", RunEffect(method="crm.deal.delete", params={"id": 481}))
+        await ctx.accept_refusal("refused")
+        return RunResult()
+
+    async with a_function_world(tmp_path, play) as world:
+        await world.work(start("plan"))
+        world.tools.audit.wait()
+        rebuild_logs(world.sql, tmp_path / "rebuilt")
+    for name in ("logs", "rebuilt"):
+        assert [one["node"] for one in records(tmp_path / name)] == ["refused"], name
 
 
 async def test_records_of_nodes_are_written_together_and_masked_one_by_one(tmp_path: Path) -> None:
