@@ -129,7 +129,7 @@ def _find_node(said: Event, trail: RunTrail, store: Store) -> PlayedNode | None:
 
 
 def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode | None:
-    """Return the finished node; None for a trial (`RunEffect.is_trial`) that nothing refused: nothing was asked, sent or planned with it."""
+    """Return the finished node; None for a trial (`RunEffect.is_trial`) that nothing refused, with which nothing was asked or sent."""
     output = _load_output(said, store)
     if said.kind == "model":
         words = output if isinstance(output, str) else str(output.get("text", "")) if isinstance(output, Mapping) else ""
