@@ -55,10 +55,10 @@ class RunTrail:
         turn_id = str(getattr(said, "turn_id", ""))
         if turn_id.startswith(f"{self.run}/"):
             begun = MessageReceived(turn_id=turn_id, text="")
-            turn = self.turns.setdefault(turn_id, Turn(begun, "", ""))
-            if isinstance(said, NameChosen) and not turn.iterations and (question := self.questions.get(said.question_id)):
-                turn.resume(question.answer)
-            turn.take(said)
+            played = self.turns.setdefault(turn_id, Turn(begun, "", ""))
+            if isinstance(said, NameChosen) and not played.iterations and (question := self.questions.get(said.question_id)):
+                played.resume(question.answer)
+            played.take(said)
         if isinstance(said, NodeDone) and (turn := self.find_turn_of(said.node)) is not None:
             turn.take(said)
         match said:
