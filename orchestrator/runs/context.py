@@ -478,10 +478,12 @@ class Context(RunContext):
         await self._session.flush()
 
     def check_going_on(self, node: str) -> None:
-        """Raise RunSuspended if a person has paused or cancelled the run."""
+        """Raise RunSuspended if a person has paused or cancelled the run, RunFailed if its owner has lost access while it was played."""
         run = self._session.state.run
         if run is not None and (run.is_over or run.status == "paused"):
             raise RunSuspended(node)
+        if self._tools.refresh_actor(self.actor) is None:
+            raise RunFailed("run-owner-gone", f"{self.run.owner} has no access any more")
 
 
 async def _load_content(load: Callable[[], Awaitable[bytes | None]]) -> tuple[bytes | None, JsonObject]:

@@ -136,11 +136,12 @@ async def revoke_access(
 
 
 async def _build_closing_rows(person: str, why: str, session: Session, tools: Tools) -> list[InboxRow]:
-    """Return the inputs that close the open cards of a person who loses access.
+    """Return the inputs that close the open cards of a person who loses access, and stop what is worked on for them.
 
-    There is one input for the person's own chat and one for each other session in which a card of theirs is open.
+    There is one input for the person's own chat and one for each other session in which a card of theirs is open or a turn of theirs runs.
     """
-    homes = {person, *await tools.store.read(_find_origin_sessions, person)}
+    turns = [key for key, one in tools.running.items() if one.actor.key == person and not key.startswith(RUN)]
+    homes = {person, *turns, *await tools.store.read(_find_origin_sessions, person)}
     body = AccessEnd(person=person, why=why).to_json()
     return [build_system_row(LOST, home, f"{LOST}:{generate_id()}", session.now, body=body) for home in sorted(homes)]
 
@@ -156,9 +157,15 @@ def _find_origin_sessions(store: Store, person: str) -> Collection[str]:
     return found
 
 
-async def close_cards(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Close the open cards of a person who lost access; if this is their own chat, tell them why. Raises StoreError."""
+async def close_cards(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Close the open cards of a person who lost access, and stop their turn; if this is their own chat, tell them why. Raises StoreError.
+
+    A run of theirs ends by itself before its next step.
+    """
     end = AccessEnd.model_validate(row.body)
+    turn = tools.running.get(session.key)
+    if turn is not None and turn.actor.key == end.person and not session.key.startswith(RUN):
+        turn.stop()
     told, closed = [], 0
     for entry in list_open_confirmations(session.state):
         if entry.requested_by != end.person:

@@ -34,7 +34,9 @@ _IDENTIFIER = re.compile(r"[a-z]+(?:[._][a-z0-9]+)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}"
 # Keys of people, records and runs, and ids of blocks, which are made of a record and a run.
 _KEY = re.compile(rf"[a-z]+:-?[0-9]+(?::{_UUID})?|run:{_UUID}(?:/.*)?", re.ASCII)
-_KEPT_FIELDS = frozenset({"ts", "fingerprint", "essence", "nonce", "slot", "cause"})
+_KEPT_FIELDS = frozenset({"ts", "fingerprint", "essence", "nonce", "slot", "cause", "code"})
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z", re.ASCII)
+_DAY = len("2026-11-25")
 _STRUCTURE = frozenset(
     {
         *("method", "slot", "code", "field", "kind", "entity", "verb", "url", "status", "key", "role", "locale", "time_zone", "mode"),
@@ -83,12 +85,19 @@ class Probes:
                     self.add_texts(item)
 
     def add_kept(self, name: str, value: Any) -> None:
-        """Note the value of the field `name` that an erasure leaves in the records, if it is an id, a hash or a time of the program's.
+        """Note the value of the field `name` that an erasure leaves in the records: an id, hash, code, time, or the node of a run.
 
-        An answer for the HTTP API repeats ids, hashes and times of cards; without this they would count as texts of the person.
+        An answer for the HTTP API repeats ids, hashes and times of cards, and the result of a run the codes of what was refused; without
+        this they would count as texts of the person. So would a day that a person named, if a time that stays begins with it.
         """
-        if isinstance(value, str) and (name in _KEPT_FIELDS or name.endswith(("_id", "_at"))):
+        if not isinstance(value, str):
+            return
+        if name in _KEPT_FIELDS or name.endswith(("_id", "_at")):
             self.kept.add(value[:LONGEST])
+        if name == "node":  # a definition of the company's names it, and so are its parts
+            self.kept.update((value[:LONGEST], *value.split("/")))
+        if _TIME.fullmatch(value):
+            self.kept.update((value[:LONGEST], value[:_DAY]))
 
     @property
     def all(self) -> list[str]:

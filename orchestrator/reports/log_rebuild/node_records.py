@@ -11,23 +11,27 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_iteration_records
+from orchestrator.runs.memo import ACCEPTED
 from orchestrator.runtime.audit import PlayedNode, build_node_record, describe_model_node, trim_state
 from orchestrator.runtime.paused_turns import is_node_of
 from orchestrator.runtime.turn_context import build_call_record
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallStarted
 from state.events.confirmations import ConfirmationRequested
-from state.events.conversation import MessageReceived
+from state.events.conversation import MessageReceived, NameChosen
 from state.events.runs import NodeDone, RunStarted, RunWaits
 from state.journal.blobs import parse_blob
 from state.journal.store import Store
-from state.session_state import AgentState
+from state.session_state import AgentState, Question
 from state.stored import JsonObject
 
 _TURN = "/turn"
 """The end of the name of a node that holds the end of a turn."""
 _CLOSED = "/closed"
 """The end of the name of a node that closes a question, after its answer has come."""
+
+_ACCEPTED = f"/{ACCEPTED}"
+"""The end of the name of a node that says that the run goes on after a refusal."""
 
 
 @dataclass
@@ -43,13 +47,18 @@ class RunTrail:
     """The kind of the answer to each question that was answered, by node."""
     turns: dict[str, Turn] = field(default_factory=dict)
     """The turns of engines that hold conversations, which the run played as nodes, by turn id ("run:<id>/<node>")."""
+    questions: dict[str, Question] = field(default_factory=dict)
+    """The questions with which such turns ended, by id: another turn goes on with the answer."""
 
     def take(self, said: Event) -> None:
         """Add what the event says."""
         turn_id = str(getattr(said, "turn_id", ""))
         if turn_id.startswith(f"{self.run}/"):
             begun = MessageReceived(turn_id=turn_id, text="")
-            self.turns.setdefault(turn_id, Turn(begun, "", "")).take(said)
+            played = self.turns.setdefault(turn_id, Turn(begun, "", ""))
+            if isinstance(said, NameChosen) and not played.iterations and (question := self.questions.get(said.question_id)):
+                played.resume(question.answer)
+            played.take(said)
         if isinstance(said, NodeDone) and (turn := self.find_turn_of(said.node)) is not None:
             turn.take(said)
         match said:
@@ -89,6 +98,10 @@ def build_node_records(said: Event, trail: RunTrail, state: AgentState, store: S
         asked = _load_output(said, store)
         if turn is not None:
             turn.text = str(asked.get("asked", "")) if isinstance(asked, Mapping) else ""
+            if isinstance(asked, Mapping) and "question" in asked:
+                question = Question.from_stored(asked["question"])
+                trail.questions[question.question_id] = question
+                turn.text = question.text
             person = {"key": actor.key, "name": actor.name}
             yield from ((actor.key, one | {"state": trim_state(state)}) for one in build_iteration_records(turn, store, person))
     if node is None:
@@ -109,19 +122,22 @@ def _find_node(said: Event, trail: RunTrail, store: Store) -> PlayedNode | None:
             return PlayedNode(node=asked, what="input", text=trail.answers.get(asked, "timeout"))
         case NodeDone(kind="turn"):
             return None
-        case NodeDone() if trail.find_turn_of(said.node) is None:
+        case NodeDone() if trail.find_turn_of(said.node) is None and not said.node.endswith(_ACCEPTED):
             return _build_done(said, trail, store)
         case _:
             return None
 
 
-def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode:
+def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode | None:
+    """Return the finished node; None for a trial (`RunEffect.is_trial`) that nothing refused, with which nothing was asked or sent."""
     output = _load_output(said, store)
     if said.kind == "model":
         words = output if isinstance(output, str) else str(output.get("text", "")) if isinstance(output, Mapping) else ""
         return describe_model_node(said, words)
     if said.kind == "effect" and isinstance(output, Mapping):
         outcome = Outcome.model_validate(output)
+        if outcome.status == "planned" and "preview" not in output:  # a plan is stored with its preview
+            return None
         effect = Effect(method=outcome.method, params=dict(outcome.call), slot=f"{trail.run}/{said.node}")
         return PlayedNode(node=said.node, what="effect", call=build_call_record(effect, outcome))
     return PlayedNode(node=said.node, what="memo")
@@ -134,15 +150,20 @@ def _load_output(said: NodeDone, store: Store) -> object:
 
 
 def _build_waiting_call(effect_id: str, trail: RunTrail) -> JsonObject | None:
-    """Return the call for whose card, or for whose unknown outcome, a node waits; None if the journal does not tell of it."""
+    """Return the call for whose card, or for whose unknown outcome, a node waits.
+
+    None if the journal does not tell of it, or if a turn made the call that the run played: then it stands in the turn's own records.
+    """
     lost = trail.unknown.get(effect_id)
     if lost is not None:
+        if lost.turn_id != trail.run:
+            return None
         begun = trail.begun.get(effect_id)
         params = begun.params if begun is not None else {}
         base = {"call_id": effect_id, "method": lost.method, "proposed": params, "status": "unknown", "params": params}
-        return base | {"class": lost.call_class, "reason": "", "detail": lost.detail}
+        return base | {"class": lost.call_class, "reason": "outcome-unknown", "detail": lost.detail}
     asked = trail.requested.get(effect_id)
-    if asked is None:
+    if asked is None or asked.turn_id != trail.run:
         return None
     codes = [Notice.model_validate(reason).code for reason in asked.reasons]
     base = {"call_id": effect_id, "method": asked.method, "proposed": asked.params, "status": "waiting"}

@@ -31,6 +31,8 @@ from state.journal.store import Store, StoredEvent
 from state.session_state import SessionState
 
 _PERSON_FIELDS = ("requested_by", "approved_by", "denied_by")
+_WITHDRAWN_VIA = frozenset({"model", "run"})
+"""How a card is denied that no person has decided about: the model took it back, or its run ended."""
 _NAMING_EVENTS = ("ConfirmationRequested", "ConfirmationApproved", "ConfirmationDenied")
 
 
@@ -216,7 +218,7 @@ def _find_decision(event: StoredEvent, said: Event, open_ones: dict[str, StoredE
             open_ones[said.effect_id] = event
             return None
         case ConfirmationDenied():
-            return event if said.via != "model" else None
+            return event if said.via not in _WITHDRAWN_VIA else None
         case (
             ConfirmationSuperseded() | ConfirmationReopened() | CallSucceeded() | CallRefused() | CallOutcomeUnknown() | OutcomeReconciled()
         ):

@@ -46,6 +46,8 @@ class Iteration:
     plan: PlanRecorded | None = None
     service_answers: list[JsonObject] = field(default_factory=list)
     """The answers of models to services that the turn asked after this answer of its own."""
+    unplanned: list[StepEnd | ConfirmationRequested] = field(default_factory=list)
+    """The results of calls of an engine that records no plans: those that came after this answer of the model."""
 
 
 class Turn:
@@ -73,7 +75,7 @@ class Turn:
         self.results = {}
         self.withdrawn = []
         for entry in self.iterations:
-            entry.tokens, entry.seconds, entry.service_answers = {}, 0.0, []
+            entry.tokens, entry.seconds, entry.service_answers, entry.unplanned = {}, 0.0, [], []
         return {self.turn_id: self}
 
     def take(self, said: Event) -> None:
@@ -103,8 +105,10 @@ class Turn:
             case ConfirmationDenied(turn_id=self.turn_id, via="model"):
                 self.withdrawn.append(said)
             case StepRefused() | ConfirmationRequested() | CallSucceeded() | CallRefused() | CallOutcomeUnknown():
-                if said.turn_id == self.turn_id and said.slot not in self.told:
-                    self.results.setdefault(said.slot, said)
+                if said.turn_id == self.turn_id and said.slot not in self.told | self.results.keys():
+                    self.results[said.slot] = said
+                    if self.iterations and self.iterations[-1].plan is None:
+                        self.iterations[-1].unplanned.append(said)
             case _:
                 pass
 
@@ -131,8 +135,9 @@ def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str])
     """
     withdrawn = iter(turn.withdrawn)
     for number, entry in enumerate(turn.iterations):
-        steps = _parse_steps(entry)
-        calls = [] if steps is None else list(_build_calls(entry, steps, turn, store, withdrawn))
+        steps = _parse_steps(entry) if entry.plan is not None else None
+        planned = [] if steps is None else list(_build_calls(entry, steps, turn, store, withdrawn))
+        calls = [*planned, *(_build_unplanned(said, turn, store) for said in entry.unplanned if steps is None)]
         if number < turn.logged and not calls:
             continue
         yield {
@@ -247,6 +252,12 @@ def _build_calls(
             yield base | {"status": "refused", "params": taken_back.params, "reason": "denied-by-model", "detail": detail}
         elif plan.mode == "shadow" and planned.problem is None:
             yield base | {"status": "planned", "reason": "", "detail": "shadow mode: recorded as a plan, not run"}
+
+
+def _build_unplanned(said: StepEnd | ConfirmationRequested, turn: Turn, store: Store) -> Record:
+    """Return the audit record of a call that no plan names; what was proposed is told as it was judged."""
+    told = _build_result(said, turn.started.get(said.slot), store)
+    return {"call_id": build_effect_id(said.slot), "proposed": told.get("params", {}), **told}
 
 
 def _build_result(said: StepEnd | ConfirmationRequested, started: CallStarted | None, store: Store) -> Record:

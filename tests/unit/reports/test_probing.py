@@ -51,3 +51,14 @@ def test_what_the_program_noted_for_itself_is_not_looked_for() -> None:
         probes.add_kept(name, value)
     probes.add_texts({"body": [*kept.values(), "79161234567"]})
     assert probes.all == ["Поставка шкафов", "79161234567"]
+
+
+def test_codes_nodes_and_days_that_stay_in_the_records_are_not_looked_for() -> None:
+    """The code with which a call was refused, repeated in the result of a workflow; the name of a node; a day that a time begins with."""
+    probes = Probes()
+    probes.add_kept("code", "gate-batch-delete")
+    probes.add_kept("until", "2026-11-25T06:00:00.000000Z")
+    probes.add_kept("node", "work/1/operations")
+    probes.add_texts([{"pause": "work/1/operations", "step": "operations"}])
+    probes.add_texts({"result": {"told": "gate-batch-delete", "day": "2026-11-25", "born": "1980-05-17", "said": "stop-it-now-please"}})
+    assert probes.all == ["1980-05-17", "stop-it-now-please"]

@@ -99,3 +99,13 @@ async def test_a_turn_inside_of_a_run_has_it_in_its_own_record(tmp_path: Path) -
             found = compare_logs(world, tmp_path / "again", "iteration")
             assert [list_service_answers(one) for one in found] == [[ANSWER], []]
         await clients.aclose()
+
+
+async def test_the_reads_of_the_tool_agent_come_back(tmp_path: Path) -> None:
+    """It records no plan: its calls stand in the record of the answer that asked for them, as they did."""
+    async with a_library(tmp_path) as (world, _):
+        world.model.will(YES, call("find_in_crm", name="Ромашка"))
+        await world.work(asked(world, "найди Ромашку"))
+        found = compare_logs(world, tmp_path, "iteration")
+    searched = ["crm.deal.list", "crm.lead.list", "crm.contact.list", "crm.company.list"]
+    assert [[one["method"] for one in record["executed_actions"]] for record in found] == [[], searched]

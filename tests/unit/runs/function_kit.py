@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.domain.actor import Mode
 from orchestrator.engines.runs import RunContext, RunResult
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
@@ -43,13 +44,14 @@ async def a_function_world(
     portal: Portal | None = None,
     document: Any = None,
     policy: Mapping[str, Any] | None = None,
+    mode: Mode = "full",
 ) -> AsyncIterator[World]:
     """The product with an engine "steps" that is the function, and the definition "plan", by default with nothing in it that matters."""
     engines = Engines(
         runs={"steps": RegisteredEngine(engine=FunctionEngine(play))},
         definitions=StaticDefinitions({("steps", "plan"): document or {"is": "code"}}),
     )
-    async with a_world(folder, store=store, portal=portal, policy=policy) as world:
+    async with a_world(folder, store=store, portal=portal, policy=policy, mode=mode) as world:
         tools = world.orchestrator.tools
         world.orchestrator.tools = replace(tools, features=merge_features(tools.features, build_feature(engines)))
         yield world

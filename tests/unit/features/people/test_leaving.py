@@ -1,5 +1,6 @@
 """Who was dismissed in the portal, or removed by ops, has no access; their cards close; a portal that is down dismisses nobody."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 from bot.access.access import Person
@@ -99,6 +100,29 @@ async def test_open_cards_of_who_lost_access_close_wherever_they_wait(office: Of
         await office.world.work(press(entry, actor=olga, key=key))
     assert office.portal.written() == []
     assert len(office.world.sql.list_effects(f"session:{GROUP}", "requested")) == 1
+
+
+@dataclass
+class UnderWay:
+    """A turn, or a run that is played, of somebody."""
+
+    actor: Actor
+    stops: int = 0
+
+    def stop(self) -> None:
+        self.stops += 1
+
+
+async def test_the_turns_of_who_lost_access_are_stopped(office: Office) -> None:
+    """In private and in groups: the model that is being asked could propose a write that asks nobody. A run ends by itself."""
+    anna, olga = office.access.find_actor(ANNA), office.access.find_actor(OLGA)
+    assert anna is not None
+    assert olga is not None
+    own, group, theirs, run = UnderWay(anna), UnderWay(anna), UnderWay(olga), UnderWay(anna)
+    office.world.tools.running.update({CHAT: own, GROUP: group, "tg:1001": theirs, "run:1": run})
+    office.portal.dismiss(7)
+    await office.start()
+    assert [one.stops for one in (own, group, theirs, run)] == [1, 1, 0, 0]
 
 
 async def test_ops_remove_who_joined_and_nobody_of_the_file(office: Office) -> None:
