@@ -21,10 +21,8 @@ from orchestrator.runtime import worker
 from orchestrator.runtime.session import Session
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunFinished, RunWaits
-from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.run_index import RunFilter
-from state.journal.store import Commit
 from tests.unit.runs.function_kit import a_function_world, ended
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
 from tests.unit.runs.test_runs_wait import order
@@ -206,14 +204,8 @@ async def test_nothing_begins_to_wait_in_a_run_that_is_over(tmp_path: Path) -> N
 @pytest.mark.req("G1")
 @pytest.mark.parametrize("is_failing", [False, True], ids=["done", "failed"])
 async def test_a_resume_that_meets_the_end_of_the_run_comes_too_late(tmp_path: Path, *, is_failing: bool) -> None:
-    """What a paused run did last ends it, and that is being stored when its person resumes it: it ends once, and says so once."""
+    """What a paused run did last ends it while the order of its person to resume it is about to be stored: it ends once, and says so once."""
     meeting, begins = Meeting(), asyncio.Event()
-    commit_then = AsyncStore.commit_then
-
-    async def store_slowly(store: AsyncStore, commit: Commit, then: Any) -> None:
-        if any(isinstance(event, RunFinished) for event in commit.events):
-            await meeting.stop()
-        await commit_then(store, commit, then)
 
     async def play(_ctx: RunContext) -> RunResult:
         await begins.wait()
@@ -221,36 +213,36 @@ async def test_a_resume_that_meets_the_end_of_the_run_comes_too_late(tmp_path: P
             raise RunFailed("degraded")
         return RunResult(reply=build_reply(text="Конец"))
 
-    with patch.object(AsyncStore, "commit_then", store_slowly):
-        async with a_function_world(tmp_path, play) as world, world.working() as orchestrator:
-            await orchestrator.receive([start("plan")])
-            await until(lambda: bool(events(world, "RunStarted")))
-            await orchestrator.receive([order("pause")])
-            await until(lambda: index(world).status == "paused")
-            begins.set()
+    async with a_function_world(tmp_path, play) as world, world.working() as orchestrator:
+        await orchestrator.receive([start("plan")])
+        await until(lambda: bool(events(world, "RunStarted")))
+        await orchestrator.receive([order("pause")])
+        await until(lambda: index(world).status == "paused")
+        resume = order("resume")
+        with patch.object(Session, "commit", _stop_before_commit(meeting, resume.id)):
+            await orchestrator.receive([resume])
             await meeting.reached()
-            resume = order("resume")
-            with patch.object(Session, "commit", _note_commits(meeting, resume.id)):
-                await orchestrator.receive([resume])
-                await until(lambda: index(world).status in {"done", "failed"})
-                await world.idle()
-            assert ended(world) == [("failed", "degraded") if is_failing else ("done", "")]
-            told = [row.body for row in world.outbox() if row.kind == "reply"]
-            codes = [notice["code"] for body in told for notice in body["notices"]]
-            said = [part["text"] for body in told for part in body["parts"]]
-            assert (codes.count("run-order-late"), codes.count("run-ended"), said) == (1, is_failing, [] if is_failing else ["Конец"])
+            begins.set()
+            await until(lambda: index(world).status in {"done", "failed"})
+            meeting.go_on()
+            await world.idle()
+        assert ended(world) == [("failed", "degraded") if is_failing else ("done", "")]
+        told = [row.body for row in world.outbox() if row.kind == "reply"]
+        codes = [notice["code"] for body in told for notice in body["notices"]]
+        said = [part["text"] for body in told for part in body["parts"]]
+        assert (codes.count("run-order-late"), codes.count("run-ended"), said) == (1, is_failing, [] if is_failing else ["Конец"])
 
 
-def _note_commits(meeting: Meeting, row_id: str) -> Any:
-    """`Session.commit` that lets the other side go on as soon as the input with this id is about to be stored as handled."""
+def _stop_before_commit(meeting: Meeting, row_id: str) -> Any:
+    """`Session.commit` that stops before the input with this id is stored as handled."""
     commit = Session.commit
 
-    async def commit_and_let_go(session: Session, *given: Any, **named: Any) -> None:
+    async def stop_and_commit(session: Session, *given: Any, **named: Any) -> None:
         if row_id in named.get("inbox_done", ()):
-            asyncio.get_running_loop().call_soon(meeting.go_on)
+            await meeting.stop()
         await commit(session, *given, **named)
 
-    return commit_and_let_go
+    return stop_and_commit
 
 
 async def test_an_engine_that_changes_what_it_got_changes_no_memory(tmp_path: Path) -> None:
