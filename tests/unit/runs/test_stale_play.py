@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -12,7 +13,8 @@ from orchestrator.runs.registry import Engines, StaticDefinitions
 @pytest.mark.req("G1")
 async def test_a_run_that_is_woken_while_its_queue_is_read_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
     """The input that the waking brought is not finished as one of a run that is over."""
-    session: Any = SimpleNamespace(state=SimpleNamespace(run=SimpleNamespace(is_over=True, status="failed")))
+    over = SimpleNamespace(run=SimpleNamespace(is_over=True, status="failed"))
+    session: Any = SimpleNamespace(state=over, catch_up=AsyncMock())
     woken = SimpleNamespace(is_over=False, status="running")
     played = []
 
