@@ -25,7 +25,7 @@ from pydantic import SecretStr
 
 from bench.runs import build_row, build_settings
 from bench.servers import started
-from bench.turn import InstantClient, Portal
+from bench.turn_world import InstantClient, Portal
 from bot.access.access import Access, Person
 from bot.bootstrap import build_from_clients
 from bot.database import open_async_store

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.journal import turn
-from bench.turn import InstantClient, InstantModel, Portal
+from bench.turn_world import InstantClient, InstantModel, Portal
 from bot.bootstrap import build_from_clients
 from bot.database import open_async_store
 from bot.settings import Settings

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from bench.turn import InstantClient, Portal
+from bench.turn_world import InstantClient, Portal
 from bot.access.access import Access
 from bot.bootstrap import build_from_clients
 from bot.database import open_async_store

@@ -25,7 +25,7 @@ import psycopg
 
 from bench.postgres_clients import build_clients
 from bench.servers import ROOT
-from bench.turn import product
+from bench.turn_world import product
 from state.clock import SystemClock
 from state.journal.daily_count import StartCount, build_known_values
 from state.journal.store import Commit, Lease

@@ -20,7 +20,7 @@ import orjson
 from pydantic import SecretStr
 
 from bench.postgres_clients import ManyDeals, build_clients
-from bench.turn import _ignore, _silent
+from bench.turn_world import _ignore, _silent
 from bot.bootstrap import build_from_clients
 from bot.database import open_async_store
 from bot.settings import Settings

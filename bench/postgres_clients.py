@@ -6,7 +6,7 @@ nobody looks at, and each turn would be two.
 
 from typing import Any
 
-from bench.turn import Clients, InstantClient, InstantModel, Portal
+from bench.turn_world import Clients, InstantClient, InstantModel, Portal
 
 
 class ManyDeals(Portal):

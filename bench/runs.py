@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import SecretStr
 
-from bench.turn import InstantClient, InstantModel, Portal
+from bench.turn_world import InstantClient, InstantModel, Portal
 from bot.bootstrap import build_from_clients
 from bot.database import open_async_store
 from bot.settings import Settings

@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from bench.turn import Clients, InstantClient, InstantModel, Portal, Runner, instant, product
+from bench.turn_world import Clients, InstantClient, InstantModel, Portal, Runner, instant, product
 from state.clock import SystemClock, generate_id
 from state.events.conversation import MessageReceived, TurnFinished
 from state.journal.store import Commit, InboxRow, Store

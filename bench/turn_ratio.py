@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.peers_turn import MAKERS, Deal
-from bench.turn import instant, product
+from bench.turn_world import instant, product
 
 ROUNDS: Final = 40
 EACH: Final = 10
