@@ -20,7 +20,7 @@ import orjson
 from pydantic import SecretStr
 
 from bench.postgres_clients import ManyDeals, build_clients
-from bench.turn_world import _ignore, _silent
+from bench.turn_world import ignore_trouble, show_nothing
 from bot.bootstrap import build_from_clients
 from bot.database import open_async_store
 from bot.settings import Settings
@@ -103,7 +103,9 @@ async def open_talk(database: str) -> AsyncIterator[Talk]:
             settings = settings.model_copy(update={"database_url": SecretStr(database)})
         async with open_async_store(settings) as store:
             clients = build_clients(ManyDeals())
-            made = build_from_clients(settings, store, clients.bitrix, clients.model, trouble=_ignore, partial=_silent, clock=SystemClock())
+            made = build_from_clients(
+                settings, store, clients.bitrix, clients.model, trouble=ignore_trouble, partial=show_nothing, clock=SystemClock()
+            )
             made.tools = replace(made.tools, features=replace(made.tools.features, periodic_tasks=()))  # no part of a turn
             working = asyncio.ensure_future(made.run())
             gc.collect()

@@ -153,7 +153,7 @@ async def product(clients_of: Callable[[Portal], Clients]) -> AsyncIterator["Run
             portal = Portal()
             clients = clients_of(portal)
             orchestrator = build_from_clients(
-                settings, store, clients.bitrix, clients.model, trouble=_ignore, partial=_silent, clock=SystemClock()
+                settings, store, clients.bitrix, clients.model, trouble=ignore_trouble, partial=show_nothing, clock=SystemClock()
             )
             # What falls due by itself is no part of a turn, and would end the wait for one too early.
             orchestrator.tools = replace(orchestrator.tools, features=replace(orchestrator.tools.features, periodic_tasks=()))
@@ -281,9 +281,9 @@ class Runner:
         return total
 
 
-async def _ignore(session: str, notice: Notice) -> None:
+async def ignore_trouble(session: str, notice: Notice) -> None:
     del session, notice
 
 
-async def _silent(session: str, text: Any) -> None:
+async def show_nothing(session: str, text: Any) -> None:
     del session, text
