@@ -84,6 +84,9 @@ def test_a_name_that_is_taken_stops_nothing(
     monkeypatch.setattr(tax_numbers, "SAME_NAME", replace(tax_numbers.TAX_NUMBERS, summary="Another."), raising=False)
     with caplog.at_level(logging.ERROR):
         assert load_plugins() == []
-    assert [record.args for record in caplog.records] == (
-        [("mine", "prompt")] if "PROMPT" in points else [("one", "tax_numbers"), ("two", "tax_numbers")]
-    )
+    told = [record.getMessage() for record in caplog.records]  # its arguments are gone where another test installed the masking of secrets
+    taken = {"mine": "prompt"} if "PROMPT" in points else {"one": "tax_numbers", "two": "tax_numbers"}
+    assert len(told) == len(taken)
+    for line, (point, name) in zip(told, taken.items(), strict=True):
+        assert f"plugin {point} " in line
+        assert f"called {name}," in line
