@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -90,6 +91,11 @@ SESSION: Sequence[tuple[str, list[str]]] = (
 )
 
 
+def _heed_ctrl_c() -> None:
+    """Take back what a shell does to whatever it starts in the background, the tests perhaps: it lets it ignore Ctrl-C for good."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """The program in a terminal of its own."""
 
@@ -106,6 +112,7 @@ class Terminal:
             echo=False,
             timeout=SECONDS,
             dimensions=(50, 400),
+            preexec_fn=_heed_ctrl_c,
         )
 
     def read_answer(self) -> list[str]:
