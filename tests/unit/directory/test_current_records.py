@@ -83,6 +83,13 @@ def test_after_a_turn_that_changed_two_deals_there_is_no_current_one() -> None:
     assert list_current(talked(both[0], current_deal_id=482)) == {"deal": 482}, "one was changed and another one read since"
 
 
+def test_what_was_done_in_the_second_of_its_message_belongs_to_that_turn() -> None:
+    """Times are whole seconds: a quick turn changes its records in the one in which it was asked to."""
+    for hour in (10, 11):
+        both = [(f"2026-11-21T{hour}:00:00Z", {"current_deal_id": number}) for number in (481, 482)]
+        assert list_current(talked(*both, current_deal_id=482)) == {}
+
+
 @pytest.mark.parametrize(
     ("current", "links", "found"),
     [
