@@ -53,7 +53,7 @@ def _update(mark: str, **more: bool) -> Change:
 
 
 CHANGES |= {
-    EDITED: (),
+    EDITED: (_update("230013"),),
     OVERTAKEN: (),
     AHEAD: (_update("222014"),),
     UNDONE: (_update("250015"),),
@@ -128,7 +128,6 @@ FLOWS: dict[str, Flow] = {
         written=("230013",),
         never=("220012",),
         record=(481, "230013"),
-        more=(_update("230013"),),
     ),
     "edit-overtaken": Flow(
         steps=(

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -44,6 +45,7 @@ class Points:
         Of the processes that are to die at the same place, the one dies that can create the file at the path `first`.
         """
         self.labels: list[str] = []
+        self._seen: Counter[str] = Counter()
         self._target = config.get("kill") or {"at": 0, "how": ""}
         self._jump = config.get("jump") or {"at": 0}
         self._disk = config.get("disk") or {}
@@ -82,6 +84,7 @@ class Points:
 
     def _due(self, label: str) -> bool:
         self.labels.append(label)
+        self._seen[label] += 1
         if len(self.labels) < MOST:
             signal.alarm(STALLED)
         self._on_the_way(label)
@@ -98,10 +101,10 @@ class Points:
         return True
 
     def _is(self, at: int | str, label: str) -> bool:
-        """Whether this place is meant: by its number, its label, or "~" and a pattern that its label holds."""
+        """Whether this place is meant: by its number, its label, "label#2" for the second of that label, or "~" and a pattern that it holds."""
         if isinstance(at, str) and at.startswith("~"):
             return re.search(at[1:], label) is not None
-        return at in {len(self.labels), label}
+        return at in {len(self.labels), label, f"{label}#{self._seen[label]}"}
 
     def _die(self) -> None:
         how = self._target["how"]

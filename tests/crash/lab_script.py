@@ -289,7 +289,13 @@ def answer(messages: list[dict[str, str]]) -> tuple[str, int, str]:
 
 
 def _report(asked: str, observation: str, before: int) -> str:
-    """What came of the last plan, step by step; `before` is how many steps the plans before it had."""
+    """What came of the last plan, step by step; `before` is how many steps the plans before it had.
+
+    Nothing of a step that led to none of the request's changes: the person may have written another value, in time or too late.
+    """
     words = {"ok": DONE, "unknown": UNKNOWN}
     lines = [json.loads(line) for line in observation.splitlines() if line.startswith("{")]
-    return " ".join(f"{words.get(line['status'], NOT_DONE)}:{CHANGES[asked][before + line['step'] - 1].mark}" for line in lines)
+    changes = CHANGES[asked][before:]
+    return " ".join(
+        f"{words.get(line['status'], NOT_DONE)}:{changes[line['step'] - 1].mark}" for line in lines if line["step"] <= len(changes)
+    )

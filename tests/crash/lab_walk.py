@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,10 @@ Plan = Mapping[str, Any]
 """What befalls one run: arguments of `one_run`."""
 
 TROUBLES: tuple[Trouble, ...] = ("late", "acted", "cut", "cut-undone")
-WEIGHTY = re.compile(r"->|ModelAnswered|TurnFinished|send\((?!.*\.(get|list)\))")
+WEIGHTY = re.compile(r"->|commit\([A-Z]|send\((?!.*\.(get|list)\))")
+"""Commits with events or with effects, and requests that change something."""
+UNCOUNTED = ("take_inbox", "mark_outbox_sent", "acquire", "expire_leases", "release")
+"""Writes of which a run has now more and now fewer: none of them is the same from run to run."""
 READS = re.compile(r"\.(fields|getFields)\b")
 """Questions that change nothing, which are counted as weighty all the same."""
 COUNTED = ("runs", "deaths", "troubles", "presses", "doubles", "lost", "wrong", "faults", "caught")
@@ -85,7 +89,21 @@ def death(at: int | str) -> dict[str, Any]:
 
 def places(run: Evidence, chosen: Callable[[int, str], bool]) -> list[Plan]:
     """One plan for each place that is chosen."""
-    return [{"kills": [death(at)]} for at, label in enumerate(run.report["labels"], start=1) if chosen(at, label)]
+    return [{"kills": [{**death(at), "at": name}]} for at, name in name_places(run, chosen)]
+
+
+def name_places(run: Evidence, chosen: Callable[[int, str], bool]) -> list[tuple[int, int | str]]:
+    """Return the number of each place that is chosen, and the name under which the next run finds it again.
+
+    That is its label with its number among those of the same label: how many looks for work lie before it differs from run to run.
+    """
+    found: list[tuple[int, int | str]] = []
+    seen: Counter[str] = Counter()
+    for at, label in enumerate(run.report["labels"], start=1):
+        seen[label] += 1
+        if chosen(at, label):
+            found.append((at, at if label.startswith(UNCOUNTED) else f"{label}#{seen[label]}"))
+    return found
 
 
 def troubles(run: Evidence) -> list[Plan]:

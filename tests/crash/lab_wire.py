@@ -27,13 +27,19 @@ Answering = Callable[[Asked], Awaitable[tuple[int, bytes] | None]]
 
 @asynccontextmanager
 async def serving(answering: Answering) -> AsyncIterator[int]:
-    """Answer until the block ends; the port."""
+    """Answer until the block ends; the port. What `answering` raised is raised then: else a fault of the lab looks like a troubled wire."""
     tasks: set[asyncio.Task[None]] = set()
+    failed: list[BaseException] = []
+
+    def finished(task: asyncio.Task[None]) -> None:
+        tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            failed.append(error)
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.ensure_future(_connection(reader, writer, answering))
         tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        task.add_done_callback(finished)
 
     server = await asyncio.start_server(connected, "127.0.0.1", 0, limit=2**22)
     try:
@@ -44,6 +50,8 @@ async def serving(answering: Answering) -> AsyncIterator[int]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.sleep(0)  # the transports close in the loop's next round
+    if failed:
+        raise failed[0]
 
 
 async def _connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answering: Answering) -> None:
