@@ -68,8 +68,9 @@ WRITTEN = {"fan": [], "begin": ["crm.deal.update"] * 2, "weave": ["crm.deal.upda
 ADDED = ["1200001", "90000"]
 """The sums that the workflow makes with `+=`: twice of one deal, once of another."""
 COMMITS = {"plan": 26, "fan": 5, "talk": 26, "begin": 24, "weave": 14}
-"""How many commits the whole undisturbed run makes; the first test holds the numbers against the truth. Of the workflow, whose scripts run in
-processes of their own, the fewest: what ends at the same time is stored together."""
+"""The fewest commits that the whole undisturbed run makes; the first test holds the numbers against the truth."""
+MORE = {"begin": 1, "weave": 12}
+"""How many commits more a busy machine makes: what a flow does at once, and scripts in processes of their own, may end together or apart."""
 POINTS = [(definition, number) for definition, commits in COMMITS.items() for number in range(1, commits + 1)]
 
 
@@ -87,7 +88,7 @@ async def test_an_undisturbed_run_is_what_the_others_are_compared_with(tmp_path:
     _check(ended, definition)
     assert max(ended.asked.values()) == 1
     assert definition != "begin" or sorted(ended.asked) == sorted(QUESTIONS)
-    assert ended.commits == COMMITS[definition] or (definition == "weave" and ended.commits > COMMITS[definition])
+    assert 0 <= ended.commits - COMMITS[definition] <= MORE.get(definition, 0)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])

@@ -157,7 +157,7 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
             live = {session.stream: session.state.to_stored() for session in open_sessions}
             report = await store.read(inspected) | (await store.read(inspect_runs) if is_run else {})
             points.shim.mark("rested")
-            told.add("report", live=live, labels=points.labels, **report)
+            told.add("report", live=live, labels=points.labels, names=points.names, **report)
             if config.get("abandoned"):
                 os._exit(0)  # the write-ahead log stays as it is: a closed one is gone
         finally:

@@ -131,7 +131,7 @@ class World:
                 await self._answer(asked, payload)
                 if trouble == "acted":
                     os.kill(pid, signal.SIGKILL)
-                if name == "completions":
+                if name == "completions" and self.asked:
                     self.asked[-1] = replace(self.asked[-1], is_lost=True)
                 return None
             case _:

@@ -45,6 +45,8 @@ class Points:
         Of the processes that are to die at the same place, the one dies that can create the file at the path `first`.
         """
         self.labels: list[str] = []
+        self.names: list[str] = []
+        """Of each place the name under which another run of the same script finds it again, such as "commit(TurnFinished,reply):after#2"."""
         self._seen: Counter[str] = Counter()
         self._target = config.get("kill") or {"at": 0, "how": ""}
         self._jump = config.get("jump") or {"at": 0}
@@ -54,9 +56,9 @@ class Points:
         self._transacting = threading.RLock()
         self.shim = shim
 
-    def hit(self, label: str) -> None:
-        """One place; does not return when it is the one."""
-        if self._due(label):
+    def hit(self, label: str, own: str = "") -> None:
+        """One place; does not return when it is the one. `own` is its label without what a commit takes along, which differs from run to run."""
+        if self._due(label, own or label):
             self._die()
 
     def _on_the_way(self, label: str) -> None:
@@ -69,9 +71,9 @@ class Points:
             left = self._disk.get("again", 1) - 1
             self._disk = {**self._disk, "again": left} if left else {}
 
-    def torn(self, label: str, write: Callable[[], Any]) -> Any:
+    def torn(self, label: str, own: str, write: Callable[[], Any]) -> Any:
         """A write, or only the first half of what it puts into the write-ahead log."""
-        if not self._due(label):
+        if not self._due(label, own):
             return write()
         size = self._wal.stat().st_size if self._wal.exists() else 0
         write()
@@ -82,9 +84,10 @@ class Points:
             os.truncate(self._wal, size + (grown - size) // 2)
         return self._die()
 
-    def _due(self, label: str) -> bool:
+    def _due(self, label: str, own: str) -> bool:
         self.labels.append(label)
-        self._seen[label] += 1
+        self._seen[own] += 1
+        self.names.append(f"{own}#{self._seen[own]}")
         if len(self.labels) < MOST:
             signal.alarm(STALLED)
         self._on_the_way(label)
@@ -101,10 +104,10 @@ class Points:
         return True
 
     def _is(self, at: int | str, label: str) -> bool:
-        """Whether this place is meant: by its number, its label, "label#2" for the second of that label, or "~" and a pattern that it holds."""
+        """Whether this place is meant: by its number, its label, its name, or "~" and a pattern that its label holds."""
         if isinstance(at, str) and at.startswith("~"):
             return re.search(at[1:], label) is not None
-        return at in {len(self.labels), label, f"{label}#{self._seen[label]}"}
+        return at in {len(self.labels), label, self.names[-1]}
 
     def _die(self) -> None:
         how = self._target["how"]
@@ -141,23 +144,24 @@ def watch_store(points: Points) -> None:
 def _watched(method: Callable[..., Any], points: Points) -> Callable[..., Any]:
     @wraps(method)
     def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
-        label = f"{method.__name__.removesuffix('_group')}{_detail(args)}"
-        points.hit(f"{label}:before")
-        answer = points.torn(f"{label}:torn", lambda: method(self, *args, **kwargs))
+        name = method.__name__.removesuffix("_group")
+        label, own = f"{name}{_detail(args)}", f"{name}{_detail(args, taken_along=False)}"
+        points.hit(f"{label}:before", f"{own}:before")
+        answer = points.torn(f"{label}:torn", f"{own}:torn", lambda: method(self, *args, **kwargs))
         if caused := _count_caused(args):
             points.shim.mark(f"{CAUSED}{caused}")
-        points.hit(f"{label}:after")
+        points.hit(f"{label}:after", f"{own}:after")
         return answer
 
     return watched
 
 
-def _detail(args: tuple[Any, ...]) -> str:
+def _detail(args: tuple[Any, ...], *, taken_along: bool = True) -> str:
     """What a write is about: the kinds of inputs; of a commit its events, the effects it moves, what it sends, with all that it takes along."""
     commit = args[0] if args else None
     if isinstance(commit, Sequence) and commit and hasattr(commit[0], "kind"):
         return f"({','.join(row.kind for row in commit)})"
-    steps = _list_steps(commit)
+    steps = _list_steps(commit) if taken_along else _list_own_steps(commit)
     if not steps:
         return ""
     events = [type(event).__name__ for step in steps for event in step.events]
@@ -175,6 +179,13 @@ def _list_steps(given: Any) -> list[Commit]:
     if isinstance(given, Commit):
         return [*given.earlier, given]
     return [step for one in given for step in _list_steps(one)] if isinstance(given, list) else []
+
+
+def _list_own_steps(given: Any) -> list[Commit]:
+    """The commits that were to be stored now, without the earlier ones that waited for them."""
+    if isinstance(given, Commit):
+        return [given]
+    return [step for one in given for step in _list_own_steps(one)] if isinstance(given, list) else []
 
 
 class Wire(httpx.AsyncBaseTransport):

@@ -1,6 +1,8 @@
 """Walks over the lab's runs: plays ways through deaths on a database of a kind, and counts what it sees."""
 
 import random
+import re
+from re import Pattern
 from typing import Any
 
 from tests.crash.lab import Evidence, Nursery
@@ -15,6 +17,7 @@ COUNTED = ("points", "doubles", "lost", "repeated", "other", "faults", "caught")
 AT_REST = ("mark_outbox_sent", "expire_leases", "release", "acquire")
 """Writes that say nothing of runs: every fourth is died at."""
 
+ANY = re.compile("")
 STORED = "~commit.(NodeDone|RunWaits|RunWoken).*:after"
 LATE = (0.0, 75.0, 600.0)
 """Seconds by which decisions come later."""
@@ -81,13 +84,15 @@ def list_many_deaths(run: Evidence, number: int, dice: random.Random) -> list[Pl
     return plans
 
 
-def list_points(run: Evidence, *, torn: bool = True) -> list[Plan]:
+def list_points(run: Evidence, *, torn: bool = True, behind: Pattern[str] = ANY) -> list[Plan]:
     """One plan for each place of a way: around each commit, input and request, now and then around what says nothing of runs.
 
-    `torn` adds every fourth of the places in the middle of a write; only a write-ahead log of a file can be torn.
+    Only places are taken whose label holds the pattern `behind`. `torn` adds every fourth of the places in the middle of a write; only a write-ahead log of a file can be torn.
     """
 
     def is_chosen(at: int, label: str) -> bool:
+        if not behind.search(label):
+            return False
         if label.endswith(":torn"):
             return torn and at % 4 == 0
         return at % 4 == 0 or not label.startswith(AT_REST)

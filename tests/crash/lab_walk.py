@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ Plan = Mapping[str, Any]
 """What befalls one run: arguments of `one_run`."""
 
 TROUBLES: tuple[Trouble, ...] = ("late", "acted", "cut", "cut-undone")
-WEIGHTY = re.compile(r"->|commit\([A-Z]|send\((?!.*\.(get|list)\))")
-"""Commits with events or with effects, and requests that change something."""
+WEIGHTY = re.compile(r"commit\((?!toast)|send\((?!.*\.(get|list)\))")
+"""Commits, but for the answer to a press that came too late, and requests that change something."""
 UNCOUNTED = ("take_inbox", "mark_outbox_sent", "acquire", "expire_leases", "release")
 """Writes of which a run has now more and now fewer: none of them is the same from run to run."""
 READS = re.compile(r"\.(fields|getFields)\b")
@@ -95,15 +94,10 @@ def places(run: Evidence, chosen: Callable[[int, str], bool]) -> list[Plan]:
 def name_places(run: Evidence, chosen: Callable[[int, str], bool]) -> list[tuple[int, int | str]]:
     """Return the number of each place that is chosen, and the name under which the next run finds it again.
 
-    That is its label with its number among those of the same label: how many looks for work lie before it differs from run to run.
+    How many looks for work lie before a place differs from run to run, and so does what was stored before a commit or is taken along by it.
     """
-    found: list[tuple[int, int | str]] = []
-    seen: Counter[str] = Counter()
-    for at, label in enumerate(run.report["labels"], start=1):
-        seen[label] += 1
-        if chosen(at, label):
-            found.append((at, at if label.startswith(UNCOUNTED) else f"{label}#{seen[label]}"))
-    return found
+    named = enumerate(zip(run.report["labels"], run.report["names"], strict=True), start=1)
+    return [(at, at if label.startswith(UNCOUNTED) else name) for at, (label, name) in named if chosen(at, label)]
 
 
 def troubles(run: Evidence) -> list[Plan]:

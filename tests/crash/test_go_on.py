@@ -9,7 +9,7 @@ import re
 import pytest
 
 from tests.crash.lab_go_on import GOING_ON
-from tests.crash.lab_walk import Lab, Plan, death, in_short, places, troubles, troubles_in_short
+from tests.crash.lab_walk import Lab, Plan, death, in_short, name_places, places, troubles, troubles_in_short
 
 LONG = 1800
 RESUMED = re.compile(r"TurnResumed|->(succeeded|denied).*:after")
@@ -80,7 +80,7 @@ async def test_killed_everywhere(script: str, lab: Lab) -> None:
 async def test_killed_twice(lab: Lab) -> None:
     """After each death that leaves something to go on with, a second one at every fourth place of what follows."""
     run = await lab.untouched("go-on-free")
-    firsts = [at for at, label in enumerate(run.report["labels"], start=1) if RESUMED.search(label) and label.endswith(":after")]
+    firsts = [name for _, name in name_places(run, lambda _, label: bool(RESUMED.search(label)) and label.endswith(":after"))]
     plans = [{"kills": [death(first), death(second)]} for first in firsts for second in range(1, 40, 4)]
     assert await lab.walk("go-on-free", plans) == {}
     lab.tell(f"long, go-on-free: {len(plans)} second deaths")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.crash.lab_checks import findings
 from tests.crash.lab_script import PLANS, SINGLE, SUM, TURNS
-from tests.crash.lab_walk import Lab, death, in_short, places, troubles, troubles_in_short
+from tests.crash.lab_walk import Lab, death, in_short, name_places, places, troubles, troubles_in_short
 
 LONG = 1800
 
@@ -84,7 +84,7 @@ async def test_killed_everywhere(script: str, lab: Lab) -> None:
 async def test_killed_twice_everywhere(script: str, lab: Lab) -> None:
     """After each death that leaves something to recover, a second one at every sixth place of the recovery."""
     run = await lab.untouched(script)
-    firsts = [at for at, label in enumerate(run.report["labels"], start=1) if re.search(r"->.*:after|add\):acted", label)]
+    firsts = [name for _, name in name_places(run, lambda _, label: bool(re.search(r"->.*:after|add\):acted", label)))]
     plans = [{"kills": [death(first), death(second)]} for first in firsts for second in range(1, 40, 6)]
     assert await lab.walk(script, plans) == {}
     lab.tell(f"long, {script}: {len(plans)} second deaths")

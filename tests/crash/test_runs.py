@@ -20,6 +20,7 @@ SEED = 14
 SAMPLE = 1
 MANY = 12
 STAIRS, KILLS = 700, 10
+AFTER = re.compile(":after")
 ENDS_A_STEP = re.compile(
     r"^commit\(.*\b(NodeDone|RunWaits|RunWoken|RunStarted|RunFinished|CallStarted|CallSucceeded|Confirmation\w+)\b.*:after$|^send\(.*:acted$"
 )
@@ -38,7 +39,7 @@ def postgres_lab(nursery: Nursery, lab_folder_of_runs: object, record_property: 
 async def test_killed_at_some_places(way: str, run_lab: RunLab) -> None:
     """Each write and message comes once, every run ends, and no stored answer of the model is asked for again."""
     run = await run_lab.untouched(way)
-    chosen = [plan for plan in list_points(run) if ":after" in _label(plan, run.report["labels"])]
+    chosen = list_points(run, behind=AFTER)
     dice = random.Random(f"{SEED} {way}")  # noqa: S311 - a plan is no secret
     assert await run_lab.walk(way, dice.sample(chosen, SAMPLE)) == {}
 
@@ -49,14 +50,9 @@ async def test_killed_at_some_places(way: str, run_lab: RunLab) -> None:
 async def test_killed_between_any_two_steps(way: str, run_lab: RunLab) -> None:
     """Behind each thing that a scenario, flow or workflow stores, and behind each answer and call: model, tools, card, write, child, timer, messages."""
     run = await run_lab.untouched(way)
-    labels = run.report["labels"]
-    plans = [plan for plan in list_points(run, torn=False) if ENDS_A_STEP.search(_label(plan, labels))]
+    plans = list_points(run, torn=False, behind=ENDS_A_STEP)
     assert await run_lab.walk(way, plans) == {}
     assert run_lab.figures["points"] > len(plans) * 0.8  # a busy machine may store two things at once, so that a place is not reached
-
-
-def _label(plan: Plan, labels: list[str]) -> str:
-    return labels[plan["kills"][0]["at"] - 1]
 
 
 @pytest.mark.timeout(300)

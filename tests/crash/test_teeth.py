@@ -127,7 +127,7 @@ async def test_the_walk_finds_the_fault(fault: str, lab: Lab) -> None:
         return
     plans: list[Any] = [*places(run, in_short), *troubles_in_short(run)]
     if fault in BY_CALLS and lab.nursery.shim is not None:
-        plans[:0] = _by_calls(calls(run))
+        plans[:0] = _by_calls(calls(await lab.untouched(script)))
     if fault == "expiry_ignored":
         plans[:0] = [{"more": {"jump": {"at": at, "seconds": told["more"]["jump"]["seconds"]}}} for _, at in name_places(run, in_short)]
     for number, plan in enumerate(plans, start=1):
