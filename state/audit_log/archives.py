@@ -16,7 +16,7 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -198,19 +198,18 @@ def open_all(log: Path) -> list[BinaryIO]:
     """
     for _ in range(100):
         place = resolve_log(log)
-        files: list[BinaryIO] = []
         try:
-            before = list_segments(place)
-            files += [_open(segment.path) for segment in before]
-            with suppress(FileNotFoundError):
-                files.append(place.open("rb"))
-            if list_segments(place) == before and resolve_log(log) == place:
-                return files
+            with ExitStack() as opened:  # closes them where one is gone, or there are too many
+                before = list_segments(place)
+                files = [opened.enter_context(_open(segment.path)) for segment in before]
+                with suppress(FileNotFoundError):
+                    files.append(opened.enter_context(place.open("rb")))
+                if list_segments(place) == before and resolve_log(log) == place:
+                    opened.pop_all()
+                    return files
         except FileNotFoundError:
             if not log.parent.exists():
                 raise
-        for file in files:
-            file.close()
     msg = f"{log.name} is rotated faster than it can be opened"
     raise OSError(msg)
 
