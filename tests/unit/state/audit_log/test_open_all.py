@@ -29,15 +29,15 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[BinaryIO]:
 
 def test_a_segment_that_is_gone_by_then_leaves_none_open(tmp_path: Path, opened: list[BinaryIO], monkeypatch: pytest.MonkeyPatch) -> None:
     """The list is made anew, and what was opened before is closed."""
-    remembering = archives._open
-    gone = iter([tmp_path / NAMES[1]])
+    remembering, gone = archives._open, {NAMES[1]}
 
     def losing(path: Path) -> BinaryIO:
-        if path == next(gone, None):
+        if path.name in gone:
+            gone.remove(path.name)
             raise FileNotFoundError(path)
         return remembering(path)
 
-    monkeypatch.setattr(archives, "_open", lambda path: remembering(path) if path.name == NAMES[0] else losing(path))
+    monkeypatch.setattr(archives, "_open", losing)
     files = open_all(tmp_path / "anna.jsonl")
     assert [Path(file.name).name for file in files] == list(NAMES)
     assert [file.closed for file in opened] == [True, False, False]
