@@ -34,6 +34,8 @@ On a busy machine the same work waits for long; a person who gives up because of
 PATIENCE = 12.0
 """Seconds without anything new after which a process that shares its work no longer waits for the runs to end."""
 LIST, CANCEL, TAKES = "cancel/list", "cancel/click", "portal/takes"
+GAVE_UP = "gave-up:"
+"""How the keys of replies begin that say of an input that it was given up; its id follows."""
 
 
 class SharedTold(Told):
@@ -249,6 +251,9 @@ class RunPerson(Person):
 
     def _answer_reply(self, line: Mapping[str, Any]) -> Iterator[InboxRow]:
         """The buttons and words in answer to a message of a run."""
+        if line["key"].startswith(GAVE_UP):
+            yield from self._press_again(line["key"].removeprefix(GAVE_UP))
+            return
         text = "".join(part.get("text", "") for part in line["body"]["parts"])
         rule = self._way.answers.get(text, "")
         if rule.startswith("="):
@@ -265,6 +270,15 @@ class RunPerson(Person):
             if words[-1] == "resume":
                 yield self._click(f"resume/{line['row']}", words)
         yield from self._answer_question(line, text, rule)
+
+    def _press_again(self, row_id: str) -> Iterator[InboxRow]:
+        """Who reads that a press was given up, because three processes died while it was at work, presses once more."""
+        for one in self._list_offered():
+            if one["id"] == row_id and one["input"]["kind"] in {"press", "decision"}:
+                again = f"again/{one['source']}"
+                yield self._input(
+                    one["input"]["kind"], again, {**one["input"]["body"], "callback_id": again}, session=one["input"]["session"]
+                )
 
     def _answer_question(self, line: Mapping[str, Any], text: str, rule: str) -> Iterator[InboxRow]:
         buttons = {one["words"][3]: one["words"] for one in line["body"]["actions"] if len(one["words"]) == 4}  # run, id, question, option
