@@ -1,6 +1,6 @@
 """The core is killed at every place where it writes or talks; what a person and the portal see must stay right.
 
-Short form: inputs, and once each behind every effect, change and answer of the model, and every twenty-fifth of all. Long form (`make crash`): every
+Short form: inputs, and once each behind every commit and every request that changes something, and every twenty-fifth of all. Long form (`make crash`): every
 place, torn writes too, a conversation of all scripts, and second deaths while the first is being recovered from.
 """
 
