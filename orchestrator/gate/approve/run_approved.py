@@ -214,6 +214,8 @@ async def _evaluate_stored(
         return _NO_ACCESS
     try:
         call = decode_call(stored.call, deps.catalogue)
+        if (ran := await check_restored_card(row, call, deps)) is not None:  # before the rest, which would only find nothing left to do
+            return ran
         facts = await fetch_facts(call, actor, deps)  # exactly what was read for the card, or the before-images could never be equal
         first = await find_first_sums(call, facts, deps, ledger)
         own = await find_own_parts(call, facts.records, actor, deps, ledger)
@@ -235,7 +237,7 @@ async def _evaluate_stored(
         return missing
     if isinstance(verdict, PlanOnly):
         return Refuse(reason=Notice(code="shadow-now"), detail="the mode is shadow now: nothing was sent")
-    return await check_restored_card(row, call, deps) or _EvaluatedCall(call=call, facts=facts, actor=actor, verdict=verdict, dropped=fell)
+    return _EvaluatedCall(call=call, facts=facts, actor=actor, verdict=verdict, dropped=fell)
 
 
 async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
@@ -336,17 +338,20 @@ _UNCLEAR = Notice(code="came-back-unclear")
 async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:
     """Return a refusal if the card was restored from a backup and its call may have run after the backup was made; otherwise None.
 
-    An update is refused only if the portal shows that it ran, since writing the same values again does no harm.
+    An update of the portal is refused only if the portal shows that it ran, since writing the same values again does no harm. Of any other
+    call, also of other kinds, it must be seen that it did not run.
     """
-    if RESTORED_CARD not in row.call or call.kind != "bitrix" or call.reads_only:
+    if RESTORED_CARD not in row.call or call.reads_only:
         return None
+    if (missing := deps.find_missing_performer(call)) is not None:
+        return missing
     try:
         seen = await deps.performers[call.kind].reconcile(call, StoredOrder.from_data(row.call).before)
     except BitrixError as error:
         return build_read_refusal(error)
     if seen.verdict == "done":
         return Refuse(reason=_DONE, detail=f"it ran after the backup was made: {seen.detail}")
-    if seen.verdict == "not_done" or all(leaf.reads_only or leaf.spec.verb == "update" for leaf in call.leaves):
+    if seen.verdict == "not_done" or (call.kind == "bitrix" and all(leaf.reads_only or leaf.spec.verb == "update" for leaf in call.leaves)):
         return None
     return Refuse(reason=_UNCLEAR, detail=f"nobody can tell whether it ran after the backup was made: {seen.detail}")
 
