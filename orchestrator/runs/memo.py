@@ -52,6 +52,8 @@ class Memo:
     finished: RunFinished | None = None
     usage: RunUsage = field(default_factory=RunUsage)
     """What the run has used of models and time."""
+    came_back: bool = False
+    """Whether the run was restored from a backup and may have gone on after the backup was made; whoever reads the memo finds that out."""
     is_incomplete: bool = False
     """Whether a value is missing, because the person who gave it was erased: without it the run would take another way than it took."""
 

@@ -79,7 +79,7 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
 
 
 def _is_told(row: InboxRow, session: Session, tools: Tools) -> bool:
-    """Return whether a message says in the chat of the session that the input is given up. What a person said to a run is told in its chat."""
+    """Return whether a message in the chat says that the input is given up; of what a person said to a run, in the chat of the run."""
     if is_run(session.key):
         return session.state.run is not None and row.actor_key not in {"", SYSTEM["key"]} and row.kind not in tools.features.given_up_inputs
     return Address.parse(session.key).channel in TALK_CHANNELS and _find_given_up_timer(row, tools) is None

@@ -42,7 +42,8 @@ def set_aside(connection: Connection) -> list[SetAside]:
     """
     retry = and_(inbox.c.kind == "run_order", inbox.c.source.like("retry:run:%"))  # see `list_retries`
     begun = and_(inbox.c.kind == "run_start", inbox.c.session.in_(select(events.c.stream).where(events.c.type == RunStarted.__name__)))
-    harmless = or_(inbox.c.kind == "timer", inbox.c.session.like("portal:%"), inbox.c.kind.in_((*NEWS_OF_RUNS, *ANSWERS_TO_RUNS)), begun, retry)
+    of_runs = or_(inbox.c.kind.in_((*NEWS_OF_RUNS, *ANSWERS_TO_RUNS)), begun, retry)
+    harmless = or_(inbox.c.kind == "timer", inbox.c.session.like("portal:%"), of_runs)
     waiting = and_(inbox.c.status == "new", inbox.c.attempts < SET_ASIDE, ~harmless)
     found = connection.execute(select(inbox.c.session, inbox.c.kind, inbox.c.received_at).where(waiting).order_by(inbox.c.pos))
     told = [SetAside(session=session, kind=kind, received_at=at) for session, kind, at in found]

@@ -17,6 +17,7 @@ from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.confirmations import CardRequest
 from orchestrator.gate.approve.drift import DRIFTED, accept_own_steps, build_drift_notice
 from orchestrator.gate.approve.preview import preview_for
+from orchestrator.gate.approve.restored_calls import check_restored_card
 from orchestrator.gate.approve.revalidate import CHANGED, REDRAWN, ReplacementCard, build_before_image, refuse_unchanged, revalidate
 from orchestrator.gate.approve.undo_conflict import check_undo_conflict
 from orchestrator.gate.approve.undo_policy import parse_undo_slot
@@ -41,7 +42,6 @@ from state.events.calls import CallRefused
 from state.events.confirmations import ConfirmationRequested
 from state.events.freezing import ConfirmationReopened
 from state.journal.freeze_switch import FreezeState
-from state.journal.restored_rows import RESTORED_CARD
 from state.journal.store import EffectChange, EffectConflict, EffectRow, WriteStopped
 
 OUTDATED = Notice(code="card-outdated")
@@ -329,42 +329,3 @@ def build_order(effect_id: str, stored: StoredOrder, call: Call, *, approved_by:
         named=stored.named,
         is_computed=stored.is_computed,
     )
-
-
-_DONE = Notice(code="came-back-done")
-_UNCLEAR = Notice(code="came-back-unclear")
-
-
-async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:
-    """Return a refusal if the card was restored from a backup and its call may have run after the backup was made; otherwise None.
-
-    An update of the portal is refused only if the portal shows that it ran, since writing the same values again does no harm. Of any other
-    call, also of other kinds, it must be seen that it did not run.
-    """
-    if RESTORED_CARD not in row.call or call.reads_only:
-        return None
-    if (missing := deps.find_missing_performer(call)) is not None:
-        return missing
-    try:
-        seen = await deps.performers[call.kind].reconcile(call, StoredOrder.from_data(row.call).before)
-    except BitrixError as error:
-        return build_read_refusal(error)
-    if seen.verdict == "done":
-        return Refuse(reason=_DONE, detail=f"it ran after the backup was made: {seen.detail}")
-    if seen.verdict == "not_done" or (call.kind == "bitrix" and all(leaf.reads_only or leaf.spec.verb == "update" for leaf in call.leaves)):
-        return None
-    return Refuse(reason=_UNCLEAR, detail=f"nobody can tell whether it ran after the backup was made: {seen.detail}")
-
-
-async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
-    """Return a refusal if a person may not request again what an old card asked (its effect is `row`); None if the person may.
-
-    The person may not if the card was restored from a backup and its call may have run after the backup was made.
-    """
-    if row is None or RESTORED_CARD not in row.call:
-        return None
-    try:
-        call = decode_call(StoredOrder.from_data(row.call).call, deps.catalogue)
-    except UndecodableCall:
-        return Refuse(reason=_UNCLEAR, detail="what was asked for cannot be read any more")
-    return await check_restored_card(row, call, deps)
