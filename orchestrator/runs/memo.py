@@ -57,6 +57,11 @@ class Memo:
     is_incomplete: bool = False
     """Whether a value is missing, because the person who gave it was erased: without it the run would take another way than it took."""
 
+    @property
+    def since(self) -> str:
+        """Since when the run, or the one at the top of it, may have worked, as an ISO time; a schedule is due before its run begins."""
+        return (self.started.since if self.started is not None else "") or self.started_at
+
     async def read(self, store: AsyncStore, stream: str) -> None:
         """Read the events that were stored since the last call, by this process or another."""
         while page := await store.read_events(stream, after=self.seq, limit=PAGE):

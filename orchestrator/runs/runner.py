@@ -113,6 +113,7 @@ class Runner:
             actor=actor.model_dump(mode="json"),
             args=dict(order.args),
             title=find_title(definitions[0].document, registered),
+            since=order.since,
         )
         await session.commit(event, actor=actor.key, blobs=build_blobs(definitions))
         return True
@@ -164,7 +165,7 @@ class Runner:
             pins=list_pins(memo.started),
         )
         mode = _choose_mode(memo.started.mode, resolve_mode(tools.mode, actor))
-        memo.came_back = await self._restored.has_come_back(run, tools.store)
+        memo.came_back = await self._restored.has_come_back(memo.since, tools.store)
         return Context(session, row, tools, run=info, actor=actor, mode=mode, memo=memo), registered
 
     async def _load_memo(self, session: Session, tools: Tools) -> Memo:
