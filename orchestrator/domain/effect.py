@@ -67,6 +67,8 @@ class Effect(Frozen):
     """Whether the engine only asks what the gate would refuse: any other call is planned, and neither asked about nor made."""
     is_computed: bool = False
     """Whether values were computed from the records: once these have changed, the call is not asked about again but refused."""
+    came_back: bool = False
+    """Whether the run that proposes it was restored from a backup and may have had it made since: then it is looked for, or asked about."""
     confirmed: bool = False
     confirmation_decision: str | None = None
     following: tuple[FollowingStep, ...] = ()

@@ -29,6 +29,8 @@ class RunStart(Input, kind="run_start"):
     """The parent's definition and those that it fixed at its start, as {engine, definition, version, digest}."""
     version: int = 0
     """The version that has to be in force when the run begins, because whoever starts it chose that one; 0 for whichever is."""
+    since: str = ""
+    """The moment of a schedule for which it is started, or when the run at the top of it began, as an ISO time; otherwise ""."""
 
 
 class RunPlay(Input, kind="run_play"):

@@ -29,6 +29,7 @@ from orchestrator.gate.approve.duplicates import (
 from orchestrator.gate.approve.following_steps import draw_following
 from orchestrator.gate.approve.preview import Names, find_verb, preview_for
 from orchestrator.gate.approve.reason_names import name_reasons
+from orchestrator.gate.approve.restored_calls import doubt_restored_run
 from orchestrator.gate.approve.revalidate import build_before_image, refuse_unchanged
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
@@ -176,6 +177,7 @@ class Gate:
         if not isinstance(verdict, Refuse) and (missing := self._deps.find_missing_performer(call)) is not None:
             return await self._refuse(case, missing)
         verdict = refuse_unchanged(add_doubts(verdict, call, ledger.state, actor), call, facts)
+        verdict = await doubt_restored_run(verdict, call, self._deps) if effect.came_back else verdict
         verdict = await self._check_frozen(call, verdict)
         return await self._carry_out(case, call, facts, verdict if isinstance(verdict, Refuse) or not effect.is_trial else PlanOnly())
 

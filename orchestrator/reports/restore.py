@@ -16,11 +16,12 @@ from orchestrator.reports.erasure import erase
 from orchestrator.reports.erasure.erase import ErasureFiles
 from orchestrator.reports.erasure.trace_search import OPS
 from orchestrator.runs.ending import build_restored_row
+from orchestrator.runs.limits import RETRY
 from orchestrator.runtime.input_filter import build_system_row
 from state.clock import Clock, format_iso, generate_id
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown
-from state.events.runs import WHOLE, RunWaits, preview_run
+from state.events.runs import WHOLE, RunWaits, RunWoken, preview_run
 from state.events.schedules import SchedulePaused, list_schedules
 from state.events.transfer import BackupRestored
 from state.journal.journal import load_state
@@ -30,7 +31,7 @@ from state.journal.store import Commit, EffectChange, EffectRow, StoreError, Tim
 from state.journal.streams import to_lease_key, to_stream
 from state.sql.checksummed_json import DamagedRow
 from state.sql.store import SqlStore
-from state.transfer.after_restore import SetAside, expire_leases, list_running_calls, mark_cards, record_restore, set_aside
+from state.transfer.after_restore import SetAside, expire_leases, list_retries, list_running_calls, mark_cards, record_restore, set_aside
 from state.transfer.loader import DatabaseLoader
 from state.transfer.manifest import ErasedPerson, Manifest
 
@@ -84,8 +85,11 @@ def prepare_restored(
         inputs = set_aside(connection)
         cards, damaged = mark_cards(connection, at)
         doubtful = list_running_calls(connection)
+        retries = list_retries(connection)
         record_restore(connection, made_at=manifest.made_at, at=at)
     loading.rebuild_run_index()
+    for row_id, key in retries:
+        _begin_again(store, row_id, key, clock)
     paused = list(_pause_runs(store, manifest.made_at, clock))
     schedules = list(_pause_schedules(store, manifest.made_at, clock))
     unknown = []
@@ -100,6 +104,16 @@ def prepare_restored(
     )
     _commit(store, f"session:{OPS}", told, now=now, actor=by)
     return RestoreReport(cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased, runs=paused, schedules=schedules)
+
+
+def _begin_again(store: SqlStore, row_id: str, key: str, clock: Clock) -> None:
+    """Let a run that is over begin again, as its parent has ordered, so that it is paused with the others and not waited for in vain."""
+    state, _ = load_state(store, key)
+    event, now = RunWoken(node=WHOLE, by=RETRY), clock.now()
+    after = preview_run(state.run, [(type(event).__name__, event.model_dump(mode="json"), format_iso(now))])
+    if state.run is None or after is None or state.run.status not in {"failed", "cancelled"}:
+        return  # it goes on, or is done: the order changes nothing, and is handled when the bot starts
+    _commit(store, key, event, now=now, actor="system", run=build_run_row(key, after), inbox_done=[row_id])
 
 
 def _pause_runs(store: SqlStore, made_at: str, clock: Clock) -> Iterator[str]:

@@ -53,6 +53,7 @@ class Children:
                 parent_node=node,
                 depth=depth,
                 pinned=tuple(dict(one) for one in ctx.run.pins),
+                since=ctx.known.since,
             )
             if node in ctx.known.retried and (status := await self._find_status(child)):
                 return await self._go_on(node, child, status)

@@ -305,6 +305,7 @@ class Context(RunContext):
             must_read=effect.must_read,
             is_trial=effect.is_trial,
             is_computed=effect.is_computed,
+            came_back=self.known.came_back,
             slot=build_node_slot(self._session.key, node, attempt),
         )
 

@@ -10,6 +10,7 @@ from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunQuestion, Run
 from orchestrator.domain.taint import Value
 from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.runs.memo import format_args
+from orchestrator.runs.questions import is_answer_click
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.titles import name_runs
 from orchestrator.runtime import outbox
@@ -22,8 +23,6 @@ from state.journal.run_index import PREFIX, RunFilter
 from state.journal.store import InboxRow, Lane, OutboxRow
 
 ORDERS: Final = frozenset({"pause", "resume", "retry", "cancel"})
-_DIGITS: Final = 4
-"""How many digits the number of a button may have."""
 CARD_BUTTONS: Final = frozenset({"details", "check", "undo"})
 """The buttons of a run's card that do not decide it."""
 
@@ -118,7 +117,7 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
             given = FeatureClick(words=("undo", card), callback_id=click.callback_id)
         case (_, run_id, order) if order in ORDERS:
             given = RunOrder(order=order, callback_id=click.callback_id)
-        case (_, run_id, question_id, option) if option.isascii() and option.isdecimal() and len(option) <= _DIGITS:
+        case (_, run_id, question_id, option) if is_answer_click(click.words):
             given = RunAnswer(question_id=question_id, option=int(option), callback_id=click.callback_id)
         case _:
             told = refuse_click(row, session, "choice-outdated")

@@ -52,8 +52,15 @@ class Memo:
     finished: RunFinished | None = None
     usage: RunUsage = field(default_factory=RunUsage)
     """What the run has used of models and time."""
+    came_back: bool = False
+    """Whether the run was restored from a backup and may have gone on after the backup was made; whoever reads the memo finds that out."""
     is_incomplete: bool = False
     """Whether a value is missing, because the person who gave it was erased: without it the run would take another way than it took."""
+
+    @property
+    def since(self) -> str:
+        """Since when the run, or the one at the top of it, may have worked, as an ISO time; a schedule is due before its run begins."""
+        return (self.started.since if self.started is not None else "") or self.started_at
 
     async def read(self, store: AsyncStore, stream: str) -> None:
         """Read the events that were stored since the last call, by this process or another."""

@@ -23,6 +23,8 @@ from state.run_state import RunWait
 
 BUTTON: Final = "run"
 """The first word of the buttons of runs: ("run", run id, question id, number of the option)."""
+_DIGITS: Final = 4
+"""How many digits the number of a button may have."""
 _ID_LENGTH: Final = 8
 
 
@@ -134,6 +136,14 @@ def build_closing_row(key: str, home: str, question_id: str, *, now: datetime) -
 
 def _build_row(session: str, source: str, kind: str, body: Mapping[str, Any], now: datetime) -> InboxRow:
     return InboxRow(id=generate_id(), source=source, session=session, lane="express", kind=kind, actor=SYSTEM, body=body, received_at=now)
+
+
+def is_answer_click(words: Sequence[str]) -> bool:
+    """Return whether the words of a button are those of an answer to a question: ("run", run id, question id, number of the option)."""
+    match words:
+        case (str(name), _, str(question_id), str(option)):
+            return name == BUTTON and len(question_id) == _ID_LENGTH and option.isascii() and option.isdecimal() and len(option) <= _DIGITS
+    return False
 
 
 def is_answer_fitting(given: RunAnswer, wait: RunWait) -> bool:

@@ -21,6 +21,7 @@ from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunChildEnd, RunPlay, RunStart
 from orchestrator.engines.runs import NOTHING, Definition, Reasons, RunEngine, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
 from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.runs.came_back import RestoreTime
 from orchestrator.runs.context import Context
 from orchestrator.runs.definitions import build_blobs, build_pins, find_definitions, list_pins, load_definition
 from orchestrator.runs.ending import finish_run
@@ -71,6 +72,7 @@ class Runner:
         """Use these engines."""
         self._engines = engines
         self._places = asyncio.Semaphore(MAX_PLAYING)
+        self._restored = RestoreTime()
         self._memos: dict[str, tuple[Session, Memo]] = {}
         """What is known of the runs that were played last, so that a run with many nodes is not read anew each time it goes on."""
 
@@ -111,6 +113,7 @@ class Runner:
             actor=actor.model_dump(mode="json"),
             args=dict(order.args),
             title=find_title(definitions[0].document, registered),
+            since=order.since,
         )
         await session.commit(event, actor=actor.key, blobs=build_blobs(definitions))
         return True
@@ -162,6 +165,7 @@ class Runner:
             pins=list_pins(memo.started),
         )
         mode = _choose_mode(memo.started.mode, resolve_mode(tools.mode, actor))
+        memo.came_back = await self._restored.has_come_back(memo.since, tools.store)
         return Context(session, row, tools, run=info, actor=actor, mode=mode, memo=memo), registered
 
     async def _load_memo(self, session: Session, tools: Tools) -> Memo:

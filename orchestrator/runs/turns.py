@@ -80,6 +80,7 @@ async def _play(ctx: "Context", turn: TurnInput, ended: str, engine: Engine) -> 
         queries=tools.queries,
         show_partial=ctx.drafts.show_text,
         model_budget=ctx.model_budget,
+        came_back=ctx.known.came_back,
     )
     context = TurnContext(ctx.session, turn, actor=ctx.actor, mode=ctx.mode, reach=services, recorded=await _read_recorded(ctx, turn_id))
     end = await engine.run(context)

@@ -2,8 +2,8 @@
 
 import logging
 
-from orchestrator.domain.address import TALK_CHANNELS, Address
-from orchestrator.domain.inputs import FeatureClick, TimerDue, TurnGoesOn
+from orchestrator.domain.address import TALK_CHANNELS, Address, is_run
+from orchestrator.domain.inputs import SYSTEM, FeatureClick, TimerDue, TurnGoesOn
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import commands, decisions, merge_inputs, outbox, timers, turn
 from orchestrator.runtime.feature import Handler, Tools
@@ -60,7 +60,7 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
     If a crash happens between the two, the person is told again; the message has the same key, so it replaces the first one.
     """
     store = tools.store
-    if Address.parse(session.key).channel not in TALK_CHANNELS or _find_given_up_timer(row, tools) is not None:
+    if not _is_told(row, session, tools):
         # nobody reads the session, or the feature of the timer says itself what became of it
         await _quarantine_system_input(row, session, tools)
         await store.finish_inbox(row.id, "quarantined", f"gave up after {MAX_ATTEMPTS} attempts")
@@ -76,6 +76,13 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
     await session.commit(*events, actor="system", outbox=[told, *decisions.build_failure_rows(row, session)], timers=over)
     why = "came back with a backup" if came_back else f"gave up after {MAX_ATTEMPTS} attempts"
     await store.finish_inbox(row.id, "quarantined", why)
+
+
+def _is_told(row: InboxRow, session: Session, tools: Tools) -> bool:
+    """Return whether a message in the chat says that the input is given up; of what a person said to a run, in the chat of the run."""
+    if is_run(session.key):
+        return session.state.run is not None and row.actor_key not in {"", SYSTEM["key"]} and row.kind not in tools.features.given_up_inputs
+    return Address.parse(session.key).channel in TALK_CHANNELS and _find_given_up_timer(row, tools) is None
 
 
 def _find_given_up_timer(row: InboxRow, tools: Tools) -> Handler | None:

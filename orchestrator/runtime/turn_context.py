@@ -76,6 +76,8 @@ class TurnServices:
     queries: Mapping[str, Query]
     show_partial: Partial
     model_budget: ModelBudget = UNLIMITED
+    came_back: bool = False
+    """Whether the turn belongs to a run that was restored from a backup and may have made its calls since."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +151,7 @@ class Context:
         self._model = reach.model
         self._queries = reach.queries
         self._model_budget = reach.model_budget
+        self._came_back = reach.came_back
         self.recorded = recorded
         self.proposed_steps: dict[str, PlanStep] = {}
         """The steps of the turn's plans and the other submitted effects, by slot, including those of a crashed process."""
@@ -365,7 +368,7 @@ class Context:
         self._skip_effect_lookup(effect.slot)
         self.proposed_steps.setdefault(effect.slot, PlanStep.create(method=effect.method, params=effect.params))
         result = await self._gate.submit(
-            effect,
+            effect.model_copy(update={"came_back": True}) if self._came_back else effect,
             actor=self.actor,
             mode=self.mode,
             turn_id=self.turn.turn_id,

@@ -173,7 +173,7 @@ def build_run_key(schedule: str, due: str) -> str:
 async def _start(moment: _Moment, actor: Actor, row: InboxRow, session: Session) -> None:
     entry = moment.entry
     key = build_run_key(moment.schedule, entry.due)
-    order = RunStart(engine=entry.engine, definition=entry.definition, home=session.key, args=entry.args)
+    order = RunStart(engine=entry.engine, definition=entry.definition, home=session.key, args=entry.args, since=entry.due)
     start = InboxRow(
         id=generate_id(),
         source=f"start:{key}",

@@ -36,7 +36,7 @@ CLEAR = frozenset(
         # hashes
         *("fingerprint", "essence", "policy"),
         # times
-        *("made_at", "requested_at", "approved_at", "denied_at", "expired_at", "expires_at", "look_at"),
+        *("made_at", "requested_at", "approved_at", "denied_at", "expired_at", "expires_at", "look_at", "since"),
         # who, as the key of a person
         *("requested_by", "approved_by", "denied_by", "proposed_by", "person", "by"),
         # words of the program, and method and field names of the portal

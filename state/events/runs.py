@@ -43,9 +43,11 @@ class RunStarted(Event):
     """The person with whose rights the run works, as a stored `Actor`."""
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
     """The values with which the run was started, each as a stored `Value`: {data, origins}."""
-    later: ClassVar[frozenset[str]] = frozenset({"title"})
+    later: ClassVar[frozenset[str]] = frozenset({"title", "since"})
     title: Personal[str] = ""
     """What people call it: the title of its definition at that time; "" if that has none."""
+    since: str = ""
+    """The moment of a schedule for which it was started, or when the run at the top of it began, as an ISO time; otherwise ""."""
 
 
 class NodeDone(Event):

@@ -16,6 +16,8 @@ NOTE = "came back with a backup: it may have been worked on since"
 
 NEWS_OF_RUNS = ("run_play", "run_child_end", "run_message", "run_question", "run_owner_gone", "run_forget", "schedules_restored")
 """The kinds of inbox rows that the program itself writes for runs (executions of scenarios, flows and workflows) and their schedules."""
+ANSWERS_TO_RUNS = ("run_answer", "run_file")
+"""The kinds of inbox rows that hold an answer to a run. A paused run takes none: it says so and has the chat listen again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,15 +38,23 @@ def set_aside(connection: Connection) -> list[SetAside]:
     """Mark waiting inbox rows that may have been handled after the backup was made, so that they are not handled again; return them.
 
     The caller asks the people who sent them to check what was done and to repeat the rest. Timers, events of the portal, and what runs tell
-    each other are not marked: the runs are paused, and without such news they could never go on.
+    each other are not marked: the runs are paused, and without such news they could never go on. Answers to them are not marked either.
     """
+    retry = and_(inbox.c.kind == "run_order", inbox.c.source.like("retry:run:%"))  # see `list_retries`
     begun = and_(inbox.c.kind == "run_start", inbox.c.session.in_(select(events.c.stream).where(events.c.type == RunStarted.__name__)))
-    harmless = or_(inbox.c.kind == "timer", inbox.c.session.like("portal:%"), inbox.c.kind.in_(NEWS_OF_RUNS), begun)
+    of_runs = or_(inbox.c.kind.in_((*NEWS_OF_RUNS, *ANSWERS_TO_RUNS)), begun, retry)
+    harmless = or_(inbox.c.kind == "timer", inbox.c.session.like("portal:%"), of_runs)
     waiting = and_(inbox.c.status == "new", inbox.c.attempts < SET_ASIDE, ~harmless)
     found = connection.execute(select(inbox.c.session, inbox.c.kind, inbox.c.received_at).where(waiting).order_by(inbox.c.pos))
     told = [SetAside(session=session, kind=kind, received_at=at) for session, kind, at in found]
     connection.execute(update(inbox).where(waiting).values(attempts=inbox.c.attempts + SET_ASIDE, note=NOTE))
     return told
+
+
+def list_retries(connection: Connection) -> list[tuple[str, str]]:
+    """Return (id, session of the child) of the waiting orders with which a run lets its failed child go on, and then waits for it."""
+    waiting = and_(inbox.c.status == "new", inbox.c.kind == "run_order", inbox.c.source.like("retry:run:%"))
+    return [(row_id, session) for row_id, session in connection.execute(select(inbox.c.id, inbox.c.session).where(waiting))]
 
 
 def mark_cards(connection: Connection, at: str) -> tuple[list[str], list[str]]:

@@ -2,7 +2,7 @@
 
 After a restore Telegram may send updates again that were processed already, but are unknown to the restored database. They are not
 processed, and their sender is told so. Decisions about cards (requests for confirmation) are still processed, because the gate, which
-decides about every call, checks whether the card is open.
+decides about every call, checks whether the card is open. So are answers to runs by a button, to which nothing else may give an answer.
 """
 
 from dataclasses import dataclass, field, replace
@@ -13,8 +13,9 @@ from aiogram.types import Message, Update, User
 
 from bot.telegram.intake.message_content import MessageContent, read_content
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import AccessRequest, CardDecision, Command, DirectAnswer, Input
+from orchestrator.domain.inputs import AccessRequest, CardDecision, Command, DirectAnswer, FeatureClick, Input
 from orchestrator.domain.outputs import Notice
+from orchestrator.runs.questions import is_answer_click
 from state.clock import generate_id, parse_iso
 from state.journal.async_store import AsyncStore
 from state.journal.restored_rows import RESTORED
@@ -93,8 +94,8 @@ _UNAFFECTED = frozenset({CardDecision.KIND, DirectAnswer.KIND, AccessRequest.KIN
 The gate checks decisions, and the others change nothing in the portal.
 """
 _NOTICE = Notice(code="restored-not-worked")
-_READ_ONLY = frozenset({"start", "help", "pending", "today", "stop"})
-"""Commands that change nothing, so that they may be processed again."""
+_READ_ONLY = frozenset({"start", "help", "pending", "today", "stop", "details", "check"})
+"""Commands that change nothing, so that they may be processed again; the last two are buttons of cards."""
 
 
 class RestoreGuard:
@@ -116,7 +117,7 @@ class RestoreGuard:
         if at is None or not routed.rows or all(row.kind in _UNAFFECTED for row in routed.rows):
             return routed
         row, said, written = routed.rows[0], routed.said, _find_written_time(update)
-        if written is None or written > at or (isinstance(said, Command) and said.name in _READ_ONLY):
+        if written is None or written > at or _changes_nothing(said):
             return routed
         pressed = update.callback_query
         answer = DirectAnswer(notice=_NOTICE)
@@ -129,6 +130,11 @@ class RestoreGuard:
             self._at = parse_iso(orjson.loads(text)["restored_at"]) if text else None
             self._known = True
         return self._at
+
+
+def _changes_nothing(said: Input | None) -> bool:
+    """Return whether the input changes nothing by itself. An answer to a run is one: the run is paused, and takes it when it goes on."""
+    return (isinstance(said, Command) and said.name in _READ_ONLY) or (isinstance(said, FeatureClick) and is_answer_click(said.words))
 
 
 def _find_written_time(update: Update) -> datetime | None:

@@ -13,7 +13,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.field_input import strip_marks
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.confirmations import describe_refuser
-from orchestrator.gate.approve.run_approved import check_repeated_request
+from orchestrator.gate.approve.restored_calls import check_repeated_request
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools

@@ -17,6 +17,7 @@ from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.confirmations import CardRequest
 from orchestrator.gate.approve.drift import DRIFTED, accept_own_steps, build_drift_notice
 from orchestrator.gate.approve.preview import preview_for
+from orchestrator.gate.approve.restored_calls import check_restored_card
 from orchestrator.gate.approve.revalidate import CHANGED, REDRAWN, ReplacementCard, build_before_image, refuse_unchanged, revalidate
 from orchestrator.gate.approve.undo_conflict import check_undo_conflict
 from orchestrator.gate.approve.undo_policy import parse_undo_slot
@@ -41,7 +42,6 @@ from state.events.calls import CallRefused
 from state.events.confirmations import ConfirmationRequested
 from state.events.freezing import ConfirmationReopened
 from state.journal.freeze_switch import FreezeState
-from state.journal.restored_rows import RESTORED_CARD
 from state.journal.store import EffectChange, EffectConflict, EffectRow, WriteStopped
 
 OUTDATED = Notice(code="card-outdated")
@@ -214,6 +214,8 @@ async def _evaluate_stored(
         return _NO_ACCESS
     try:
         call = decode_call(stored.call, deps.catalogue)
+        if (ran := await check_restored_card(row, call, deps)) is not None:  # before the rest, which would only find nothing left to do
+            return ran
         facts = await fetch_facts(call, actor, deps)  # exactly what was read for the card, or the before-images could never be equal
         first = await find_first_sums(call, facts, deps, ledger)
         own = await find_own_parts(call, facts.records, actor, deps, ledger)
@@ -235,7 +237,7 @@ async def _evaluate_stored(
         return missing
     if isinstance(verdict, PlanOnly):
         return Refuse(reason=Notice(code="shadow-now"), detail="the mode is shadow now: nothing was sent")
-    return await check_restored_card(row, call, deps) or _EvaluatedCall(call=call, facts=facts, actor=actor, verdict=verdict, dropped=fell)
+    return _EvaluatedCall(call=call, facts=facts, actor=actor, verdict=verdict, dropped=fell)
 
 
 async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
@@ -327,39 +329,3 @@ def build_order(effect_id: str, stored: StoredOrder, call: Call, *, approved_by:
         named=stored.named,
         is_computed=stored.is_computed,
     )
-
-
-_DONE = Notice(code="came-back-done")
-_UNCLEAR = Notice(code="came-back-unclear")
-
-
-async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:
-    """Return a refusal if the card was restored from a backup and its call may have run after the backup was made; otherwise None.
-
-    An update is refused only if the portal shows that it ran, since writing the same values again does no harm.
-    """
-    if RESTORED_CARD not in row.call or call.kind != "bitrix" or call.reads_only:
-        return None
-    try:
-        seen = await deps.performers[call.kind].reconcile(call, StoredOrder.from_data(row.call).before)
-    except BitrixError as error:
-        return build_read_refusal(error)
-    if seen.verdict == "done":
-        return Refuse(reason=_DONE, detail=f"it ran after the backup was made: {seen.detail}")
-    if seen.verdict == "not_done" or all(leaf.reads_only or leaf.spec.verb == "update" for leaf in call.leaves):
-        return None
-    return Refuse(reason=_UNCLEAR, detail=f"nobody can tell whether it ran after the backup was made: {seen.detail}")
-
-
-async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
-    """Return a refusal if a person may not request again what an old card asked (its effect is `row`); None if the person may.
-
-    The person may not if the card was restored from a backup and its call may have run after the backup was made.
-    """
-    if row is None or RESTORED_CARD not in row.call:
-        return None
-    try:
-        call = decode_call(StoredOrder.from_data(row.call).call, deps.catalogue)
-    except UndecodableCall:
-        return Refuse(reason=_UNCLEAR, detail="what was asked for cannot be read any more")
-    return await check_restored_card(row, call, deps)

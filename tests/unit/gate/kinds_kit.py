@@ -3,7 +3,7 @@
 import ipaddress
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -21,9 +21,11 @@ from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.performers.files.folder import Folder
 from orchestrator.performers.files.performer import FilePerformer
 from orchestrator.performers.http import HttpPerformer
+from orchestrator.performers.mongo import MongoPerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.runtime.session import Session
 from state.card import Card
+from state.sql.store import SqlStore
 from tests.mongo_kit import MongoServer, a_mongo_server
 from tests.unit.gate.submit_kit import decide, yes
 from tests.unit.gate.test_files_and_chats import GROUP, Messenger
@@ -115,25 +117,39 @@ class Kinds:
 
 
 @asynccontextmanager
-async def a_product(folder: Path, **policy: Any) -> AsyncIterator[Kinds]:
+async def a_product(folder: Path, *, store: SqlStore | None = None, **policy: Any) -> AsyncIterator[Kinds]:
     """A product with all kinds, a file a.txt and a document of Вера; `policy` replaces what is open."""
     root = folder / "files"
     root.mkdir()
     (root / "a.txt").write_text("old\n")
-    async with a_mongo_server() as server, a_performer(server) as mongo, a_world(folder, policy={**OPEN, **policy}) as world:
-        messenger, files = Messenger(), Folder(root)
-        kinds = Kinds(world, await world.session(), root, messenger, server)
-
-        async def serve(request: httpx.Request) -> httpx.Response:
-            kinds.requests.append(request)
-            return kinds.reply()
-
-        async def resolve(_host: str, _port: int) -> Sequence[IpAddress]:
-            return [ipaddress.ip_address("93.184.216.34")]
-
-        site = HttpPerformer(credentials={}, may_be_private=lambda _: False, resolve=resolve, transport=httpx.MockTransport(serve))
-        found: dict[str, object] = {"file": FilePerformer(files), "mongo": mongo, "http": site}
-        found["telegram"] = TelegramPerformer(messenger, messenger, FixedPolicy(world.gate.policy), files)
-        kinds.performers.update(cast("dict[str, Performer]", found))
+    async with a_mongo_server() as server, a_world(folder, policy={**OPEN, **policy}, store=store) as world:
+        kinds = Kinds(world, await world.session(), root, Messenger(), server)
         kinds.deals.insert_one({"_id": "vera", "client": "Вера", "sum": 5})
+        async with a_performer(server) as mongo:
+            _set_up(kinds, mongo)
+            yield kinds
+
+
+@asynccontextmanager
+async def a_successor(lost: Kinds, folder: Path, store: SqlStore) -> AsyncIterator[Kinds]:
+    """Another product on this store, with the folder, messenger, site and database of the `lost` one."""
+    async with a_performer(lost.server) as mongo, a_world(folder, policy=OPEN, store=store) as world:
+        kinds = replace(lost, world=world, session=await world.session())
+        _set_up(kinds, mongo)
         yield kinds
+
+
+def _set_up(kinds: Kinds, mongo: MongoPerformer) -> None:
+    files = Folder(kinds.root)
+
+    async def serve(request: httpx.Request) -> httpx.Response:
+        kinds.requests.append(request)
+        return kinds.reply()
+
+    async def resolve(_host: str, _port: int) -> Sequence[IpAddress]:
+        return [ipaddress.ip_address("93.184.216.34")]
+
+    site = HttpPerformer(credentials={}, may_be_private=lambda _: False, resolve=resolve, transport=httpx.MockTransport(serve))
+    found: dict[str, object] = {"file": FilePerformer(files), "mongo": mongo, "http": site}
+    found["telegram"] = TelegramPerformer(kinds.messenger, kinds.messenger, FixedPolicy(kinds.world.gate.policy), files)
+    kinds.performers.update(cast("dict[str, Performer]", found))

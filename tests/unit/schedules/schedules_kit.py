@@ -32,6 +32,7 @@ from state.schedule_state import Schedule
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import build_engines, steps
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world
+from tests.unit.spine_portal import Portal
 
 ID = "0190aaaa-0000-7000-8000-0000000000aa"
 MOSCOW = "Europe/Moscow"
@@ -131,12 +132,18 @@ class Bench:
 
 @asynccontextmanager
 async def a_bench(
-    folder: Path, documents: Mapping[str, Any], *, store: SqlStore | None = None, people: People | None = None, fires: bool = True
+    folder: Path,
+    documents: Mapping[str, Any],
+    *,
+    store: SqlStore | None = None,
+    people: People | None = None,
+    fires: bool = True,
+    portal: Portal | None = None,
 ) -> AsyncIterator[Bench]:
     """The product with the example engines and schedules."""
     known, here = Documents(documents), people or People()
     with patch.object(worker, "POLL", 0.01):
-        async with a_world(folder, store=store) as world:
+        async with a_world(folder, store=store, portal=portal) as world:
             engines = Engines(runs=build_engines({}).runs, definitions=known)
             use_schedules(world, engines, here, fires=fires)
             yield Bench(world, known, here)

@@ -1,27 +1,33 @@
 """Schedules that came back with a backup: what they did since is not done again, and people decide which of them go on."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from orchestrator.runtime.timers import collect_due_rows
+from state.clock import format_iso
+from state.journal.restored_rows import RESTORED
 from state.sql import open_store
+from tests.unit.runs.runs_kit import steps
 from tests.unit.schedules.schedules_kit import ID, QUIET, Bench, a_bench, add, click, order
 from tests.unit.spine_kit import CHAT, NOW
+from tests.unit.spine_portal import Portal
 from tests.unit.state.transfer.moving_kit import KINDS, Homes
 
+ADDS = {"plan": steps({"write": "crm.deal.add", "params": {"fields": {"TITLE": "Осина"}}})}
 OTHER = "0190aaaa-0000-7000-8000-0000000000bb"
 FIRST = datetime(2026, 11, 22, 6, 0, tzinfo=UTC)
 
 
 @asynccontextmanager
-async def bot(home: Any) -> AsyncIterator[Bench]:
+async def bot(home: Any, document: Mapping[str, Any] = QUIET, portal: Portal | None = None) -> AsyncIterator[Bench]:
     """The bot on that database."""
-    async with a_bench(home.folder, QUIET, store=open_store(home.url)) as bench:
+    async with a_bench(home.folder, document, store=open_store(home.url), portal=portal) as bench:
         yield bench
 
 
@@ -79,3 +85,24 @@ async def test_a_schedule_that_a_person_had_paused_stays_paused_for_that_reason(
     async with bot(new) as bench:
         await bench.world.work()
         assert (bench.entry().why, bench.told()) == ("person", [])
+
+
+async def test_a_single_moment_that_had_its_run_is_looked_into(homes: Homes, tmp_path: Path) -> None:
+    """A person lets it go on after its moment has passed: the run begins now, with the key that it had, and what it made is found."""
+    old, new, file, portal = homes.home("old"), homes.home("new"), tmp_path / "one.backup", Portal()
+    async with bot(old, ADDS, portal) as bench:
+        await bench.world.work(add(at="2026-11-22T12:00:00+03:00"))
+    old.back_up(file)
+    async with bot(old, ADDS, portal) as bench:
+        await bench.until(FIRST + timedelta(hours=4))
+        assert [one.status for one in bench.runs()] == ["done"]
+    new.restore(file)
+    with new.store() as store:  # the restore came after the moment, whatever the clock of the tests says
+        store.set_value(RESTORED, orjson.dumps({"made_at": "", "restored_at": format_iso(FIRST + timedelta(hours=4))}).decode())
+    async with bot(new, ADDS, portal) as bench:
+        await bench.until(FIRST + timedelta(hours=5))
+        assert bench.runs() == []
+        await bench.world.work(click(ID, "resume"))
+        await bench.until(FIRST + timedelta(hours=6))
+        assert [one.status for one in bench.runs()] == ["done"]
+    assert len(portal.written("crm.deal.add")) == 1

@@ -1,0 +1,73 @@
+"""Judges calls that may have run after a backup was made, in a database that was restored from it; reads the portal, or wherever they act.
+
+Such are the calls of cards that came back with the backup, and what runs submit that had begun before the restore.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from bitrix.errors import BitrixError
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Refuse, Verdict
+from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.reasons import build_read_refusal
+from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
+from state.journal.restored_rows import RESTORED_CARD
+from state.journal.store import EffectRow
+
+_DONE: Final = Notice(code="came-back-done")
+_UNCLEAR: Final = Notice(code="came-back-unclear")
+_ASKS: Final = Notice(code="came-back-asks")
+
+
+async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:
+    """Return a refusal if the card was restored from a backup and its call may have run after the backup was made; otherwise None."""
+    if RESTORED_CARD not in row.call or call.reads_only:
+        return None
+    if (missing := deps.find_missing_performer(call)) is not None:
+        return missing
+    return await _find_run(call, StoredOrder.from_data(row.call).before, deps)
+
+
+async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
+    """Return a refusal if a person may not request again what an old card asked (its effect is `row`); None if the person may.
+
+    The person may not if the card was restored from a backup and its call may have run after the backup was made.
+    """
+    if row is None or RESTORED_CARD not in row.call:
+        return None
+    try:
+        call = decode_call(StoredOrder.from_data(row.call).call, deps.catalogue)
+    except UndecodableCall:
+        return Refuse(reason=_UNCLEAR, detail="what was asked for cannot be read any more")
+    return await check_restored_card(row, call, deps)
+
+
+async def doubt_restored_run(verdict: Verdict, call: Call, deps: GateDeps) -> Verdict:
+    """Return the verdict about a call of a run that began before the restore, and may have made it after the backup was made.
+
+    It is refused as done if that can be seen. If nothing can be seen, a person is asked, whatever the rules allow.
+    """
+    if call.reads_only or not isinstance(verdict, Allow | Ask):
+        return verdict
+    ran = await _find_run(call, {}, deps)
+    if ran is None or ran.reason != _UNCLEAR:
+        return ran or verdict
+    return Ask(reasons=(_ASKS,)) if isinstance(verdict, Allow) else replace(verdict, reasons=(*verdict.reasons, _ASKS))
+
+
+async def _find_run(call: Call, before: BeforeImage, deps: GateDeps) -> Refuse | None:
+    """Return why the call may not run: it ran, or nobody can tell; None if it did not.
+
+    An update of the portal is refused only if the portal shows that it ran, since writing the same values again does no harm. Of any other
+    call, also of other kinds, it must be seen that it did not run. `before` are the values from before it, as far as they are known.
+    """
+    try:
+        seen = await deps.performers[call.kind].reconcile(call, before)
+    except BitrixError as error:
+        return build_read_refusal(error)
+    if seen.verdict == "done":
+        return Refuse(reason=_DONE, detail=f"it ran after the backup was made: {seen.detail}")
+    if seen.verdict == "not_done" or (call.kind == "bitrix" and all(leaf.reads_only or leaf.spec.verb == "update" for leaf in call.leaves)):
+        return None
+    return Refuse(reason=_UNCLEAR, detail=f"nobody can tell whether it ran after the backup was made: {seen.detail}")
