@@ -23,6 +23,7 @@ from orchestrator.directory.filter_dates import (
     FilterContext,
     expand_filter,
     format_bounds,
+    lacks_offset,
     list_date_fields,
     mentions_day,
     parse_iso_day,
@@ -141,18 +142,24 @@ class DateReferences:
             return [await self._resolve_item(call, name, item, beside, bounds) for item in value]
         if parse_reference(value) is not None:
             return await self._resolve_reference(call, name, str(value), beside)
-        await self._check_plain_day(call, name, value, beside)
-        return value
+        return await self._resolve_plain_day(call, name, value, beside)
 
-    async def _check_plain_day(self, call: DatedCall, name: str, value: object, beside: JsonObject) -> None:
-        """Raise DateStop for a plain ISO value of an earlier day in a field for what is planned, as for words with that meaning."""
+    async def _resolve_plain_day(self, call: DatedCall, name: str, value: object, beside: JsonObject) -> object:
+        """Return a plain ISO value; a written time without an offset is one of the person's zone, while the portal would read it in its own.
+
+        Raises DateStop for an earlier day in a field for what is planned, as for words with that meaning.
+        """
         day = parse_iso_day(value)
+        if day is None or call.reads_only:
+            return value
+        is_local = lacks_offset(value) and await self._find_kind(call, name) == "datetime"
         today = self._find_now(call).astimezone(ZoneInfo(call.actor.time_zone)).date()
-        if day is None or day >= today or call.reads_only or find_purpose(self._find_key(call, name), beside) != "plan":
-            return
+        if not is_local and (day >= today or find_purpose(self._find_key(call, name), beside) != "plan"):
+            return value
         found = await self.resolve_field(call, name, str(value), beside)
         if isinstance(found, Unresolved):
             raise DateStop(found)
+        return found.value if is_local and isinstance(found, Resolved) else value
 
     async def _resolve_reference(self, call: DatedCall, name: str, reference: str, beside: JsonObject) -> object:
         words = parse_reference(reference) or ""

@@ -100,6 +100,15 @@ def parse_iso_day(value: object) -> date | None:
         return None
 
 
+def lacks_offset(value: object) -> bool:
+    """Return whether a plain value in ISO form has a time of day but does not say from which zone it is."""
+    text = value.strip() if isinstance(value, str) else ""
+    try:
+        return _ISO_MOMENT.match(text) is not None and datetime.fromisoformat(text).tzinfo is None
+    except ValueError:
+        return False
+
+
 def mentions_day(value: object) -> bool:
     """Return whether a value is, or holds at any depth, a reference to a day or a day in ISO form."""
     if isinstance(value, str):

@@ -12,7 +12,7 @@ offered, the afternoon first. A text with two different days or hours is rejecte
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import product
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -33,8 +33,10 @@ from orchestrator.language.date_format import (
 )
 from orchestrator.language.day_words import Anchor, DayPhrase, UnclearPhrase, find_days
 from orchestrator.language.hour_words import Hour, find_hour
+from orchestrator.language.hour_zones import find_named_zone
 from orchestrator.language.number_words import convert_ordinals
 from orchestrator.language.text import normalize_text
+from orchestrator.language.unread_words import refuse_changed_day, refuse_second_number
 
 __all__ = [
     "Choice",
@@ -103,8 +105,11 @@ def _decide(text: str, place: _Place) -> When | Choice | Past | Unclear:
     if moment is not None:
         return _choose_reading([When(moment.date(), moment, has_time=True)], place)
     anchor = Anchor(place.today, "back" if place.past == "meant" else "ahead")
+    refuse_changed_day(text)
+    zone, text = find_named_zone(text)
     named, rest = find_days(convert_ordinals(text), anchor)
-    hour, _ = find_hour(rest)
+    hour, rest = find_hour(rest)
+    refuse_second_number(rest)
     span = next((one.span for one in named if one.span is not None), None)
     if span is not None:
         return _add_span(span, place) if len(named) == 1 and hour is None else Unclear("several")
@@ -117,7 +122,9 @@ def _decide(text: str, place: _Place) -> When | Choice | Past | Unclear:
         return Unclear("impossible")
     if hour is not None and place.wanted == "day":
         hour = Hour(hour.options[:1])
-    return _choose_reading(_build_moments(days, hour, place), place)
+    if hour is None or zone is None:
+        return _choose_reading(_build_moments(days, hour, place), place)
+    return _choose_reading([_build_far_moment(day, at, zone, place) for day, at in product(days, hour.options)], place)
 
 
 def read_iso_moment(text: str, here: datetime) -> datetime | None:
@@ -169,6 +176,12 @@ def intersect_days(named: list[DayPhrase]) -> tuple[date, ...]:
     if any(day.weekday() != weekday for day in other.days):
         raise UnclearPhrase("mismatch")
     return other.days
+
+
+def _build_far_moment(day: date, at: time, zone: tzinfo, place: _Place) -> When:
+    """Return the moment in the person's zone at which it is `at` in the zone `zone`; the day is one of the person's calendar."""
+    moment = build_when(day, at, place.here.astimezone(zone), has_time=True).at.astimezone(place.here.tzinfo)
+    return When(day if place.wanted == "day" else moment.date(), moment, has_time=True)
 
 
 def _build_moments(days: tuple[date, ...], hour: Hour | None, place: _Place) -> list[When]:

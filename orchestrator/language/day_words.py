@@ -20,6 +20,7 @@ from orchestrator.language.number_words import PATTERN, VALUES
 
 _WEEK: Final = 7
 _FRIDAY: Final = 4
+_LAST: Final = 5
 _DECEMBER: Final = 12
 
 
@@ -39,6 +40,8 @@ class Groups:
     which: str = ""
     number: str = ""
     unit: str = ""
+    more: str = ""
+    """The number of the smaller unit: 30 of «через 1 час 30 минут»."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,7 @@ _WEEKDAYS: Final = _WORDS.read_words("weekdays")
 _NEAR_DAYS: Final = _WORDS.read_table("near_days") | _WORDS.read_table("near_days_english")
 _WHICH_YEARS: Final = _WORDS.read_table("which_year")
 _BEGINNINGS: Final = _WORDS.read_lists("beginnings")
+_NTHS: Final = _WORDS.read_lists("nths")
 _UNITS: Final = {unit: starts for unit, starts in _WORDS.read_lists("units").items() if unit != "half"}
 _CALENDAR_UNITS: Final[Mapping[str, Unit]] = {
     "days": "days",
@@ -109,7 +113,8 @@ _YEAR: Final = (
     rf"| (?P<which>{'|'.join(_WHICH_YEARS)}) {_WORDS.read_text('of_year')})?"
 )
 _PAIR: Final = _WORDS.read_words("pair")
-NUMBER: Final = rf"(?P<number>[0-9]{{1,4}}|(?:{PATTERN})(?: (?:{PATTERN}))?|{'|'.join(_PAIR)}|an?|half an?)"
+_COUNT: Final = rf"[0-9]{{1,4}}|(?:{PATTERN})(?: (?:{PATTERN}))?"
+NUMBER: Final = rf"(?P<number>{_COUNT}|{'|'.join(_PAIR)}|an?|half an?)"
 # A decimal or a sum is no date: «1.12 млн».
 _NO_SUM: Final = rf"(?!\w)(?!\.?[0-9]){_MONEY}"
 _DAY_MONTH: Final = r"(?P<day>0?[1-9]|[12][0-9]|3[01])\.(?P<month>0[1-9]|1[0-2])"
@@ -224,6 +229,48 @@ def _read_day_of_month(said: Groups, anchor: Anchor) -> DayPhrase:
     return DayPhrase((build_day(year, month, number),))
 
 
+def _read_day_of_named_month(said: Groups, anchor: Anchor) -> DayPhrase:
+    """Read «15 числа следующего месяца», «15 числа января»."""
+    if said.month_name:
+        return DayPhrase((_pick_year(find_month(said.month_name), int(said.day), anchor),))
+    year, month = _shift_month(said, anchor)
+    return DayPhrase((build_day(year, month, int(said.day)),))
+
+
+def _shift_month(said: Groups, anchor: Anchor) -> tuple[int, int]:
+    """Return the year and month that «этого месяца» or «следующего месяца» means; «месяца» alone is the present one."""
+    which = find_which(said.which) if said.which else "this"
+    if which not in SHIFTS:
+        raise UnclearPhrase("which_day")
+    return add_to_month(anchor.today.year, anchor.today.month, SHIFTS[which])
+
+
+def _read_nth_weekday(said: Groups, anchor: Anchor) -> DayPhrase:
+    """Read «в первый понедельник декабря», "the last friday of the month"; without a month it names no day."""
+    nth, weekday = int(_find_meaning(said.number, _NTHS)), _find_index(_WEEKDAYS, said.weekday)
+    if said.month_name:
+        month = find_month(said.month_name)
+        days = [_find_nth(nth, weekday, year, month) for year in range(anchor.today.year - 1, anchor.today.year + 2)]
+        start = anchor.after or anchor.today
+        is_back = anchor.after is None and anchor.look == "back"
+        return DayPhrase((max(day for day in days if day <= start) if is_back else min(day for day in days if day >= start),))
+    if said.unit:
+        return DayPhrase((_find_nth(nth, weekday, *_shift_month(said, anchor)),))
+    which = said.number if find_which(said.number) else ""  # "last friday" means another day than «последняя пятница»
+    if which or (nth == _LAST and anchor.look == "back" and anchor.after is None):
+        return _read_weekday(Groups(text=said.text, weekday=said.weekday, which=which), anchor)
+    raise UnclearPhrase("which_day")
+
+
+def _find_nth(nth: int, weekday: int, year: int, month: int) -> date:
+    """Return the `nth` such weekday of a month; the number 5 means the last one."""
+    last = find_last_day(year, month)
+    if nth == _LAST:
+        return last - timedelta(days=(last.weekday() - weekday) % _WEEK)
+    first = date(year, month, 1)
+    return first + timedelta(days=(weekday - first.weekday()) % _WEEK, weeks=nth - 1)
+
+
 def _pick_month(number: int, anchor: Anchor) -> date:
     """Return the last day up to today that has this number in its month, or the first from the beginning of a range on."""
     start, step = (anchor.today, -1) if anchor.after is None else (anchor.after, 1)
@@ -274,6 +321,10 @@ def _read_past_span(said: Groups, anchor: Anchor) -> DayPhrase:
     return _compute_distant_day(said, anchor.today, -1)
 
 
+def _read_hours_and_minutes(said: Groups, _anchor: Anchor) -> DayPhrase:
+    return DayPhrase(span=timedelta(hours=parse_count(said.number), minutes=parse_count(said.more)))
+
+
 def _compute_distant_day(said: Groups, today: date, sign: int) -> DayPhrase:
     """Return the day or the span of time that lies as far ahead as the phrase says, or as far back for a `sign` of -1."""
     count, half = sign * parse_count(said.number), said.unit.startswith(_HALF) or said.number.startswith("half")
@@ -318,7 +369,7 @@ def _read_end(said: Groups, anchor: Anchor) -> DayPhrase:
     if unit == "days":
         return DayPhrase((today,))
     if unit == "weeks":
-        return _find_end_of_week(today + timedelta(weeks=later))
+        return _find_end_of_week(to_monday(today) + timedelta(weeks=1) if later else today)
     if unit in _CALENDAR_UNITS:
         known = _CALENDAR_UNITS[unit]
         return DayPhrase((add_units(known, find_start(known, today), later + 1) - timedelta(days=1),))
@@ -352,6 +403,28 @@ _EVERY_WEEKDAY: Final = (
     rf"(?<!\w)(?:{_WORDS.read_text('by')} (?:{_WORDS.join_patterns('repeated_weekdays')})\w*(?:{_WORDS.join_patterns('repeated_endings')})"
     rf"|{_WORDS.join_patterns('repeatedly')})(?!\w)"
 )
+_NTH: Final = rf"(?P<number>{'|'.join(start for starts in _NTHS.values() for start in starts)})(?:{_WORDS.join_patterns('nth_endings')})?"
+_NTH_WEEKDAY: Final = (
+    rf"(?<!\w){_NTH} (?P<weekday>{_WEEKDAY})(?![\w-])"
+    rf"(?: (?:{_WORDS.join_patterns('of')})?(?:(?P<month_name>{MONTH})|(?:{_WHICH} )?(?P<unit>{_WORDS.join_patterns('month')}))(?!\w))?"
+)
+_DAY_OF_NAMED_MONTH: Final = (
+    rf"{_B}(?P<day>[0-9]{{1,2}})(?:{_WORDS.read_text('of_month_ending')})?"
+    rf"(?:(?: {_WORDS.read_text('of_month')})? {_WHICH} (?:{_WORDS.join_patterns('month')})"
+    rf"| {_WORDS.read_text('of_month')} (?P<month_name>{MONTH}))(?!\w)"
+)
+_BARE_DAY: Final = (
+    rf"{_B}(?P<day>[0-9]{{1,2}}){_WORDS.read_text('of_month_ending')}"
+    rf"(?= *(?:$|[,;!?|.]| (?:{_WORDS.join_patterns('after_bare_day')})(?!\w)))"
+)
+_HOURS_AND_MINUTES: Final = (
+    rf"(?<!\w){_IN_TIME} (?:{NUMBER} )?(?:{_WORDS.join_patterns('hours')}) (?:(?:{_WORDS.join_patterns('and')}) )?"
+    rf"(?P<more>{_COUNT}) (?:{_WORDS.join_patterns('minutes')})(?!\w)"
+)
+_TWO_SPANS: Final = (
+    rf"(?<!\w){_IN_TIME} (?:{NUMBER} )?(?:{_WORDS.join_patterns('span_units')}) (?:(?:{_WORDS.join_patterns('and')}) )?"
+    rf"(?:{_COUNT}) (?:{_WORDS.join_patterns('span_units')})(?!\w)"
+)
 _MONTH_FIRST: Final = (
     rf"(?<!\w)(?P<month_name>{MONTH})\.? (?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?(?![\w:]|[.,][0-9])"
     rf"(?:,? (?P<year>20[0-9]{{2}})(?!\w))?"
@@ -379,21 +452,26 @@ _FORMS: Final[Mapping[str, tuple[str, Recogniser]]] = {
     "slashed_day": (rf"{_B}(?P<day>[0-9]{{1,2}})/(?P<month>[0-9]{{1,2}})/(?P<year>[0-9]{{4}}|[0-9]{{2}})(?![\w/])", _read_full_date),
     "day_month": (_DAY_FIRST, _read_month_date),
     "month_day": (_MONTH_FIRST, _read_month_date),
+    "nth_weekday": (_NTH_WEEKDAY, _read_nth_weekday),
     "end_of": (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('by_end')}) )?{_END_OF} (?:{_WHICH} )?{_END_UNIT}(?!\w)", _read_end),
     "end_short": (r"(?<!\w)(?:by )?(?P<unit>eod|eow|eom)(?!\w)", _read_end),
     "hour_and_a_half": (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('hour_and_a_half')})(?!\w)", _build_span(timedelta(minutes=90))),
     "one_hour_and": (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('one_hour_and')}) {NUMBER}(?!\w)", _build_refusal("several")),
+    "hours_and_minutes": (_HOURS_AND_MINUTES, _read_hours_and_minutes),
+    "two_spans": (_TWO_SPANS, _build_refusal("several")),
     "in_unit_number": (rf"(?<!\w){_IN_TIME} {_UNIT_FIRST} {NUMBER}(?!\w)", _read_span),
     "unit_in_number": (rf"(?<!\w){_UNIT_FIRST} {_IN_TIME} {NUMBER}(?!\w)", _read_span),
-    "in_span": (rf"(?<!\w){_IN_TIME} (?:{NUMBER} )?{SPAN_UNIT}(?!\w)", _read_span),
+    "in_span": (rf"(?<!\w){_IN_TIME} (?:{NUMBER} )?{SPAN_UNIT}(?![\w-])", _read_span),
     "span_ago": (rf"(?<!\w)(?:{NUMBER} )?{SPAN_UNIT} {_AGO}(?!\w)", _read_past_span),
     "unit_number_ago": (rf"(?<!\w){_UNIT_FIRST} {NUMBER} {_AGO}(?!\w)", _read_past_span),
     "now": (rf"(?<!\w)(?:{_WORDS.join_patterns('now')})(?!\w)", _build_span(timedelta())),
+    "day_of_named_month": (_DAY_OF_NAMED_MONTH, _read_day_of_named_month),
     "day_of_month": (_DAY_OF_MONTH, _read_day_of_month),
     "the_day": (r"(?<!\w)(?:on|by|until) the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)(?!\w)", _read_day_of_month),
+    "bare_day": (_BARE_DAY, _read_day_of_month),
     "near_day": (_NEAR_DAY, _read_near_day),
     "week": (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_week')}) )?{_WHICH} (?:{_WORDS.join_patterns('week')})(?!\w)", _read_week),
-    "weekday": (rf"(?<!\w)(?:{_WHICH} )?(?P<weekday>{_WEEKDAY})(?![\w-])\.?", _read_weekday),
+    "weekday": (rf"(?<![\w-])(?:{_WHICH} )?(?P<weekday>{_WEEKDAY})(?![\w-])\.?", _read_weekday),
     "short_day": (rf"(?<!\w){_WORDS.read_text('not_after_at')}(?<![.,:/-]){_DAY_MONTH}{_NO_SUM}", _read_short_date),
     "at_day": (_AT_DAY, _read_short_date),
     "no_day": (_NO_DAY, _build_refusal("which_day")),

@@ -20,6 +20,7 @@ from orchestrator.language.date_forms import list_period_forms
 from orchestrator.language.date_parser import add_span, build_when, intersect_days, read_iso_moment
 from orchestrator.language.day_words import Anchor, Look, UnclearPhrase, find_days
 from orchestrator.language.hour_words import find_hour
+from orchestrator.language.hour_zones import find_named_zone
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.named_periods import NAMED_PERIODS
 from orchestrator.language.number_words import convert_ordinals
@@ -90,6 +91,7 @@ def _read_point(text: str, scope: Scope) -> Period:
     moment = read_iso_moment(text, scope.here)
     if moment is not None:
         return Period(start=moment, end=moment, has_time=True)
+    zone, text = find_named_zone(text)
     named, rest = find_days(convert_ordinals(text), scope.anchor)
     hour, rest = find_hour(rest)
     span = next((one.span for one in named if one.span is not None), None)
@@ -107,7 +109,8 @@ def _read_point(text: str, scope: Scope) -> Period:
         return scope.build_days(days[0], days[0] + DAY)
     if len(hour.options) > 1:
         raise UnclearPhrase("which_hour")
-    moment = build_when(days[0], hour.options[0], scope.here, has_time=True).at
+    there = scope.here.astimezone(zone) if zone is not None else scope.here
+    moment = build_when(days[0], hour.options[0], there, has_time=True).at.astimezone(scope.here.tzinfo)
     return Period(start=moment, end=moment, has_time=True)
 
 

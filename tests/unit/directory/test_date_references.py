@@ -396,3 +396,28 @@ async def test_what_is_over_when_the_words_are_read_is_past(words: str) -> None:
         found = await references(here).resolve(method="tasks.task.add", params=params, actor=ANNA, chosen={}, said_at=said)
     assert isinstance(found, Unresolved)
     assert found.notice.code == "date-past"
+
+
+@pytest.mark.parametrize(
+    ("value", "sent"),
+    [
+        ("2026-12-01 10:00:00", "2026-12-01T10:00:00+05:00"),
+        ("2026-12-01T10:00", "2026-12-01T10:00:00+05:00"),
+        ("2026-12-01T10:00:00+03:00", "2026-12-01T10:00:00+03:00"),
+        ("2026-12-01T10:00:00Z", "2026-12-01T10:00:00Z"),
+    ],
+)
+async def test_a_written_time_without_an_offset_is_one_of_the_persons_zone(value: str, sent: str) -> None:
+    """The portal would read it in its own zone, which is another hour."""
+    actor = ANNA.model_copy(update={"time_zone": "Asia/Yekaterinburg"})
+    params = {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7, "DEADLINE": value}}
+    found = await dated("tasks.task.add", params, actor=actor)
+    assert found.params["fields"] == {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7, "DEADLINE": sent}
+    own = await dated("crm.deal.update", {"id": 481, "fields": {"UF_CRM_AT": value, "UF_CRM_TEXT": value}}, actor=actor)
+    assert own.params["fields"] == {"UF_CRM_AT": sent, "UF_CRM_TEXT": value}
+
+
+async def test_a_written_time_without_an_offset_that_is_over_is_refused() -> None:
+    found = await dated("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7, "DEADLINE": "2026-11-21 10:00:00"}})
+    assert isinstance(found, Unresolved)
+    assert found.notice.code == "date-past"

@@ -1,0 +1,55 @@
+"""Finds words beside a day or an hour that no form has read and that make it another one: «за день до пятницы», «кроме пятницы».
+
+Such a text gets a question in place of the day that stands in it.
+"""
+
+import re
+from typing import Final
+
+from orchestrator.language.day_words import UnclearPhrase
+from orchestrator.language.lexicon import load_lexicon
+
+_WORDS: Final = load_lexicon("dates")
+_UNITS: Final = rf"(?:{_WORDS.join_patterns('span_units')})"
+_WEEKDAYS: Final = "|".join(_WORDS.read_words("weekdays"))
+_DAYS: Final = rf"(?:(?:{_WORDS.join_patterns('which')}) )?(?:{_WEEKDAYS}|{_WORDS.join_patterns('near_day_patterns')})(?!\w)"
+_DATE: Final = rf"[0-9]{{1,2}}(?:[.]| (?:{'|'.join(_WORDS.read_words('months'))})(?!\w))"
+_UNCOUNTED: Final = rf"(?! (?:{_WORDS.join_patterns('not_counted')}))"
+_BEFORE_DAY: Final = rf"(?:(?:{_WORDS.join_patterns('before_day')}) )?"
+_CHANGED: Final = tuple(
+    re.compile(rf"(?<!\w){pattern}")
+    for pattern in (
+        rf"(?:{_WORDS.join_patterns('ahead_of')}) (?:\w+ )?{_UNITS} (?:{_WORDS.join_patterns('up_to')})(?!\w)",
+        rf"(?:{_WORDS.join_patterns('in_time')}) (?:\w+ )?{_UNITS} (?:{_WORDS.join_patterns('counted_from')})(?!\w){_UNCOUNTED}",
+        rf"(?:\w+ ){_UNITS} (?:{_WORDS.join_patterns('english_from')}) (?!{_WORDS.read_text('present')})",
+        rf"(?:{_WORDS.join_patterns('later_than')}) (?:{_DAYS}|{_DATE}|next)",
+        rf"(?:{_WORDS.join_patterns('except')}) {_BEFORE_DAY}(?:{_DAYS}|[0-9])",
+        rf"(?:{_WORDS.join_patterns('not')}) {_BEFORE_DAY}(?:{_DAYS}|[0-9])",
+        rf"(?:{_WORDS.join_patterns('in_time')}) (?:\w+ )?{_DAYS}",
+        rf"{_DAYS},? (?:{_WORDS.join_patterns('in_time')}) (?:{_WORDS.join_patterns('some')})(?= *(?:$|[,;!?.]))",
+        rf"{_DAYS} after next",
+    )
+)
+_JOINED: Final = rf"(?:{_WORDS.join_patterns('joined')})"
+_SECOND: Final = re.compile(
+    rf"(?<![\w.,])[0-9]{{1,2}} ?{_JOINED} ?(?:\||[0-9]{{1,2}}(?![\w.,]))|\| ?{_JOINED} ?[0-9]{{1,2}}(?=[.!?]?$)"
+    rf"|(?<!\w)(?:{_WORDS.join_patterns('between')}) [0-9]"
+)
+
+
+def refuse_changed_day(text: str) -> None:
+    """Raise UnclearPhrase if words of the text make a day that it names another one, and the text is not one of the forms.
+
+    The text must be as `text.normalize_text` spells it, without the phrases that were read as a whole.
+    """
+    if any(pattern.search(text) for pattern in _CHANGED):
+        raise UnclearPhrase("which_day")
+
+
+def refuse_second_number(rest: str) -> None:
+    """Raise UnclearPhrase if a number is left over that was said along with a day or an hour: «5 и 7 декабря», «завтра между 10 и 11».
+
+    `rest` is the text with "|" in place of the days and hours that were read.
+    """
+    if _SECOND.search(rest):
+        raise UnclearPhrase("several")
