@@ -43,11 +43,13 @@ async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refus
     return await check_restored_card(row, call, deps)
 
 
-async def doubt_restored_run(verdict: Verdict, call: Call, deps: GateDeps) -> Verdict:
+async def doubt_restored_run(verdict: Verdict, call: Call, deps: GateDeps, *, is_computed: bool = False) -> Verdict:
     """Return the verdict about a call of a run that began before the restore, and may have made it after the backup was made.
 
     It is refused as done if that can be seen. If nothing can be seen, a person is asked, whatever the rules allow. Where a person is asked
     anyway, the card says so of all but updates: an earlier card may have been approved with a new value, which makes a new mark.
+
+    Values that were computed from a record (`is_computed`) may hold already what the run had added to it, and it would be added once more.
     """
     if call.reads_only or not isinstance(verdict, Allow | Ask):
         return verdict
@@ -55,8 +57,8 @@ async def doubt_restored_run(verdict: Verdict, call: Call, deps: GateDeps) -> Ve
     if ran is not None and ran.reason != _UNCLEAR:
         return ran
     if isinstance(verdict, Allow):
-        return Ask(reasons=(_ASKS,)) if ran is not None else verdict
-    return verdict if _is_update(call) else replace(verdict, reasons=(*verdict.reasons, _ASKS))
+        return Ask(reasons=(_ASKS,)) if ran is not None or is_computed else verdict
+    return verdict if _is_update(call) and not is_computed else replace(verdict, reasons=(*verdict.reasons, _ASKS))
 
 
 def _is_update(call: Call) -> bool:
