@@ -177,7 +177,8 @@ class Gate:
         if not isinstance(verdict, Refuse) and (missing := self._deps.find_missing_performer(call)) is not None:
             return await self._refuse(case, missing)
         verdict = refuse_unchanged(add_doubts(verdict, call, ledger.state, actor), call, facts)
-        verdict = await doubt_restored_run(verdict, call, self._deps) if effect.came_back else verdict
+        if effect.came_back:
+            verdict = await doubt_restored_run(verdict, call, self._deps, is_computed=effect.is_computed)
         verdict = await self._check_frozen(call, verdict)
         return await self._carry_out(case, call, facts, verdict if isinstance(verdict, Refuse) or not effect.is_trial else PlanOnly())
 

@@ -43,17 +43,27 @@ async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refus
     return await check_restored_card(row, call, deps)
 
 
-async def doubt_restored_run(verdict: Verdict, call: Call, deps: GateDeps) -> Verdict:
+async def doubt_restored_run(verdict: Verdict, call: Call, deps: GateDeps, *, is_computed: bool = False) -> Verdict:
     """Return the verdict about a call of a run that began before the restore, and may have made it after the backup was made.
 
-    It is refused as done if that can be seen. If nothing can be seen, a person is asked, whatever the rules allow.
+    It is refused as done if that can be seen. If nothing can be seen, a person is asked, whatever the rules allow. Where a person is asked
+    anyway, the card says so of all but updates: an earlier card may have been approved with a new value, which makes a new mark.
+
+    Values that were computed from a record (`is_computed`) may hold already what the run had added to it, and it would be added once more.
     """
     if call.reads_only or not isinstance(verdict, Allow | Ask):
         return verdict
     ran = await _find_run(call, {}, deps)
-    if ran is None or ran.reason != _UNCLEAR:
-        return ran or verdict
-    return Ask(reasons=(_ASKS,)) if isinstance(verdict, Allow) else replace(verdict, reasons=(*verdict.reasons, _ASKS))
+    if ran is not None and ran.reason != _UNCLEAR:
+        return ran
+    if isinstance(verdict, Allow):
+        return Ask(reasons=(_ASKS,)) if ran is not None or is_computed else verdict
+    return verdict if _is_update(call) and not is_computed else replace(verdict, reasons=(*verdict.reasons, _ASKS))
+
+
+def _is_update(call: Call) -> bool:
+    """Return whether the call only writes values to records of the portal, so that making it again does no harm."""
+    return call.kind == "bitrix" and all(leaf.reads_only or leaf.spec.verb == "update" for leaf in call.leaves)
 
 
 async def _find_run(call: Call, before: BeforeImage, deps: GateDeps) -> Refuse | None:
@@ -68,6 +78,6 @@ async def _find_run(call: Call, before: BeforeImage, deps: GateDeps) -> Refuse |
         return build_read_refusal(error)
     if seen.verdict == "done":
         return Refuse(reason=_DONE, detail=f"it ran after the backup was made: {seen.detail}")
-    if seen.verdict == "not_done" or (call.kind == "bitrix" and all(leaf.reads_only or leaf.spec.verb == "update" for leaf in call.leaves)):
+    if seen.verdict == "not_done" or _is_update(call):
         return None
     return Refuse(reason=_UNCLEAR, detail=f"nobody can tell whether it ran after the backup was made: {seen.detail}")

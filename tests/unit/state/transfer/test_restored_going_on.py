@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,39 @@ async def test_of_what_leaves_no_mark_a_person_decides(homes: Homes, tmp_path: P
         assert lost.written() == (1 if done else 0)
         await world.work(press(card, key=RUN, approve=not done))
         assert (index(world).status, lost.written()) == ("failed" if done else "done", 1)
+
+
+@pytest.mark.parametrize("is_computed", [False, True])
+async def test_what_was_computed_from_a_record_is_asked_about(homes: Homes, tmp_path: Path, *, is_computed: bool) -> None:
+    """The record may hold what the lost run had added to it, and the same would be added once more; other values do no harm a second time."""
+    lost = Lost(homes, tmp_path)
+    fields = {"COMMENTS": Value("Звонков: 2", OWN)}
+    lost.effect = RunEffect(method="crm.deal.update", params={"id": Value(481, OWN), "fields": fields}, is_computed=is_computed)
+    async with lost.bot(lost.old) as world:
+        await world.work(start("plan"))
+    lost.old.back_up(lost.file)
+    lost.new.restore(lost.file)
+    async with lost.bot(lost.new) as world:
+        await lost.restored(world)
+        cards = [row.body for row in world.outbox() if row.kind == "card"]
+        asked = [one["code"] for card in cards for one in card["reasons"]]
+        assert (asked, lost.written()) == ((["came-back-asks"], 0) if is_computed else ([], 1))
+
+
+async def test_a_card_of_a_new_record_says_that_it_may_be_there(homes: Homes, tmp_path: Path) -> None:
+    """A mark that is not found proves little there: who approved the lost card may have changed a value before, which makes a new mark."""
+    lost = Lost(homes, tmp_path)
+    lost.effect = replace(ADD, requires_confirmation=True)
+    async with lost.bot(lost.old) as world:
+        await world.work(start("plan"))
+    lost.old.back_up(lost.file)
+    lost.new.restore(lost.file)
+    async with lost.bot(lost.new) as world:
+        await lost.restored(world)
+        (card,) = [row.body for row in world.outbox() if row.kind == "card"]
+        assert "came-back-asks" in [one["code"] for one in card["reasons"]]
+        await world.work(press(card, key=RUN))
+        assert (index(world).status, lost.written()) == ("done", 1)
 
 
 async def test_a_failed_run_that_is_tried_again_looks_too(homes: Homes, tmp_path: Path) -> None:
