@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from orchestrator.language.customer_voice import find_asked_about, find_customer
-from orchestrator.language.foreign_words import LEAD_END, REPORTING_OR_LETTERS, WORD, Line, Span, compile_words
+from orchestrator.language.foreign_words import LEAD_END, REPORTING_OR_LETTERS, WORD, Line, Span, compile_words, is_instruction
 from orchestrator.language.lead_lines import find_headed
 from orchestrator.language.pasted_blocks import find_fences, find_instructions_in_marks, find_set_apart
 from orchestrator.language.pasted_letters import find_letter
@@ -49,6 +49,11 @@ def split_foreign_text(text: str) -> SplitText:
 def gives_order(text: str) -> bool:
     """Return whether the person's own words ask the bot to change something."""
     return _CHANGES.search(fold(text)) is not None
+
+
+def is_order_in_name(text: str) -> bool:
+    """Return whether a title or name tells somebody to change something in the CRM, as no title of a record does by chance."""
+    return is_instruction(fold(text))
 
 
 def asks_to_delete(text: str) -> bool:

@@ -15,7 +15,9 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext
 from orchestrator.engines.crm_agent.setbacks import StepResult
+from orchestrator.language.foreign_text import is_order_in_name
 from state.session_state import SessionState
+from state.shown_lists import PROPOSED
 from state.stored import JsonObject
 
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
@@ -156,10 +158,12 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
 
     Its `targets` are the records whose numbers stand in the person's text, and the current records of the conversation, if these are
     trusted (named by a person or created by a turn). So are trusted records in steps that wait or did not run, and those that the
-    last turn changed, because people speak of these without their names: "try again", "not 500 but 550".
+    last turn changed, because people speak of these without their names: "try again", "not 500 but 550". A title in a list of an earlier
+    answer that gives an order is free text of others, since the prompt repeats it.
     """
     remembered = tuple(row.label for line in state.history if line.lists for shown in line.shown_lists for row in shown.rows)
-    work = TurnWork(text=text, prose=bool(quoted), pasted=bool(quoted), remembered=tuple(dict.fromkeys(remembered)))
+    is_ordered = any(map(is_order_in_name, _list_remembered_titles(state)))
+    work = TurnWork(text=text, prose=bool(quoted) or is_ordered, pasted=bool(quoted), remembered=tuple(dict.fromkeys(remembered)))
     for number in _NUMBER.findall(text):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
     trusted = set(state.trusted)
@@ -167,6 +171,17 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     if trusted and (in_hand := list_numbers_in_hand(state)):
         work.targets |= {one for one in trusted if one[one.rfind(":") + 1 :] in in_hand}
     return work
+
+
+def _list_remembered_titles(state: SessionState) -> set[str]:
+    """Return the titles in the lists of earlier answers, without those of tasks; a row of proposed changes begins with the method."""
+    lists = [shown for line in state.history for shown in line.shown_lists]
+    return {
+        row.label.partition(" · ")[2 if shown.place == PROPOSED else 0]
+        for shown in lists
+        for row in shown.rows
+        if not row.record.startswith("task:")
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

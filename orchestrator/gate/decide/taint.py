@@ -12,9 +12,12 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.normalize.linked_records import find_referenced_records
+from orchestrator.language.foreign_text import gives_order
 from state.stored import JsonObject
 
 _SHORTEST = 3
+_SHORTEST_OBEYED = 8
+"""The least length of a text that somebody's title may have ordered to be written; a shorter one may be a name in it."""
 _CLIENTS: Mapping[str, tuple[str, ...]] = {"contact": ("CONTACT_ID", "CONTACT_IDS"), "company": ("COMPANY_ID",)}
 """The fields of a record that hold its clients, by the kind of the client."""
 _GAPS = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")
@@ -44,6 +47,7 @@ def collect_taint_reasons(
             yield ask("gate-taint-target", entity=entity, id=number)
     watched = call.written_fields if "N" in call.classes else find_critical_fields(call, policy)
     yield from _collect_borrowed(call, watched, provenance)
+    yield from _collect_obeyed(call, {name: value for name, value in call.written_fields.items() if name not in watched}, provenance)
 
 
 def _collect_borrowed(call: Call, watched: JsonObject, provenance: Provenance) -> Iterator[Notice]:
@@ -55,6 +59,15 @@ def _collect_borrowed(call: Call, watched: JsonObject, provenance: Provenance) -
     for name, value in watched.items():
         if name not in call.system_fields and any(_is_borrowed(word, said, read) for word in _list_words(value)):
             yield ask("gate-taint-value" if call.kind == "bitrix" else "gate-taint-outside", field=name)
+
+
+def _collect_obeyed(call: Call, written: JsonObject, provenance: Provenance) -> Iterator[Notice]:
+    """Yield a reason to ask for each text among `written` that stands in a title or name that gives an order: «Напомни …»."""
+    if not any(isinstance(value, str) and len(value) >= _SHORTEST_OBEYED for value in written.values()):
+        return
+    orders = tuple(text for text in provenance.external if gives_order(text))
+    texts = {name: value for name, value in written.items() if isinstance(value, str) and len(value.strip()) >= _SHORTEST_OBEYED}
+    yield from _collect_borrowed(call, texts, provenance.model_copy(update={"external": orders}))
 
 
 def _find_clients_of_named(call: Call, provenance: Provenance, facts: Facts) -> frozenset[Target]:
