@@ -124,6 +124,7 @@ _HALVES: Final = (
 )
 _HALF_ONE: Final = Decimal("0.5")
 _HUNDRED: Final = 100
+_THOUSAND: Final = 1000
 _AND_HALF: Final = re.compile(rf" (?:{_LEXICON.join_patterns('and_half')})(?!\w)")
 _HALF_OF: Final = _LEXICON.join_patterns("half_of_russian")
 _START: Final = re.compile(
@@ -182,12 +183,12 @@ def _read_short_thousands(text: str, millions: _Reading) -> _Reading:
 def _read_units(text: str, thousands: _Reading) -> _Reading:
     """Return the sum with the number below a thousand behind its thousands: «сорок восемь тысяч пятьсот» is 48,500.
 
-    It must be in words, at least a hundred and the end of the text, and the sum must have thousands and no currency yet; any other reading is
-    returned unchanged, such as that of «сто тысяч пять» and «тысяча двести», which may mean anything.
+    It must be in words, at least a hundred and the end of the text, and the sum must have thousands and no currency yet. Any other reading
+    is returned unchanged, such as that of «сто тысяч пять» and «тысяча двести», which may mean anything.
     """
     words = _WORDS.match(text, thousands.end + 1) if text.startswith(" ", thousands.end) else None
     number = read_words(re.split(r"[ -]", words.group())) if words is not None and words.end() == len(text) else None
-    has_thousands = all(amount > 1000 and amount % 1000 == 0 and amount % 1_000_000 for amount in thousands.amounts)
+    has_thousands = all(amount > _THOUSAND and amount % _THOUSAND == 0 and amount % 1_000_000 for amount in thousands.amounts)
     if number is None or number < _HUNDRED or thousands.currency is not None or not has_thousands:
         return thousands
     return _Reading(tuple(amount + number for amount in thousands.amounts), None, marked=True, end=len(text))

@@ -29,8 +29,8 @@ from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.gate.normalize.merge_multifields import merge_multifields
 
-_PROPOSED_FROM_WORDS = frozenset({"crm_agent", "edit"})
-"""Who proposes calls that a person's message asks for; `Provenance.person_text` of the others is no request."""
+_MODEL = "crm_agent"
+"""Proposes what the model makes of a person's message; `Provenance.person_text` of others is no request."""
 
 
 def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:
@@ -193,7 +193,7 @@ def _collect_loss_reasons(call: Call, actor: Actor, facts: Facts) -> Iterator[No
 
 def _collect_unnamed_sums(call: Call, facts: Facts, effect: Effect) -> Iterator[Notice]:
     """Yield a notice for each sum that the model writes although the person named another one; by itself it is no reason to ask."""
-    if effect.proposed_by not in _PROPOSED_FROM_WORDS:
+    if effect.proposed_by != _MODEL:  # a new value on a card is read from the person's own reply
         return
     for leaf in call.leaves:
         unnamed = find_unnamed_sum(leaf, facts, effect.provenance.person_text)

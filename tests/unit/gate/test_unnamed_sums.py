@@ -6,6 +6,7 @@ import pytest
 
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Pending
+from tests.unit.features.cards.cards_kit import answer, asked, cards_of, opened
 from tests.unit.spine_kit import World, card, effect, message, raise_sum, reply
 
 UNNAMED = "gate-sum-unnamed"
@@ -46,11 +47,22 @@ async def test_another_sum_than_the_named_one_is_told(world: World, text: str, a
         ("сделка 481: 50 тысяч со скидкой 10%", 45_000),
         ("раздели 300 тысяч поровну на сделки 481 и 482", 150_000),
         ("подними сумму сделки 481", 1_200_000),
+        ("поставь сделке 481 сумму миллион двести", 1_200_000),
+        ("сумма сделки 481: сорок восемь тысяч пятьсот, дата завтра", 48_500),
+        ("поставь 481 сумму миллион двести пятьдесят тысяч", 1_250_000),
         ("нет, не 500, а 550", 550),
     ],
 )
 async def test_a_sum_that_may_follow_from_the_words_is_not(world: World, text: str, amount: int) -> None:
     assert UNNAMED not in await list_reasons(world, text, amount)
+
+
+async def test_a_value_that_the_person_typed_on_the_card_is_their_own(world: World) -> None:
+    world.portal.records["deal", 481]["OPPORTUNITY"] = "1000000"
+    shown = await asked(world, text="подними сумму сделки 481 до 1 200 000")
+    await world.work(answer(await opened(world, shown), "550"))
+    (new,) = [body for body in cards_of(world.outbox()) if body["status"] == "requested"]
+    assert UNNAMED not in [one["code"] for one in new["reasons"]]
 
 
 async def test_a_turn_shows_it_on_the_card(world: World) -> None:
