@@ -118,7 +118,7 @@ class Translator:
         return self.translate("event-on-day", day=day, hour=hour) if day else self.translate("event-at-hour", hour=hour)
 
     def _format_value(self, key: str, value: object) -> object:
-        if key in _IDENTIFYING and isinstance(value, int):
+        if key in _IDENTIFYING and isinstance(value, int) and value:  # a 0 stands for no record, and sentences ask for the number 0
             return str(value)
         if key == "at" and isinstance(value, str) and value:
             return self.format_time(value)

@@ -48,7 +48,7 @@ def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
         raise UnclearSum("negative")
     reading = _read_sum(folded, 0, locale)
     if reading is not None and reading.end != len(folded):
-        reading = _read_short_thousands(folded, reading)
+        reading = _read_units(folded, _read_short_thousands(folded, reading))
     if reading is None:
         raise UnclearSum("no_sum" if _START.search(folded) is None else "more_than_sum")
     if reading.end != len(folded):
@@ -122,6 +122,10 @@ _HALVES: Final = (
     (re.compile(rf"{_AND_A_HALF}(?=\w)"), Decimal("1.5")),
     (re.compile(rf"(?:{_LEXICON.join_patterns('half')})(?=(?:{_LEXICON.join_patterns('half_of')}))"), Decimal("0.5")),
 )
+_HALF_ONE: Final = Decimal("0.5")
+_HUNDRED: Final = 100
+_THOUSAND: Final = 1000
+_AND_HALF: Final = re.compile(rf" (?:{_LEXICON.join_patterns('and_half')})(?!\w)")
 _HALF_OF: Final = _LEXICON.join_patterns("half_of_russian")
 _START: Final = re.compile(
     rf"{_EDGE}(?:(?:{CURRENCY_BEFORE}) ?(?=[0-9])|[0-9]|(?:{PATTERN})(?!\w)|{_ONE.pattern}|{_AND_A_HALF}"
@@ -176,6 +180,20 @@ def _read_short_thousands(text: str, millions: _Reading) -> _Reading:
     return _Reading(tuple(amount + number * 1000 for amount in millions.amounts), None, marked=True, end=len(text))
 
 
+def _read_units(text: str, thousands: _Reading) -> _Reading:
+    """Return the sum with the number below a thousand behind its thousands: «сорок восемь тысяч пятьсот» is 48,500.
+
+    It must be in words, at least a hundred and the end of the text, and the sum must have thousands and no currency yet. Any other reading
+    is returned unchanged, such as that of «сто тысяч пять» and «тысяча двести», which may mean anything.
+    """
+    words = _WORDS.match(text, thousands.end + 1) if text.startswith(" ", thousands.end) else None
+    number = read_words(re.split(r"[ -]", words.group())) if words is not None and words.end() == len(text) else None
+    has_thousands = all(amount > _THOUSAND and amount % _THOUSAND == 0 and amount % 1_000_000 for amount in thousands.amounts)
+    if number is None or number < _HUNDRED or thousands.currency is not None or not has_thousands:
+        return thousands
+    return _Reading(tuple(amount + number for amount in thousands.amounts), None, marked=True, end=len(text))
+
+
 def _is_glued_on(text: str, end: int) -> bool:
     return _GLUED_ON.match(text, end) is not None
 
@@ -200,6 +218,11 @@ def _read_term(text: str, start: int, locale: Locale) -> _Term | None:
         if not numbers:
             return None
         scale, end = _read_scale(text, digits.end())
+        if scale == 1 and (half := _AND_HALF.match(text, digits.end())):  # «2 с половиной миллиона»
+            scale, end = _read_scale(text, half.end())
+            if scale > 1 and all(number == number.to_integral_value() for number in numbers):
+                return _Term(tuple(number + _HALF_ONE for number in numbers), scale, grouped=False, end=end)
+            return None
         return _Term(numbers, scale, _GROUPS.match(digits.group()) is not None, end)
     for value, begin in _read_spelled(text, start):
         scale, end = _read_scale(text, begin)
@@ -217,6 +240,8 @@ def _read_spelled(text: str, start: int) -> Iterator[tuple[Decimal, int]]:
     if words := _WORDS.match(text, start):
         number = read_words([word for word in re.split(r"[ -]", words.group()) if word != "and"])
         if number is not None:
+            if half := _AND_HALF.match(text, words.end()):
+                yield number + _HALF_ONE, half.end()
             yield Decimal(number), words.end()
     if one := _ONE.match(text, start):
         yield Decimal(1), one.end()

@@ -12,7 +12,13 @@ from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import TurnEnd, TurnInput
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.card_groups import find_group, find_shown_card
-from orchestrator.replies.code_notes import add_attachment_notice, add_forward_buttons, add_own_only_notices, add_repeat_notice
+from orchestrator.replies.code_notes import (
+    add_attachment_notice,
+    add_forward_buttons,
+    add_own_only_notices,
+    add_repeat_notice,
+    add_unfounded_claim_notice,
+)
 from orchestrator.replies.failed_reads import add_failed_reads
 from orchestrator.replies.made_changes import add_made_lines
 from orchestrator.replies.one_message import WAITING, drop_repetition
@@ -32,6 +38,8 @@ async def end_turn(end: TurnEnd, context: Context, engine: str, row: InboxRow, s
     """Answer the person and store that the turn has ended; `end` is what its engine made of it. Raises StoreError."""
     turn, actor, mask = context.turn, context.actor, tools.guard.secrets.mask
     reply = await _complete_reply(end.reply, context, session, tools)
+    if engine == DEFAULT_ENGINE:
+        reply = add_unfounded_claim_notice(reply, context, tools.gate.deps.catalogue)
     await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
     warned: list[Event] = []
     if (warning := await _issue_budget_warning(context, actor, session, tools)) is not None:

@@ -92,6 +92,7 @@ only-text = { $kind ->
    *[other] I cannot read such a message.
 } Please write in words what to do. I read text, captions, forwarded messages and contact cards.
 voice-works = I understand voice messages too.
+nothing-changed = Nothing was changed this time: say what to do, and a card or a line about it will follow
 attached-not-read = { $kind ->
     [photo] I cannot see what is in the photo: I have read the caption only.
     [video] I have not watched the video: I have read the caption only.

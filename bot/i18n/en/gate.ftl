@@ -420,6 +420,7 @@ gate-rule = { $why }
 gate-sum-jump = A sharp change of { gate-field }: { $times } times
 gate-sum-steps = Within a day the sum changes { $times } times: { $before } → { $after }
 gate-sum-lost = A sharp change of { gate-field }
+gate-sum-unnamed = The request names another sum: { $sum } is not in it
 gate-sum-currency = The sum becomes one of another currency: { $before } → { $after }
 gate-model-asks = The bot is not sure and asks you to check
 gate-undo = Undoing puts the former values back
@@ -469,6 +470,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-sum-jump] { gate-sum-jump }
     [gate-sum-lost] { gate-sum-lost }
     [gate-sum-steps] { gate-sum-steps }
+    [gate-sum-unnamed] { gate-sum-unnamed }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
     [gate-taint-outside] { gate-taint-outside }

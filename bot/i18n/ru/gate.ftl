@@ -443,6 +443,7 @@ gate-sum-steps = { $times ->
    *[other] Сумма за сутки меняется в { $times } раз: { $before } → { $after }
   }
 gate-sum-lost = Резко меняется { gate-field }
+gate-sum-unnamed = В просьбе названа другая сумма: { $sum } в ней нет
 gate-sum-currency = Меняется валюта суммы: { $before } → { $after }
 gate-model-asks = Бот не уверен и просит проверить
 gate-undo = Отмена возвращает прежние значения
@@ -489,6 +490,7 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-sum-jump] { gate-sum-jump }
     [gate-sum-lost] { gate-sum-lost }
     [gate-sum-steps] { gate-sum-steps }
+    [gate-sum-unnamed] { gate-sum-unnamed }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
     [gate-taint-outside] { gate-taint-outside }

@@ -24,9 +24,13 @@ from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, tai
 from orchestrator.gate.decide.call_partners import add_call_partners
 from orchestrator.gate.decide.foreign_request import reword_refusal
 from orchestrator.gate.decide.linked_customers import open_lists
+from orchestrator.gate.decide.unnamed_sums import find_unnamed_sum
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.gate.normalize.merge_multifields import merge_multifields
+
+_MODEL = "crm_agent"
+"""Proposes what the model makes of a person's message; `Provenance.person_text` of others is no request."""
 
 
 def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:
@@ -54,6 +58,7 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
     if not found:
         return Allow()
     found.extend(_collect_loss_reasons(call, actor, facts))
+    found.extend(_collect_unnamed_sums(call, facts, effect))
     reasons = {notice.model_dump_json(): notice for notice in found}.values() if len(found) > 1 else found
     demanded = {rule.then for _, rule in ruled}
     twice = "D" in call.classes or bool(jumps) or "ask_twice" in demanded
@@ -184,6 +189,16 @@ def _collect_loss_reasons(call: Call, actor: Actor, facts: Facts) -> Iterator[No
         kinds = {target[0].partition(":")[0] for target in lost}
         entity = kinds.pop() if len(kinds) == 1 else ""
         yield ask(HANDS_AWAY, who=actor.name, entity=entity, id=lost[0][1], many="yes" if len(lost) > 1 else "no")
+
+
+def _collect_unnamed_sums(call: Call, facts: Facts, effect: Effect) -> Iterator[Notice]:
+    """Yield a notice for each sum that the model writes although the person named another one; by itself it is no reason to ask."""
+    if effect.proposed_by != _MODEL:  # a new value on a card is read from the person's own reply
+        return
+    for leaf in call.leaves:
+        unnamed = find_unnamed_sum(leaf, facts, effect.provenance.person_text)
+        if unnamed is not None:
+            yield _add_command_label(call, leaf, ask("gate-sum-unnamed", field=unnamed[0], sum=unnamed[1].plain), facts)
 
 
 def _build_jump_reason(jump: evaluate_rules.Jump) -> Notice:

@@ -236,13 +236,13 @@ async def test_a_turn_that_takes_long_is_202_and_can_be_asked_for_again(tmp_path
 
 async def test_who_goes_away_leaves_the_turn_running(door: Door) -> None:
     door.world.model.gate = asyncio.Event()
-    door.world.model.will(reply(text="Готово."))
+    door.world.model.will(reply(text="Подумал."))
     asking = asyncio.ensure_future(door.chat("сделай", key="k-2"))
     await until(lambda: bool(door.world.model.prompts))
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
     door.world.model.gate.set()
-    assert (await door.chat("сделай", key="k-2")).json()["assistant"] == "Готово."
+    assert (await door.chat("сделай", key="k-2")).json()["assistant"] == "Подумал."
     assert door.api.mailbox._tickets == {}
 
 

@@ -8,6 +8,8 @@ from fluent.syntax.ast import Message
 
 from bot.i18n import translate
 from bot.i18n.sentences import Sentences
+from bot.i18n.translate import Translator
+from orchestrator.domain.outputs import Notice
 
 FOLDER = Path(translate.__file__).parent
 
@@ -48,3 +50,9 @@ def test_what_is_no_message_is_none() -> None:
     assert ours.format_message("only", {}) == ("only", False)
     with pytest.raises(LookupError):
         ours.format_message("nothing", {})
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "сделки"), (481, "сделки №481"), (999999, "сделки №999999")])
+def test_no_record_has_the_number_0(number: int, said: str) -> None:
+    about = {"entity": "deal", "title": "none", "number": number, "method": "crm.deal.update"}
+    assert Translator("ru").translate_notice(Notice(code="batch-part", args=about)) == said
