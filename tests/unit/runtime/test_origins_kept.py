@@ -96,7 +96,7 @@ async def test_origins_are_kept_over_several_pauses(world: World) -> None:
     world.model.will_go_on(reply(TASK, text="Ставлю задачу."))
     world.model.will(reply(text="Поставил."))
     await approve(world)
-    assert list_reasons(world) == [["gate-critical"], ["gate-critical"]]
+    assert list_reasons(world) == [["gate-critical"], ["gate-critical", "gate-sum-unnamed"]]  # nobody had named the second sum
     assert [method for method, _ in world.portal.written()] == ["crm.deal.update", "crm.deal.update", "tasks.task.add"]
     kept = [event.data["provenance"] for event in world.events("TurnFinished") if event.data.get("provenance")]
     assert [one["prose"] for one in kept] == [False, False]
