@@ -145,7 +145,7 @@ class DateReferences:
         return await self._resolve_plain_day(call, name, value, beside)
 
     async def _resolve_plain_day(self, call: DatedCall, name: str, value: object, beside: JsonObject) -> object:
-        """Return a plain ISO value; a written time without an offset is one of the person's zone; the portal would read it in its own.
+        """Return a plain ISO value; one that a call writes as a time without an offset is completed with that of the person's zone.
 
         Raises DateStop for an earlier day in a field for what is planned, as for words with that meaning.
         """

@@ -18,6 +18,8 @@ NEWS_OF_RUNS = ("run_play", "run_child_end", "run_message", "run_question", "run
 """The kinds of inbox rows that the program itself writes for runs (executions of scenarios, flows and workflows) and their schedules."""
 ANSWERS_TO_RUNS = ("run_answer", "run_file")
 """The kinds of inbox rows that hold an answer to a run. A paused run takes none: it says so and has the chat listen again."""
+_IS_RETRY = and_(inbox.c.kind == "run_order", inbox.c.source.like("retry:run:%"))
+"""Of the orders to runs those with which a parent lets its failed child go on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +42,8 @@ def set_aside(connection: Connection) -> list[SetAside]:
     The caller asks the people who sent them to check what was done and to repeat the rest. Timers, events of the portal, and what runs tell
     each other are not marked: the runs are paused, and without such news they could never go on. Answers to them are not marked either.
     """
-    retry = and_(inbox.c.kind == "run_order", inbox.c.source.like("retry:run:%"))  # see `list_retries`
     begun = and_(inbox.c.kind == "run_start", inbox.c.session.in_(select(events.c.stream).where(events.c.type == RunStarted.__name__)))
-    of_runs = or_(inbox.c.kind.in_((*NEWS_OF_RUNS, *ANSWERS_TO_RUNS)), begun, retry)
+    of_runs = or_(inbox.c.kind.in_((*NEWS_OF_RUNS, *ANSWERS_TO_RUNS)), begun, _IS_RETRY)
     harmless = or_(inbox.c.kind == "timer", inbox.c.session.like("portal:%"), of_runs)
     waiting = and_(inbox.c.status == "new", inbox.c.attempts < SET_ASIDE, ~harmless)
     found = connection.execute(select(inbox.c.session, inbox.c.kind, inbox.c.received_at).where(waiting).order_by(inbox.c.pos))
@@ -53,7 +54,7 @@ def set_aside(connection: Connection) -> list[SetAside]:
 
 def list_retries(connection: Connection) -> list[tuple[str, str]]:
     """Return (id, session of the child) of the waiting orders with which a run lets its failed child go on, and then waits for it."""
-    waiting = and_(inbox.c.status == "new", inbox.c.kind == "run_order", inbox.c.source.like("retry:run:%"))
+    waiting = and_(inbox.c.status == "new", _IS_RETRY)
     return [(row_id, session) for row_id, session in connection.execute(select(inbox.c.id, inbox.c.session).where(waiting))]
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
+from orchestrator.domain.inputs import DEFAULT_ENGINE
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits, modes
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
@@ -28,9 +29,6 @@ from orchestrator.gate.decide.unnamed_sums import find_unnamed_sum
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.gate.normalize.merge_multifields import merge_multifields
-
-_MODEL = "crm_agent"
-"""Proposes what the model makes of a person's message; `Provenance.person_text` of others is no request."""
 
 
 def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:
@@ -193,7 +191,7 @@ def _collect_loss_reasons(call: Call, actor: Actor, facts: Facts) -> Iterator[No
 
 def _collect_unnamed_sums(call: Call, facts: Facts, effect: Effect) -> Iterator[Notice]:
     """Yield a notice for each sum that the model writes although the person named another one; by itself it is no reason to ask."""
-    if effect.proposed_by != _MODEL:  # a new value on a card is read from the person's own reply
+    if effect.proposed_by != DEFAULT_ENGINE:  # of all others, such as a new value on a card, `person_text` is no request
         return
     for leaf in call.leaves:
         unnamed = find_unnamed_sum(leaf, facts, effect.provenance.person_text)
