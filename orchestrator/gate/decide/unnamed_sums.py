@@ -28,19 +28,29 @@ _MOST_NUMBERS: Final = 12
 
 def find_unnamed_sum(call: Call, facts: Facts, text: str) -> tuple[str, RawSum] | None:
     """Return (field, sum) of a written sum of a record that the person's `text` does not give; None if there is none, or in doubt."""
+    if call.reads_only or call.kind != "bitrix":
+        return None
+    written = [(name, value, fields.parse_number(value)) for name, value in critical_fields.list_written_amounts(call)]
+    sums = [(name, value, number) for name, value, number in written if number and fields.to_field_key(name) == _KEY]
+    plain = _list_numbers(text)
+    if all(number in plain for _, _, number in sums):  # nearly always: reading the words of a text costs fifty times more
+        return None
     own = {number for _, number in call.targets}
     named = [found for found in _list_named_sums(text) if found not in own]
-    if call.reads_only or call.kind != "bitrix" or not named or _COUNTED.search(fold(text)):
+    if not named or _COUNTED.search(fold(text)):
         return None
-    for name, value in critical_fields.list_written_amounts(call):
-        written = fields.parse_number(value)
-        if fields.to_field_key(name) != _KEY or not written:
-            continue
-        record = critical_fields.find_current_record(call, facts) or {}
-        present = fields.parse_number(fields.find_value(record, SUM, call.entity) or 0) or Decimal(0)
-        if written not in _list_possible_sums(named, present, text):
+    record = critical_fields.find_current_record(call, facts) or {}
+    present = fields.parse_number(fields.find_value(record, SUM, call.entity) or 0) or Decimal(0)
+    possible = _list_possible_sums(named, plain, present)
+    for name, value, number in sums:
+        if number not in possible:
             return critical_fields.to_field_code(call, name), RawSum(value=value)
     return None
+
+
+def _list_numbers(text: str) -> list[Decimal]:
+    """Return what stands in the text in digits."""
+    return [Decimal(number.replace(",", ".")) for number in _NUMBER.findall(_SPACED.sub("", text))]
 
 
 def _list_named_sums(text: str) -> list[Decimal]:
@@ -57,9 +67,8 @@ def _read_longer(text: str, end: int) -> Iterator[Decimal]:
             continue
 
 
-def _list_possible_sums(named: list[Decimal], present: Decimal, text: str) -> frozenset[Decimal]:
-    """Return the sums and numbers of the text, the present sum, and what comes of two of them by adding, taking away or multiplying."""
-    plain = [Decimal(number.replace(",", ".")) for number in _NUMBER.findall(_SPACED.sub("", text))]
+def _list_possible_sums(named: list[Decimal], plain: list[Decimal], present: Decimal) -> frozenset[Decimal]:
+    """Return the sums and numbers of a text, the present sum, and what comes of two of them by adding, taking away or multiplying."""
     known = list(dict.fromkeys([*named, *plain, present]))[:_MOST_NUMBERS]
     return frozenset((*known, sum(named, Decimal(0)), *_combine(known)))
 
