@@ -86,11 +86,12 @@ def to_visible_line(text: str, *, limit: int | None = None) -> str:
     """Return the text as one line without hidden and control characters and repeated spaces, cut to `limit` characters with «…»."""
     kept: list[str] = []
     marks = 0
-    for char in unicodedata.normalize("NFC", text):
+    visible = "".join(char for char in text if not _is_hidden(char))  # first: what stood between two marks would keep them out of order
+    for char in unicodedata.normalize("NFC", visible):
         marks = marks + 1 if unicodedata.category(char) in {"Mn", "Me"} else 0
         if char.isspace():
             kept.append(" ")
-        elif not _is_hidden(char) and marks <= _MARKS_PER_LETTER:
+        elif marks <= _MARKS_PER_LETTER:
             kept.append(char)
     return trim_text(" ".join("".join(kept).split()), limit=limit)
 

@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orchestrator.directory.labels import (
@@ -75,6 +75,7 @@ def test_hidden_and_misleading_characters_do_not_reach_a_label(title: str, shown
 
 
 @given(st.text(), st.integers(min_value=1, max_value=80))
+@example("\ua674\x1b\U0001e94a", 2).via("two marks that change places once nothing stands between them")
 def test_a_clean_text_is_one_visible_line_within_its_limit(text: str, limit: int) -> None:
     """Cleaning any text leaves one line of visible characters, and cleaning it again changes nothing."""
     shown = to_visible_line(text, limit=limit)
