@@ -227,14 +227,20 @@ class Statements:
         self.replace_outbox = self._compile(
             update(outbox).where(outbox.c.pos == bindparam("at_pos")).values({name: bindparam(name) for name in OUTBOX})
         )
-        first = select(func.min(outbox.c.pos)).where(outbox.c.status == NEW).group_by(outbox.c.session)
+        unsent, earlier = outbox.alias("unsent"), outbox.alias("earlier")
         # A row that was never tried is due at once: if the clock was set back, it need not wait until its time comes again.
-        made_in_a_future = and_(outbox.c.attempts == 0, outbox.c.created_at > bindparam("at_now"))
+        made_in_a_future = and_(unsent.c.attempts == 0, unsent.c.created_at > bindparam("at_now"))
+        before = exists().where(earlier.c.session == unsent.c.session, earlier.c.status == NEW, earlier.c.pos < unsent.c.pos)
+        # The inner query reads an index alone: hundreds may wait for another channel, or for their next attempt.
+        due = (
+            select(unsent.c.pos)
+            .where(unsent.c.status == NEW, unsent.c.channel == bindparam("at_channel"), ~before)
+            .where(or_(unsent.c.due_at <= bindparam("at_now"), made_in_a_future))
+        )
         self.due_outbox = self._compile(
             select(*_list_columns(outbox, OUTBOX), func.coalesce(deliveries.c.sent_ref, ""))
             .outerjoin(deliveries, and_(deliveries.c.session == outbox.c.session, deliveries.c.key == outbox.c.key))
-            .where(outbox.c.pos.in_(first), outbox.c.channel == bindparam("at_channel"))
-            .where(or_(outbox.c.due_at <= bindparam("at_now"), made_in_a_future))
+            .where(outbox.c.pos.in_(due))
             .order_by(outbox.c.pos)
             .limit(bindparam("at_most"))
         )

@@ -123,7 +123,9 @@ outbox = Table(
     UniqueConstraint("id"),
 )
 _unsent, _replaced = outbox.c.status == "new", outbox.c.status == "replaced"
-Index("ix_outbox_new", outbox.c.session, outbox.c.key, outbox.c.pos, sqlite_where=_unsent, postgresql_where=_unsent)
+# What a look for due messages asks of each unsent one stands in the index, so that only due rows are read.
+_asked = (outbox.c.session, outbox.c.pos, outbox.c.key, outbox.c.channel, outbox.c.due_at, outbox.c.attempts, outbox.c.created_at)
+Index("ix_outbox_new", *_asked, sqlite_where=_unsent, postgresql_where=_unsent)
 Index("ix_outbox_replaced", outbox.c.session, outbox.c.key, sqlite_where=_replaced, postgresql_where=_replaced)
 
 deliveries = _keyed("deliveries", _text("session", primary_key=True), _text("key", primary_key=True), _text("sent_ref"))

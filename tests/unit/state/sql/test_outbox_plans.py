@@ -28,5 +28,7 @@ def test_what_is_due_is_found_by_an_index_of_what_waits() -> None:
     with store._database.read() as transaction:
         plan = [row[3] for row in transaction._cursor.execute(f"EXPLAIN QUERY PLAN {statement.sql}", values)]
     store.close()
-    assert "SCAN outbox USING INDEX ix_outbox_new" in plan
-    assert "SCAN outbox" not in plan
+    looks = [line for line in plan if "unsent" in line or "earlier" in line]
+    assert len(looks) == 2
+    assert all("INDEX ix_outbox_new" in line for line in looks)
+    assert not any(line.startswith("SCAN outbox") for line in plan)
