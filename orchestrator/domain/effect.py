@@ -68,7 +68,7 @@ class Effect(Frozen):
     is_computed: bool = False
     """Whether values were computed from the records: once these have changed, the call is not asked about again but refused."""
     came_back: bool = False
-    """Whether the run that proposes it was restored from a backup and may have had it made since: then it is looked for, or asked about."""
+    """Whether it comes from a run or card that was restored from a backup and may have made it since: it is looked for or asked about."""
     confirmed: bool = False
     confirmation_decision: str | None = None
     following: tuple[FollowingStep, ...] = ()

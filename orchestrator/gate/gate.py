@@ -29,7 +29,7 @@ from orchestrator.gate.approve.duplicates import (
 from orchestrator.gate.approve.following_steps import draw_following
 from orchestrator.gate.approve.preview import Names, find_verb, preview_for
 from orchestrator.gate.approve.reason_names import name_reasons
-from orchestrator.gate.approve.restored_calls import doubt_restored_run
+from orchestrator.gate.approve.restored_calls import doubt_restored_call
 from orchestrator.gate.approve.revalidate import build_before_image, refuse_unchanged
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
@@ -178,7 +178,7 @@ class Gate:
             return await self._refuse(case, missing)
         verdict = refuse_unchanged(add_doubts(verdict, call, ledger.state, actor), call, facts)
         if effect.came_back:
-            verdict = await doubt_restored_run(verdict, call, self._deps, is_computed=effect.is_computed)
+            verdict = await doubt_restored_call(verdict, call, self._deps, is_computed=effect.is_computed)
         verdict = await self._check_frozen(call, verdict)
         return await self._carry_out(case, call, facts, verdict if isinstance(verdict, Refuse) or not effect.is_trial else PlanOnly())
 

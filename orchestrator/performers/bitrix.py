@@ -11,10 +11,11 @@ from bitrix.client.client import BitrixClient
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call
-from orchestrator.gate.call.ports import DECLINED, CallResult, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
+from orchestrator.gate.call.ports import DECLINED, CallResult, OwnRecord, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
 from orchestrator.gate.normalize.batch import NEW_ID_PLACES
 from orchestrator.performers.error_texts import describe_command_error, describe_error
 from orchestrator.performers.long_lists import sum_rows
+from orchestrator.performers.own_records import find_own_records
 from orchestrator.performers.read_back import read_back
 from orchestrator.performers.reconciliation import find_traces, reconcile
 from orchestrator.performers.state_changes import build_batch_changes, build_changes, find_created_record, find_created_target, find_entity
@@ -91,6 +92,13 @@ class BitrixPerformer:
         It is used for records in which the bot cannot leave a mark to recognize them by. Raises BitrixError if the portal cannot be read.
         """
         return await find_traces(call, since, self._client)
+
+    async def find_own_records(self, call: Call, since: datetime) -> Sequence[OwnRecord]:
+        """Return the records of the kind that `call` creates which this program created after `since`, as far as they carry its mark.
+
+        Raises BitrixError if the portal cannot be read.
+        """
+        return await find_own_records(call, since, self._client)
 
     async def _execute_list(self, call: Call) -> Succeeded | Rejected:
         read = _ListProgress()

@@ -25,7 +25,8 @@ from state.canonical import to_storable
 from state.stored import JsonObject
 
 _DAY: Final = len("2026-12-01")
-_LISTS = {**{kind: f"crm.{kind}.list" for kind in CRM.values()}, "activity": "crm.activity.list"}
+CLASSIC_LISTS: Final[Mapping[str, str]] = {**{kind: f"crm.{kind}.list" for kind in CRM.values()}, "activity": "crm.activity.list"}
+"""The methods of the classic family that list records, by the kind of record."""
 
 
 _STATUS: Final[Mapping[str, Literal["success", "not_run", "unknown"]]] = {"done": "success", "not_done": "not_run", "unclear": "unknown"}
@@ -74,7 +75,7 @@ async def _reconcile_marked_add(call: Call, client: BitrixClient) -> Reconciled:
     """
     in_items = call.spec.entity == "item"
     mark = {name: call.params["fields"][name] for name in list_origin_fields(in_items=in_items)}
-    method = "crm.item.list" if in_items else _LISTS.get(call.spec.entity)
+    method = "crm.item.list" if in_items else CLASSIC_LISTS.get(call.spec.entity)
     if method is None:
         return Reconciled(verdict="unclear", detail=f"{call.method} cannot be looked for by its mark")
     params: dict[str, object] = {
@@ -84,14 +85,22 @@ async def _reconcile_marked_add(call: Call, client: BitrixClient) -> Reconciled:
     if in_items:
         params["entityTypeId"] = call.params["entityTypeId"]
     result = (await client.call(method, params, repeatable=True)).result
-    rows = result["items"] if in_items else result
+    rows = read_listed(result, in_items=in_items)
+    if rows is None:
+        return Reconciled(verdict="unclear", detail=f"{method} gave no list of records")
     if not rows:
         return Reconciled(verdict="not_done", detail="no record carries the mark of this call")
     carrying = [row for row in rows if all(row.get(name) == value for name, value in mark.items())]
     if not carrying:
         return Reconciled(verdict="unclear", detail=f"{method} gave records without the mark: it does not look for marks")
-    number = int(carrying[0].get("ID") or carrying[0].get("id"))
+    number = int(carrying[0]["id" if in_items else "ID"])
     return Reconciled(verdict="done", detail=f"found as {number}", changes=build_changes(call, number))
+
+
+def read_listed(result: object, *, in_items: bool) -> list[JsonObject] | None:
+    """Return the records in the answer of a list method; None if it is no list of records, from which nothing can be concluded."""
+    rows = result.get("items") if in_items and isinstance(result, Mapping) else result
+    return rows if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows) else None
 
 
 async def _reconcile_update(call: Call, before: BeforeImage, records: Records) -> Reconciled:

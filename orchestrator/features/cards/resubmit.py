@@ -20,6 +20,7 @@ from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.card import Card
+from state.journal.restored_rows import RESTORED_CARD
 from state.journal.store import InboxRow, OutboxRow
 from state.stored import JsonObject
 
@@ -108,6 +109,7 @@ async def submit_again(
         requires_confirmation=True,
         is_computed=record.is_computed,
         slot=slot,
+        came_back=stored is not None and RESTORED_CARD in stored.call,
     )
     mode = resolve_mode(tools.mode, actor)
     return await tools.gate.submit(effect, actor=actor, mode=mode, turn_id=entry.turn_id, ledger=session)

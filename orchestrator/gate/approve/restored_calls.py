@@ -9,15 +9,22 @@ from typing import Final
 from bitrix.errors import BitrixError
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Refuse, Verdict
+from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.ports import FindsOwnRecords, Ledger, OwnRecord
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
+from orchestrator.language.text import Locale
+from state.clock import parse_iso
 from state.journal.restored_rows import RESTORED_CARD
 from state.journal.store import EffectRow
 
 _DONE: Final = Notice(code="came-back-done")
 _UNCLEAR: Final = Notice(code="came-back-unclear")
 _ASKS: Final = Notice(code="came-back-asks")
+_NAMED: Final = 3
+"""The most records that a doubt names."""
+_LONGEST_TITLE: Final = 60
 
 
 async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:
@@ -27,6 +34,31 @@ async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Ref
     if (missing := deps.find_missing_performer(call)) is not None:
         return missing
     return await _find_run(call, StoredOrder.from_data(row.call).before, deps)
+
+
+async def find_forgotten_records(row: EffectRow, call: Call, deps: GateDeps, ledger: Ledger, locale: Locale) -> Notice | Refuse | None:
+    """Return a doubt about a restored card that creates a record, if the portal holds such records which the journal does not know.
+
+    This program made them after the backup. One of them may be this very record: a card that was given a new value, or was drawn anew,
+    makes its record with another mark. Return None if there are none, and a refusal if the portal cannot be read.
+    """
+    performer = deps.performers[call.kind]
+    if RESTORED_CARD not in row.call or not isinstance(performer, FindsOwnRecords):
+        return None
+    try:
+        own = await performer.find_own_records(call, parse_iso(str(row.call[RESTORED_CARD])))
+        forgotten = [one for one in own if await ledger.find_effect(one.effect_id) is None]
+        if not forgotten:
+            return None
+        named = [await _describe_record(one, deps, locale) for one in forgotten[:_NAMED]]
+    except BitrixError as error:
+        return build_read_refusal(error)
+    return Notice(code="came-back-others", args={"records": ", ".join(named), "count": len(forgotten), "more": len(forgotten) - len(named)})
+
+
+async def _describe_record(record: OwnRecord, deps: GateDeps, locale: Locale) -> str:
+    title = escape_text(await deps.names.find_title(record.entity, record.number), locale=locale, limit=_LONGEST_TITLE)
+    return f"№ {record.number} «{title}»" if title else f"№ {record.number}"
 
 
 async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
@@ -43,8 +75,8 @@ async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refus
     return await check_restored_card(row, call, deps)
 
 
-async def doubt_restored_run(verdict: Verdict, call: Call, deps: GateDeps, *, is_computed: bool = False) -> Verdict:
-    """Return the verdict about a call of a run that began before the restore, and may have made it after the backup was made.
+async def doubt_restored_call(verdict: Verdict, call: Call, deps: GateDeps, *, is_computed: bool = False) -> Verdict:
+    """Return the verdict about a call of a run, or one asked for again on a card, which may have made it after the backup was made.
 
     It is refused as done if that can be seen. If nothing can be seen, a person is asked, whatever the rules allow. Where a person is asked
     anyway, the card says so of all but updates: an earlier card may have been approved with a new value, which makes a new mark.

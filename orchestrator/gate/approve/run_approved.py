@@ -17,7 +17,7 @@ from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.confirmations import CardRequest
 from orchestrator.gate.approve.drift import DRIFTED, accept_own_steps, build_drift_notice
 from orchestrator.gate.approve.preview import preview_for
-from orchestrator.gate.approve.restored_calls import check_restored_card
+from orchestrator.gate.approve.restored_calls import check_restored_card, find_forgotten_records
 from orchestrator.gate.approve.revalidate import CHANGED, REDRAWN, ReplacementCard, build_before_image, refuse_unchanged, revalidate
 from orchestrator.gate.approve.undo_conflict import check_undo_conflict
 from orchestrator.gate.approve.undo_policy import parse_undo_slot
@@ -96,6 +96,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
         return await _refuse_run(row, judged, ledger)
     before = build_before_image(judged.call, judged.facts)
     new = await _find_replacement(judged, before, stored, entry, deps, ledger)
+    new = await _doubt_restored_card(row, judged, new, deps, ledger)
     if isinstance(new, Refuse):
         return await _refuse_run(row, new, ledger)
     if new is not None:
@@ -137,6 +138,23 @@ async def _find_replacement(
     if conflict is not None or new.reason != CHANGED:
         return conflict or new
     return new.with_reason(await build_drift_notice(judged.call, before, shown, actor=judged.actor, names=deps.names))
+
+
+async def _doubt_restored_card(
+    row: EffectRow, judged: _EvaluatedCall, new: ReplacementCard | Refuse | None, deps: GateDeps, ledger: Ledger
+) -> ReplacementCard | Refuse | None:
+    """Return `new`, or a card that asks once more if the record of a restored card may have been created under another mark."""
+    if isinstance(new, Refuse):
+        return new
+    doubt = await find_forgotten_records(row, judged.call, deps, ledger, judged.actor.locale)
+    if doubt is None:
+        return new
+    if isinstance(doubt, Refuse):
+        return doubt
+    ask = judged.verdict if isinstance(judged.verdict, Ask) else Ask(reasons=())
+    reasons = (doubt, *ask.reasons) if new is None else (*new.ask.reasons, doubt)
+    known = new or ReplacementCard(call=judged.call, facts=judged.facts, actor=judged.actor, ask=ask)
+    return replace(known, ask=replace(known.ask, reasons=reasons))
 
 
 def _refuse_computed(stored: StoredOrder, new: ReplacementCard | None) -> Refuse | None:

@@ -204,6 +204,25 @@ class FindsTraces(Protocol):
         """
 
 
+class OwnRecord(NamedTuple):
+    """A record of the portal that this program created: its kind, its number, and the id of the effect that created it."""
+
+    entity: str
+    number: int
+    effect_id: str
+
+
+@runtime_checkable
+class FindsOwnRecords(Protocol):
+    """A performer that can search the portal for records that this program created, also for those that its journal has lost."""
+
+    async def find_own_records(self, call: Call, since: datetime) -> Sequence[OwnRecord]:
+        """Return records of the kind that `call` creates which this program created after `since`, oldest first.
+
+        There are none if its marks cannot be looked for. May raise bitrix errors.
+        """
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reconciled:
     """What reading the portal showed about a call of unknown outcome.

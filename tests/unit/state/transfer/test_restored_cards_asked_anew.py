@@ -99,6 +99,51 @@ async def test_changed_before_it_is_approved_it_is_not_done_twice(lost: Lost, do
     assert lost.new.findings() == []
 
 
+async def edited(world: World, card: dict[str, Any], value: str) -> None:
+    """The first field of the card gets another value, by a reply to the question for it."""
+    await world.work(pressing("edit", card["confirmation_id"]))
+    question = world.outbox()[-1]
+    if question.body["what"] != "value":
+        await world.work(pressing("field", card["confirmation_id"], "0"))
+        question = world.outbox()[-1]
+    await world.work(answer(question, value))
+
+
+@pytest.mark.parametrize("stands", [True, False])
+async def test_done_with_another_value_since_the_backup_the_old_card_asks_again(lost: Lost, stands: bool) -> None:  # noqa: FBT001 - a table
+    """The record of a card that was edited carries another mark; what the bot made and has forgotten is named, and a person decides."""
+    async with lost.bot(lost.old) as world:
+        world.model.will(reply({**ADD, "requires_confirmation": True}))
+        await world.work(message("сделай"))
+        card = dict(world.events("ConfirmationRequested")[-1].data)
+    lost.old.back_up(lost.file)
+    if stands:
+        async with lost.bot(lost.old) as world:
+            await edited(world, card, "7000")
+            await approved(world)
+        assert len(lost.portal.written("crm.deal.add")) == 1
+    lost.new.restore(lost.file)
+    async with lost.bot(lost.new) as world:
+        world.outbox()
+        await world.work(press(card))
+        assert len(lost.portal.written("crm.deal.add")) == 1
+        reasons = [reason for row in world.outbox() for reason in row.body.get("reasons") or () if reason["code"] == "came-back-others"]
+        assert [reason["args"]["records"] for reason in reasons] == (["№ 9001 «Осина»"] if stands else [])
+        await approved(world)
+    assert len(lost.portal.written("crm.deal.add")) == 1 + stands  # the person has looked, and wants both
+    assert lost.new.findings() == []
+
+
+async def test_a_new_value_or_a_second_request_says_that_it_may_have_been_done(lost: Lost) -> None:
+    """What is proposed again from a card of the backup is asked about with that reason."""
+    card = await lost.asked(ADD, done=False)
+    async with lost.bot(lost.new) as world:
+        await edited(world, card, "7000")
+        state, _ = await world.store.read(load_state, f"session:{CHAT}")
+        waiting = next(entry for entry in state.agent.confirmations.values() if entry.status == "requested")
+    assert "came-back-asks" in [reason["code"] for reason in waiting.reasons]
+
+
 async def test_what_was_found_done_offers_no_repeat(lost: Lost) -> None:
     """«Повторить» stands only under what has certainly not run."""
     card = await lost.asked(ADD, done=True)

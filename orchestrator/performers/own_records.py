@@ -1,0 +1,59 @@
+"""Finds records in the portal that this program created, by the marks that it leaves in them; it only reads."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from bitrix.catalogue.names import list_origin_fields
+from bitrix.client.client import BitrixClient
+from bitrix.errors import Refused
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.fields import find_value
+from orchestrator.gate.call.ports import OwnRecord
+from orchestrator.gate.normalize.normalize import ORIGINATOR
+from orchestrator.performers.reconciliation import CLASSIC_LISTS, read_listed
+from state.clock import format_iso
+from state.stored import JsonObject
+
+_CLOCKS_DIFFER: Final = timedelta(minutes=10)
+"""How far the portal's clock may be behind ours. What is found only because of it was created earlier, and the journal knows it."""
+_ODD_ANSWER: Final = "ODD_ANSWER"
+_EFFECT_ID: Final = 32
+"""The length of an effect's id, which begins a mark; in a batch the key of the command follows."""
+
+
+async def find_own_records(call: Call, since: datetime, client: BitrixClient) -> list[OwnRecord]:
+    """Return records of the kind that `call` creates and that this program created after `since`: the oldest 50 of them.
+
+    Return none if the call creates nothing with a mark, or is a batch. Raises BitrixError if the portal cannot be read.
+    """
+    in_items = call.spec.entity == "item"
+    method = "crm.item.list" if in_items else CLASSIC_LISTS.get(call.spec.entity)
+    if call.commands or call.spec.verb != "add" or not call.spec.marked or method is None:
+        return []
+    number, made = ("id", "createdTime") if in_items else ("ID", "CREATED" if call.entity == "activity" else "DATE_CREATE")
+    originator, origin = list_origin_fields(in_items=in_items)
+    params: dict[str, object] = {
+        "filter": {f"={originator}": ORIGINATOR, f">={made}": format_iso(since - _CLOCKS_DIFFER)},
+        "order": {number: "ASC"},
+        "select": [number, originator, origin, made],
+    }
+    if in_items:
+        params["entityTypeId"] = call.params["entityTypeId"]
+    result = (await client.call(method, params, repeatable=True)).result
+    rows = read_listed(result, in_items=in_items)
+    if rows is None:
+        raise Refused(_ODD_ANSWER, f"{method} gave no list of records")
+    return [
+        OwnRecord(entity=call.entity, number=int(row[number]), effect_id=str(row[origin])[:_EFFECT_ID])
+        for row in rows
+        if row.get(originator) == ORIGINATOR and row.get(origin) and _is_made_after(row, made, since - _CLOCKS_DIFFER)
+    ]
+
+
+def _is_made_after(row: JsonObject, name: str, since: datetime) -> bool:
+    """Return whether a row was created after `since`, which is checked since a portal may ignore a filter; an unreadable time counts."""
+    try:
+        made = datetime.fromisoformat(str(find_value(row, name)))
+    except ValueError:
+        return True
+    return made.tzinfo is None or made >= since

@@ -1,0 +1,75 @@
+"""Records that this program made are found by their marks, whatever a portal's filter does; an odd answer is not taken for "none"."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bitrix.errors import BitrixError
+from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.ports import OwnRecord
+from orchestrator.gate.normalize.normalize import normalize
+from orchestrator.performers.own_records import find_own_records
+from orchestrator.performers.reconciliation import reconcile
+from tests.unit.spine_kit import NOW, VERA, World, effect
+from tests.unit.spine_portal import says
+
+MARK = "0123456789abcdef0123456789abcdef"
+DEAL = ("crm.deal.add", {"fields": {"TITLE": "Осина"}})
+CONTACT = ("crm.contact.add", {"fields": {"NAME": "Иван"}})
+ITEM = ("crm.item.add", {"entityTypeId": 2, "fields": {"title": "Осина"}})
+LISTS = {DEAL[0]: "crm.deal.list", CONTACT[0]: "crm.contact.list", ITEM[0]: "crm.item.list"}
+
+
+def proposed(world: World, what: tuple[str, dict[str, Any]]) -> Call:
+    call = normalize(effect(*what), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
+    assert isinstance(call, Call), call
+    return call
+
+
+def listed(method: str, *rows: dict[str, Any]) -> Any:
+    if method != ITEM[0]:
+        return says(200, {"result": list(rows)})
+    camel = {"ID": "id", "ORIGINATOR_ID": "originatorId", "ORIGIN_ID": "originId", "DATE_CREATE": "createdTime"}
+    return says(200, {"result": {"items": [{camel[name]: value for name, value in row.items()} for row in rows]}})
+
+
+def row(number: int, *, mark: str = MARK, by: str = "sdelka", when: timedelta = timedelta(hours=1)) -> dict[str, Any]:
+    return {"ID": str(number), "ORIGINATOR_ID": by, "ORIGIN_ID": mark, "DATE_CREATE": (NOW + when).isoformat()}
+
+
+@pytest.mark.parametrize("what", [DEAL, CONTACT, ITEM])
+async def test_what_carries_our_mark_and_is_newer_is_found(world: World, what: tuple[str, dict[str, Any]]) -> None:
+    """What another program made, what has no mark, and what is older does not count; of a batch's record the key of the command is cut."""
+    rows = [row(1), row(2, by="shop"), row(3, mark=""), row(4, when=timedelta(days=-1)), row(5, mark=f"{MARK}:a"), row(6)]
+    rows[5]["DATE_CREATE"] = "yesterday"
+    world.portal.will(LISTS[what[0]], listed(what[0], *rows))
+    call = proposed(world, what)
+    assert await find_own_records(call, NOW, world.client) == [OwnRecord(call.entity, number, MARK) for number in (1, 5, 6)]
+    _, asked = world.portal.requests[-1]
+    time = "createdTime" if what is ITEM else "DATE_CREATE"
+    assert f">={time}" in asked["filter"]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        ("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}}),
+        ("tasks.task.add", {"fields": {"TITLE": "x", "RESPONSIBLE_ID": 7}}),
+        ("batch", {"cmd": {"a": "crm.deal.add?fields[TITLE]=x"}}),
+    ],
+)
+async def test_what_leaves_no_mark_is_not_looked_for(world: World, what: tuple[str, dict[str, Any]]) -> None:
+    assert await find_own_records(proposed(world, what), NOW, world.client) == []
+    assert world.portal.requests == []
+
+
+@pytest.mark.parametrize("answer", ["text", None, {}, {"items": "x"}, {"items": [5]}, [None, 5], True])
+@pytest.mark.parametrize("what", [DEAL, ITEM])
+async def test_from_an_odd_answer_nothing_is_concluded(world: World, what: tuple[str, dict[str, Any]], answer: Any) -> None:
+    """A call is neither said to be not made, nor are there said to be no records of ours."""
+    world.portal.will(LISTS[what[0]], says(200, {"result": answer}), says(200, {"result": answer}))
+    call = proposed(world, what)
+    with pytest.raises(BitrixError):
+        await find_own_records(call, NOW, world.client)
+    assert (await reconcile(call, {}, world.client, world.gate.deps.records)).verdict == "unclear"
