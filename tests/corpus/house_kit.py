@@ -150,7 +150,7 @@ class House:
         await until(self._rests)
 
     async def _rests(self) -> bool:
-        rests = await self.orchestrator.is_idle() and not await self.store.list_due_timers(self.clock.now())
+        rests = not await self.store.list_due_timers(self.clock.now()) and await self.orchestrator.is_idle()  # a due timer becomes an input
         if not rests:
             for look in self.store.listeners:  # or what is due is looked for once a second
                 look()

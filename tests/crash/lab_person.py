@@ -252,7 +252,8 @@ class Person:
                 await asyncio.sleep(5 * PAUSE)
 
     async def _busy(self) -> bool:
-        return not await self._known(self._orchestrator.is_idle) or bool(await self._known(self._store.list_due_timers, self._clock.now()))
+        """Whether anything is at work or due. In this order: a timer that is due becomes an input, and is deleted only with what comes of it."""
+        return bool(await self._known(self._store.list_due_timers, self._clock.now())) or not await self._known(self._orchestrator.is_idle)
 
     def _rows(self, step: Step) -> list[InboxRow]:
         """The inputs of a step."""
