@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from bitrix.catalogue.names import to_field_key
 from orchestrator.language.date_format import PastRule
-from orchestrator.language.day_words import Look
+from orchestrator.language.day_phrase import Look
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.periods import Side
 

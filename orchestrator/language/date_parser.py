@@ -31,7 +31,8 @@ from orchestrator.language.date_format import (
     to_bitrix_date,
     to_bitrix_datetime,
 )
-from orchestrator.language.day_words import Anchor, DayPhrase, UnclearPhrase, find_days
+from orchestrator.language.day_phrase import Anchor, DayPhrase, UnclearPhrase
+from orchestrator.language.day_words import find_days
 from orchestrator.language.hour_words import Hour, find_hour
 from orchestrator.language.hour_zones import find_named_zone
 from orchestrator.language.number_words import convert_ordinals

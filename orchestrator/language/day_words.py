@@ -6,92 +6,28 @@ The phrase that was read is replaced by blanks, so that no digit is read twice. 
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date, timedelta
 from functools import cache
-from typing import Final, Literal
+from typing import Final
 
 from orchestrator.domain.errors import SettingsError
 from orchestrator.language.calendar_units import Unit, add_to_month, add_units, find_last_day, find_start, to_monday
-from orchestrator.language.date_format import Unclear, WhenReason
+from orchestrator.language.date_format import WhenReason
 from orchestrator.language.date_forms import list_day_forms
+from orchestrator.language.day_phrase import Anchor, DayPhrase, Groups, UnclearPhrase
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.month_words import MONTH, SHIFTS, WHICH, build_day, find_meaning, find_month, find_which, shift_month
 from orchestrator.language.number_words import PATTERN, VALUES
+from orchestrator.language.weekday_words import EVERY_WEEKDAY, NTH_WEEKDAY, WEEKDAY, read_nth_weekday, read_weekday
 
 _WEEK: Final = 7
 _FRIDAY: Final = 4
-_LAST: Final = 5
 _DECEMBER: Final = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
-    """The parts of a phrase that the named groups of a pattern matched; "" for a group without a match."""
-
-    text: str
-    """The whole phrase."""
-    year: str = ""
-    month: str = ""
-    """The month as a number."""
-    month_name: str = ""
-    day: str = ""
-    word: str = ""
-    weekday: str = ""
-    which: str = ""
-    number: str = ""
-    unit: str = ""
-    more: str = ""
-    """The number of the smaller unit: 30 of «через 1 час 30 минут»."""
-
-
-@dataclass(frozen=True, slots=True)
-class DayPhrase:
-    """The meaning of one phrase: one or more possible days, and for some phrases a weekday, a week or a time span.
-
-    `weekday` (0 is Monday) is set if only a weekday was named. `week` is the Monday of a named week. `span` is the time from now; it then
-    stands in place of the days.
-    """
-
-    days: tuple[date, ...] = ()
-    weekday: int | None = None
-    week: date | None = None
-    span: timedelta | None = None
-
-
-Look = Literal["ahead", "back"]
-"""Which day words without a year mean: one that is planned, or one that has been («в пятницу», «15 октября»)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """The day from which words such as «вчера» count, and the direction in which days without a year are sought.
-
-    `after` is the first day of a range whose end is read: the end is the first fitting day that does not lie before it.
-    """
-
-    today: date
-    look: Look = "ahead"
-    after: date | None = None
-
-
-class UnclearPhrase(Exception):
-    """The error that a phrase names no clear day or hour.
-
-    `date_parser.parse_when` catches this error and returns the error's field `unclear`, a result of the type `Unclear`.
-    """
-
-    def __init__(self, reason: WhenReason) -> None:
-        super().__init__(reason)
-        self.unclear = Unclear(reason)
-
-
 _WORDS: Final = load_lexicon("dates")
-_MONTHS: Final = _WORDS.read_words("months")
-_WEEKDAYS: Final = _WORDS.read_words("weekdays")
 _NEAR_DAYS: Final = _WORDS.read_table("near_days") | _WORDS.read_table("near_days_english")
 _WHICH_YEARS: Final = _WORDS.read_table("which_year")
-_BEGINNINGS: Final = _WORDS.read_lists("beginnings")
-_NTHS: Final = _WORDS.read_lists("nths")
 _UNITS: Final = {unit: starts for unit, starts in _WORDS.read_lists("units").items() if unit != "half"}
 _CALENDAR_UNITS: Final[Mapping[str, Unit]] = {
     "days": "days",
@@ -105,8 +41,6 @@ _LEAP_CYCLE: Final = 9
 _MONTHS_OF_31: Final = 3
 """Within so many months there is one that has the day 31."""
 _HALF: Final = _WORDS.read_words("units", "half")
-MONTH: Final = "|".join(_MONTHS)
-_WEEKDAY: Final = "|".join(_WEEKDAYS)
 _MONEY: Final = rf"(?! ?(?:{_WORDS.join_patterns('money_follows')}))"
 _YEAR: Final = (
     rf"(?: (?P<year>(?:19|20)[0-9]{{2}})(?![0-9]){_MONEY}(?: ?{_WORDS.read_text('year_mark')})?"
@@ -145,26 +79,6 @@ def build_recognisers(names: Iterable[str]) -> Recognisers:
     return tuple((re.compile(_FORMS[name][0]), _FORMS[name][1]) for name in listed)
 
 
-def build_day(year: int, month: int, day: int) -> date:
-    """Return the day; raises `UnclearPhrase` if it does not exist."""
-    try:
-        return date(year, month, day)
-    except ValueError:
-        raise UnclearPhrase("impossible") from None
-
-
-def _find_index(patterns: tuple[str, ...], word: str) -> int:
-    return next(i for i, pattern in enumerate(patterns) if re.fullmatch(pattern, word))
-
-
-def _find_meaning(word: str, beginnings: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the name that `beginnings` gives to `word`; "" if it gives none.
-
-    `beginnings` maps names ("week") to beginnings of words; a name fits if the word starts with one of its beginnings.
-    """
-    return next((name for name, starts in beginnings.items() if word.startswith(starts)), "")
-
-
 def _read_full_date(said: Groups, anchor: Anchor) -> DayPhrase:
     century = anchor.today.year // 100 * 100 if len(said.year) == 2 else 0  # noqa: PLR2004 — a year of two digits
     day, month = int(said.day), int(said.month)
@@ -181,11 +95,6 @@ def _read_month_date(said: Groups, anchor: Anchor) -> DayPhrase:
         year = int(said.year) if said.year else anchor.today.year + int(_WHICH_YEARS[said.which])
         return DayPhrase((build_day(year, month, day),))
     return DayPhrase((_pick_year(month, day, anchor),))
-
-
-def find_month(name: str) -> int:
-    """Return the number of the month that `name` names, in any of its forms; the first of these patterns counts."""
-    return _find_index(_MONTHS, name) + 1
 
 
 def _read_short_date(said: Groups, anchor: Anchor) -> DayPhrase:
@@ -233,42 +142,8 @@ def _read_day_of_named_month(said: Groups, anchor: Anchor) -> DayPhrase:
     """Read «15 числа следующего месяца», «15 числа января»."""
     if said.month_name:
         return DayPhrase((_pick_year(find_month(said.month_name), int(said.day), anchor),))
-    year, month = _shift_month(said, anchor)
+    year, month = shift_month(said, anchor)
     return DayPhrase((build_day(year, month, int(said.day)),))
-
-
-def _shift_month(said: Groups, anchor: Anchor) -> tuple[int, int]:
-    """Return the year and month that «этого месяца» or «следующего месяца» means; «месяца» alone is the present one."""
-    which = find_which(said.which) if said.which else "this"
-    if which not in SHIFTS:
-        raise UnclearPhrase("which_day")
-    return add_to_month(anchor.today.year, anchor.today.month, SHIFTS[which])
-
-
-def _read_nth_weekday(said: Groups, anchor: Anchor) -> DayPhrase:
-    """Read «в первый понедельник декабря», "the last friday of the month"; without a month it names no day."""
-    nth, weekday = int(_find_meaning(said.number, _NTHS)), _find_index(_WEEKDAYS, said.weekday)
-    if said.month_name:
-        month = find_month(said.month_name)
-        days = [_find_nth(nth, weekday, year, month) for year in range(anchor.today.year - 1, anchor.today.year + 2)]
-        start = anchor.after or anchor.today
-        is_back = anchor.after is None and anchor.look == "back"
-        return DayPhrase((max(day for day in days if day <= start) if is_back else min(day for day in days if day >= start),))
-    if said.unit:
-        return DayPhrase((_find_nth(nth, weekday, *_shift_month(said, anchor)),))
-    which = said.number if find_which(said.number) else ""  # "last friday" means another day than «последняя пятница»
-    if which or (nth == _LAST and anchor.look == "back" and anchor.after is None):
-        return _read_weekday(Groups(text=said.text, weekday=said.weekday, which=which), anchor)
-    raise UnclearPhrase("which_day")
-
-
-def _find_nth(nth: int, weekday: int, year: int, month: int) -> date:
-    """Return the `nth` such weekday of a month; the number 5 means the last one."""
-    last = find_last_day(year, month)
-    if nth == _LAST:
-        return last - timedelta(days=(last.weekday() - weekday) % _WEEK)
-    first = date(year, month, 1)
-    return first + timedelta(days=(weekday - first.weekday()) % _WEEK, weeks=nth - 1)
 
 
 def _pick_month(number: int, anchor: Anchor) -> date:
@@ -283,28 +158,6 @@ def _pick_month(number: int, anchor: Anchor) -> date:
 
 def _read_near_day(said: Groups, anchor: Anchor) -> DayPhrase:
     return DayPhrase((anchor.today + timedelta(days=int(_NEAR_DAYS[said.word])),))
-
-
-def _read_weekday(said: Groups, anchor: Anchor) -> DayPhrase:
-    weekday, today = _find_index(_WEEKDAYS, said.weekday), anchor.today
-    of_this_week = to_monday(today) + timedelta(days=weekday)
-    which = find_which(said.which)
-    if which == "every":
-        raise UnclearPhrase("repeats")
-    if which in SHIFTS:
-        return DayPhrase((of_this_week + timedelta(weeks=SHIFTS[which]),))
-    if anchor.after is not None:
-        return DayPhrase((anchor.after + timedelta(days=(weekday - anchor.after.weekday()) % _WEEK),), weekday=weekday)
-    coming = today + timedelta(days=(weekday - today.weekday()) % _WEEK)
-    last = coming - timedelta(weeks=1)
-    if anchor.look == "back":
-        return DayPhrase((coming, last) if coming == today else (last,), weekday=weekday)
-    return DayPhrase((coming, coming + timedelta(weeks=1)) if coming == today else (coming,), weekday=weekday)
-
-
-def find_which(word: str) -> str:
-    """Return what a word such as «прошлый» or "next" says of the unit behind it ("last", "next" …); "" for no such word."""
-    return _find_meaning(word, _BEGINNINGS)
 
 
 def _read_week(said: Groups, anchor: Anchor) -> DayPhrase:
@@ -344,7 +197,7 @@ def _compute_distant_day(said: Groups, today: date, sign: int) -> DayPhrase:
 
 def find_unit_name(word: str) -> str:
     """Return which unit of time a word names, in any of its forms: "minutes", "hours", "days" … "years"."""
-    return _find_meaning(word, _UNITS)
+    return find_meaning(word, _UNITS)
 
 
 def _build_span(span: timedelta) -> Recogniser:
@@ -391,26 +244,15 @@ def _build_refusal(reason: WhenReason) -> Recogniser:
     return refuse
 
 
-SHIFTS: Final = {"before_last": -2, "last": -1, "this": 0, "next": 1}
-_WHICH: Final = rf"(?P<which>{_WORDS.join_patterns('which')})"
 _AGO: Final = rf"(?:{_WORDS.join_patterns('ago')})"
 _END_OF: Final = rf"(?:{_WORDS.join_patterns('end_of')})"
 _END_UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('end_units')}|{MONTH})"
 SPAN_UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('span_units')})"
 _IN_TIME: Final = rf"(?:{_WORDS.join_patterns('in_time')})"
 _UNIT_FIRST: Final = rf"(?P<unit>{_WORDS.join_patterns('units_before_number')})"
-_EVERY_WEEKDAY: Final = (
-    rf"(?<!\w)(?:{_WORDS.read_text('by')} (?:{_WORDS.join_patterns('repeated_weekdays')})\w*(?:{_WORDS.join_patterns('repeated_endings')})"
-    rf"|{_WORDS.join_patterns('repeatedly')})(?!\w)"
-)
-_NTH: Final = rf"(?P<number>{'|'.join(start for starts in _NTHS.values() for start in starts)})(?:{_WORDS.join_patterns('nth_endings')})?"
-_NTH_WEEKDAY: Final = (
-    rf"(?<!\w){_NTH} (?P<weekday>{_WEEKDAY})(?![\w-])"
-    rf"(?: (?:{_WORDS.join_patterns('of')})?(?:(?P<month_name>{MONTH})|(?:{_WHICH} )?(?P<unit>{_WORDS.join_patterns('month')}))(?!\w))?"
-)
 _DAY_OF_NAMED_MONTH: Final = (
     rf"{_B}(?P<day>[0-9]{{1,2}})(?:{_WORDS.read_text('of_month_ending')})?"
-    rf"(?:(?: {_WORDS.read_text('of_month')})? {_WHICH} (?:{_WORDS.join_patterns('month')})"
+    rf"(?:(?: {_WORDS.read_text('of_month')})? {WHICH} (?:{_WORDS.join_patterns('month')})"
     rf"| {_WORDS.read_text('of_month')} (?P<month_name>{MONTH}))(?!\w)"
 )
 _BARE_DAY: Final = (
@@ -431,7 +273,7 @@ _MONTH_FIRST: Final = (
 )
 _NEAR_DAY: Final = rf"(?<!\w)(?P<word>{_WORDS.join_patterns('near_day_patterns')})(?!\w)"
 _NO_DAY: Final = (
-    rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_month')}) (?:{MONTH}|{_WHICH} (?:{_WORDS.join_patterns('long_units')}))"
+    rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_month')}) (?:{MONTH}|{WHICH} (?:{_WORDS.join_patterns('long_units')}))"
     rf"|(?:{_WORDS.join_patterns('parts_of_unit')})\w* (?:{_WORDS.join_patterns('units_with_parts')}|{MONTH})\w*"
     rf"|{_WORDS.join_patterns('days_off')})(?!\w)"
 )
@@ -443,7 +285,7 @@ _DAY_OF_MONTH: Final = rf"{_B}(?P<day>[0-9]{{1,2}})(?:{_WORDS.read_text('of_mont
 _AT_DAY: Final = rf"(?<!\w)(?:{_WORDS.join_patterns('at_hour')}) (?P<day>2[4-9]|3[01])\.(?P<month>0[1-9]|1[0-2]){_NO_SUM}"
 _FORMS: Final[Mapping[str, tuple[str, Recogniser]]] = {
     "day_range": (_RANGE, _build_refusal("several")),
-    "every_weekday": (_EVERY_WEEKDAY, _build_refusal("repeats")),
+    "every_weekday": (EVERY_WEEKDAY, _build_refusal("repeats")),
     "iso_day": (r"(?<![\w-])(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})(?![\w-])", _read_full_date),
     "dotted_day": (
         rf"{_B}(?P<day>[0-9]{{1,2}})\.(?P<month>[0-9]{{1,2}})\.(?P<year>[0-9]{{4}}|[0-9]{{2}})(?!\.?[\w])",
@@ -452,8 +294,8 @@ _FORMS: Final[Mapping[str, tuple[str, Recogniser]]] = {
     "slashed_day": (rf"{_B}(?P<day>[0-9]{{1,2}})/(?P<month>[0-9]{{1,2}})/(?P<year>[0-9]{{4}}|[0-9]{{2}})(?![\w/])", _read_full_date),
     "day_month": (_DAY_FIRST, _read_month_date),
     "month_day": (_MONTH_FIRST, _read_month_date),
-    "nth_weekday": (_NTH_WEEKDAY, _read_nth_weekday),
-    "end_of": (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('by_end')}) )?{_END_OF} (?:{_WHICH} )?{_END_UNIT}(?!\w)", _read_end),
+    "nth_weekday": (NTH_WEEKDAY, read_nth_weekday),
+    "end_of": (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('by_end')}) )?{_END_OF} (?:{WHICH} )?{_END_UNIT}(?!\w)", _read_end),
     "end_short": (r"(?<!\w)(?:by )?(?P<unit>eod|eow|eom)(?!\w)", _read_end),
     "hour_and_a_half": (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('hour_and_a_half')})(?!\w)", _build_span(timedelta(minutes=90))),
     "one_hour_and": (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('one_hour_and')}) {NUMBER}(?!\w)", _build_refusal("several")),
@@ -470,8 +312,8 @@ _FORMS: Final[Mapping[str, tuple[str, Recogniser]]] = {
     "the_day": (r"(?<!\w)(?:on|by|until) the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)(?!\w)", _read_day_of_month),
     "bare_day": (_BARE_DAY, _read_day_of_month),
     "near_day": (_NEAR_DAY, _read_near_day),
-    "week": (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_week')}) )?{_WHICH} (?:{_WORDS.join_patterns('week')})(?!\w)", _read_week),
-    "weekday": (rf"(?<![\w-])(?:{_WHICH} )?(?P<weekday>{_WEEKDAY})(?![\w-])\.?", _read_weekday),
+    "week": (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_week')}) )?{WHICH} (?:{_WORDS.join_patterns('week')})(?!\w)", _read_week),
+    "weekday": (WEEKDAY, read_weekday),
     "short_day": (rf"(?<!\w){_WORDS.read_text('not_after_at')}(?<![.,:/-]){_DAY_MONTH}{_NO_SUM}", _read_short_date),
     "at_day": (_AT_DAY, _read_short_date),
     "no_day": (_NO_DAY, _build_refusal("which_day")),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import time
 from typing import Final
 
-from orchestrator.language.day_words import UnclearPhrase
+from orchestrator.language.day_phrase import UnclearPhrase
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.number_words import PATTERN, read_words
 

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from orchestrator.language.day_words import UnclearPhrase
+from orchestrator.language.day_phrase import UnclearPhrase
 from orchestrator.language.lexicon import load_lexicon
 
 _WORDS: Final = load_lexicon("hours")

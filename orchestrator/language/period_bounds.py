@@ -7,8 +7,9 @@ from typing import Final, Literal
 
 from orchestrator.language.calendar_units import add_units, find_unit
 from orchestrator.language.date_parser import build_when
-from orchestrator.language.day_words import MONTH, UnclearPhrase
+from orchestrator.language.day_phrase import UnclearPhrase
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.month_words import MONTH
 from orchestrator.language.named_periods import IN, SHIFTING, UNITS
 from orchestrator.language.number_words import convert_ordinals
 from orchestrator.language.period_scope import DAY, Forms, Parts, Period, Scope, SeveralDays

@@ -6,7 +6,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Final, Literal
 
 from orchestrator.language.date_parser import build_when
-from orchestrator.language.day_words import Anchor
+from orchestrator.language.day_phrase import Anchor
 
 DAY: Final = timedelta(days=1)
 Side = Literal["whole", "start", "end"]

@@ -6,7 +6,7 @@ Such a text gets a question in place of the day that stands in it.
 import re
 from typing import Final
 
-from orchestrator.language.day_words import UnclearPhrase
+from orchestrator.language.day_phrase import UnclearPhrase
 from orchestrator.language.lexicon import load_lexicon
 
 _WORDS: Final = load_lexicon("dates")

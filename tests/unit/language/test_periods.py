@@ -16,7 +16,8 @@ from orchestrator.language.calendar_units import Unit, add_units, find_unit, for
 from orchestrator.language.date_format import Choice, Unclear, WhenReason
 from orchestrator.language.date_forms import PLACE, fill_date_forms, list_day_forms, list_period_forms
 from orchestrator.language.date_parser import When, parse_when
-from orchestrator.language.day_words import Anchor, Look, build_recognisers, find_days
+from orchestrator.language.day_phrase import Anchor, Look
+from orchestrator.language.day_words import build_recognisers, find_days
 from orchestrator.language.periods import Period, Side, build_forms, parse_period
 
 MOSCOW = "Europe/Moscow"

@@ -1,0 +1,70 @@
+"""Reads phrases about days of the week: «в пятницу», «прошлый вторник», «в первый понедельник декабря», "the last friday of the month"."""
+
+from datetime import date, timedelta
+from typing import Final
+
+from orchestrator.language.calendar_units import find_last_day, to_monday
+from orchestrator.language.day_phrase import Anchor, DayPhrase, Groups, UnclearPhrase
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.month_words import MONTH, SHIFTS, WHICH, find_index, find_meaning, find_month, find_which, shift_month
+
+_WEEK: Final = 7
+_LAST: Final = 5
+_WORDS: Final = load_lexicon("dates")
+_WEEKDAYS: Final = _WORDS.read_words("weekdays")
+_NTHS: Final = _WORDS.read_lists("nths")
+_WEEKDAY: Final = "|".join(_WEEKDAYS)
+EVERY_WEEKDAY: Final = (
+    rf"(?<!\w)(?:{_WORDS.read_text('by')} (?:{_WORDS.join_patterns('repeated_weekdays')})\w*(?:{_WORDS.join_patterns('repeated_endings')})"
+    rf"|{_WORDS.join_patterns('repeatedly')})(?!\w)"
+)
+_NTH: Final = rf"(?P<number>{'|'.join(start for starts in _NTHS.values() for start in starts)})(?:{_WORDS.join_patterns('nth_endings')})?"
+NTH_WEEKDAY: Final = (
+    rf"(?<!\w){_NTH} (?P<weekday>{_WEEKDAY})(?![\w-])"
+    rf"(?: (?:{_WORDS.join_patterns('of')})?(?:(?P<month_name>{MONTH})|(?:{WHICH} )?(?P<unit>{_WORDS.join_patterns('month')}))(?!\w))?"
+)
+WEEKDAY: Final = rf"(?<![\w-])(?:{WHICH} )?(?P<weekday>{_WEEKDAY})(?![\w-])\.?"
+
+
+def read_nth_weekday(said: Groups, anchor: Anchor) -> DayPhrase:
+    """Read «в первый понедельник декабря», "the last friday of the month"; without a month it names no day."""
+    nth, weekday = int(find_meaning(said.number, _NTHS)), find_index(_WEEKDAYS, said.weekday)
+    if said.month_name:
+        month = find_month(said.month_name)
+        days = [_find_nth(nth, weekday, year, month) for year in range(anchor.today.year - 1, anchor.today.year + 2)]
+        start = anchor.after or anchor.today
+        is_back = anchor.after is None and anchor.look == "back"
+        return DayPhrase((max(day for day in days if day <= start) if is_back else min(day for day in days if day >= start),))
+    if said.unit:
+        return DayPhrase((_find_nth(nth, weekday, *shift_month(said, anchor)),))
+    which = said.number if find_which(said.number) else ""  # "last friday" means another day than «последняя пятница»
+    if which or (nth == _LAST and anchor.look == "back" and anchor.after is None):
+        return read_weekday(Groups(text=said.text, weekday=said.weekday, which=which), anchor)
+    raise UnclearPhrase("which_day")
+
+
+def _find_nth(nth: int, weekday: int, year: int, month: int) -> date:
+    """Return the `nth` such weekday of a month; the number 5 means the last one."""
+    last = find_last_day(year, month)
+    if nth == _LAST:
+        return last - timedelta(days=(last.weekday() - weekday) % _WEEK)
+    first = date(year, month, 1)
+    return first + timedelta(days=(weekday - first.weekday()) % _WEEK, weeks=nth - 1)
+
+
+def read_weekday(said: Groups, anchor: Anchor) -> DayPhrase:
+    """Read «в пятницу», «прошлый вторник», "next monday"; on that very day the word may mean today or a week later: both are given."""
+    weekday, today = find_index(_WEEKDAYS, said.weekday), anchor.today
+    of_this_week = to_monday(today) + timedelta(days=weekday)
+    which = find_which(said.which)
+    if which == "every":
+        raise UnclearPhrase("repeats")
+    if which in SHIFTS:
+        return DayPhrase((of_this_week + timedelta(weeks=SHIFTS[which]),))
+    if anchor.after is not None:
+        return DayPhrase((anchor.after + timedelta(days=(weekday - anchor.after.weekday()) % _WEEK),), weekday=weekday)
+    coming = today + timedelta(days=(weekday - today.weekday()) % _WEEK)
+    last = coming - timedelta(weeks=1)
+    if anchor.look == "back":
+        return DayPhrase((coming, last) if coming == today else (last,), weekday=weekday)
+    return DayPhrase((coming, coming + timedelta(weeks=1)) if coming == today else (coming,), weekday=weekday)
