@@ -16,11 +16,12 @@ from orchestrator.directory.date_references import DateReferences
 from orchestrator.directory.duplicates import DuplicateFinder
 from orchestrator.directory.list_columns import ViewContext, add_columns
 from orchestrator.directory.list_groups import group_list
-from orchestrator.directory.lookup import Lookup, ReferenceContext
+from orchestrator.directory.lookup import Lookup
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.directory.portal_card import METHODS, PortalCard
 from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.reference_context import ReferenceContext
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Table

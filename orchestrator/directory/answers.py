@@ -119,3 +119,11 @@ class GroupedView:
     labels: tuple[str, ...] = ()
     prose: bool = False
     trouble: str = ""
+
+
+def build_guess(code: str, words: str, options: tuple[Option, ...]) -> Ambiguous:
+    """Return the question whether the person meant one of `options`, whose names are only similar to `words`.
+
+    `code` is the code of the question's message, such as "nearest-user".
+    """
+    return Ambiguous(ask=Notice(code=code, args={"name": words}), options=options, is_guess=True)

@@ -6,27 +6,25 @@ the person is told so. Choosing a record is no consent to a change.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar, assert_never
+from typing import assert_never
 from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.names import is_custom_field, to_field_key
 from bitrix.errors import BitrixError
 from orchestrator.directory import ranking
-from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
+from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved, build_guess
 from orchestrator.directory.crm_bindings import is_binding_field
 from orchestrator.directory.current_records import CURRENT, find_current, list_tie_candidates
 from orchestrator.directory.date_references import DatedCall, DateReferences
 from orchestrator.directory.field_references import FieldReferences
-from orchestrator.directory.labels import format_user_label
 from orchestrator.directory.naming import Naming
+from orchestrator.directory.person_references import PersonReferences
 from orchestrator.directory.portal_reads import PortalReader, list_searches
-from orchestrator.directory.reference import is_employed
-from orchestrator.directory.reference_data import Category, Stage
-from orchestrator.directory.rows import RecordRow, User
+from orchestrator.directory.reference_context import ReferenceContext
 from orchestrator.directory.rows import to_number as to_record_number
 from orchestrator.directory.shown_references import ShownPlace, resolve_shown
+from orchestrator.directory.stage_references import StageReferences
 from orchestrator.directory.value_references import (
     find_currency,
     find_field,
@@ -38,33 +36,17 @@ from orchestrator.directory.value_references import (
 )
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
-from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency
 from orchestrator.language.text import to_visible_line
 from orchestrator.language.title_matching import extract_words, is_mentioned, list_search_pieces
 from state.clock import Clock
 from state.events.daily import list_waiting_reminders
-from state.session_state import Reminder, SessionState
+from state.session_state import Reminder
 from state.stored import JsonObject
 
-_DEPARTMENT_SUFFIX = re.compile(rf"(?<=\w)\s+(?:{load_lexicon('records').join_patterns('of_department')})\s+(.+)$", re.IGNORECASE)
 _CUSTOMERS = {"contact": "CONTACT_ID", "company": "COMPANY_ID"}
 """The fields of a deal with its customers, by kind of customer."""
 _RECORDS = ("deal", "lead", "contact", "company", "task")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReferenceContext:
-    """The context of a reference: the call that contains it, and the conversation.
-
-    `method` and `params` are the call's. `actor` is the person who speaks, `state` the session's state, `text` the person's message.
-    """
-
-    method: str
-    params: JsonObject
-    actor: Actor
-    state: SessionState
-    text: str
 
 
 class Lookup:
@@ -77,6 +59,8 @@ class Lookup:
         self._naming = naming
         self._dates = DateReferences(reads, naming, clock)
         self._fields = FieldReferences(reads, naming)
+        self._people = PersonReferences(reads, naming)
+        self._stages = StageReferences(reads, naming)
 
     async def resolve(self, reference: str, place: ReferenceContext) -> Resolution:
         """Return the meaning of `reference`, such as "@deal:Ромашка", "@user:Анна" or "@date:завтра", in the context `place`."""
@@ -92,11 +76,11 @@ class Lookup:
             case "reminder":
                 return _resolve_reminder(words, place)
             case "user":
-                return await self._resolve_user(words, place)
+                return await self._people.resolve_user(words, place)
             case "stage":
-                return await self._resolve_stage(words, place)
+                return await self._stages.resolve_stage(words, place)
             case "category":
-                return await self._resolve_category(words, place)
+                return await self._stages.resolve_category(words, place)
             case "date":
                 call = DatedCall(method=place.method, params=place.params, actor=place.actor, chosen={})
                 return await self._dates.resolve_field(
@@ -157,7 +141,7 @@ class Lookup:
                 notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
                 return Unresolved(notice=notice, detail=f"{found.count} records fit {words!r}: the person must be more precise")
             case ranking.NoMatch() if is_forgiving and (near := await self._find_nearest_records(entity, words, actor)):
-                return _build_guess("nearest-record", words, await self._build_record_options(entity, near, actor))
+                return build_guess("nearest-record", words, await self._build_record_options(entity, near, actor))
             case ranking.NoMatch():
                 notice = Notice(code="not-found", args={"name": words})
                 return Unresolved(notice=notice, detail=f"no {entity} that this person may see is called {words!r}")
@@ -236,11 +220,6 @@ class Lookup:
         pairs = zip(candidates, labels, strict=True)
         return tuple(Option(value=one.id, label=label, target=f"{entity}:{one.id}") for one, label in pairs)
 
-    async def _build_user_options(self, candidates: Sequence[ranking.Candidate[User]], actor: Actor) -> tuple[Option, ...]:
-        departments = [await self._naming.find_department_name(one.item) for one in candidates]
-        pairs = zip(candidates, departments, strict=True)
-        return tuple(Option(value=one.id, label=format_user_label(one.item, department=name, locale=actor.locale)) for one, name in pairs)
-
     def _resolve_me(self, place: ReferenceContext) -> Resolution:
         if place.actor.bitrix_user_id is None:
             return Unresolved(notice=Notice(code="no-bitrix-user"), detail="the speaker has no Bitrix24 user")
@@ -260,117 +239,6 @@ class Lookup:
             detail = f"there is no current {entity or 'record'}: several or none were read or changed last; write @shown:N or the name"
             return Unresolved(notice=Notice(code="no-current"), detail=detail)
         return Resolved(value=number, target=f"{entity}:{number}", named_by_person=f"{entity}:{number}" in place.state.trusted)
-
-    async def _resolve_user(self, words: str, place: ReferenceContext) -> Resolution:
-        name, department = _split_department(words)
-        inside = await self._find_departments(department) if department else None
-
-        wanted, me = name if inside is not None else words, place.actor.bitrix_user_id
-
-        def list_candidates(users: Mapping[int, User]) -> list[ranking.Candidate[User]]:
-            return [
-                ranking.Candidate(id=user.id, title=user.full_name, item=user)
-                for user in users.values()
-                if is_employed(user) and (inside is None or inside & _parse_numbers(user.departments))
-            ]
-
-        def chosen(users: Mapping[int, User]) -> ranking.Match[User]:
-            return ranking.find_match(wanted, list_candidates(users), me=me)
-
-        users = await self._reference.load_users(has=lambda users: not isinstance(chosen(users), ranking.NoMatch))
-        found = chosen(users)
-        near = ranking.find_nearest(wanted, list_candidates(users), me=me) if isinstance(found, ranking.NoMatch) else ()
-        if isinstance(found, ranking.OneMatch) and self._is_write(place) and not await self._reference.is_active(found.found.id):
-            found = ranking.NoMatch()
-        match found:
-            case ranking.OneMatch():
-                return Resolved(value=found.found.id, label=found.found.title, named_by_person=is_mentioned(words, place.text))
-            case ranking.SeveralMatches():
-                options = await self._build_user_options(found.candidates, place.actor)
-                return Ambiguous(ask=Notice(code="which-user", args={"name": words}), options=options)
-            case ranking.TooManyMatches():
-                notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
-                return Unresolved(notice=notice, detail=f"{found.count} employees fit {words!r}")
-            case ranking.NoMatch() if near:
-                return _build_guess("nearest-user", words, await self._build_user_options(near, place.actor))
-            case ranking.NoMatch():
-                return Unresolved(
-                    notice=Notice(code="user-not-found", args={"name": words}), detail=f"no active employee is called {words!r}"
-                )
-            case _:
-                assert_never(found)
-
-    async def _resolve_stage(self, words: str, place: ReferenceContext) -> Resolution:
-        entity = self._naming.find_entity(place.method, place.params)
-        entity = entity if entity == "lead" or entity.startswith("item:") else "deal"
-
-        def chosen(stages: Sequence[Stage]) -> ranking.Match[Stage]:
-            return ranking.find_match(words, _number_named(stages), me=None)
-
-        stages = await self._reference.load_stages(
-            entity,
-            await self._find_category(entity, place.params),
-            fresh=self._is_write(place),
-            has=lambda stages: not isinstance(chosen(stages), ranking.NoMatch),
-        )
-        found = chosen(stages)
-        known = ", ".join(stage.name for stage in stages)
-        match found:
-            case ranking.OneMatch():
-                return Resolved(value=found.found.item.id, label=found.found.item.name, named_by_person=True)
-            case ranking.SeveralMatches():
-                choices = tuple(Option(value=one.item.id, label=one.item.name) for one in found.candidates)
-                return Ambiguous(ask=Notice(code="which-stage", args={"name": words}), options=choices)
-            case ranking.NoMatch() if near := ranking.find_nearest(words, _number_named(stages), me=None):
-                choices = tuple(Option(value=one.item.id, label=one.item.name) for one in near)
-                return _build_guess("nearest-stage", words, choices)
-            case ranking.TooManyMatches() | ranking.NoMatch():
-                notice = Notice(code="stage-not-found", args={"name": words, "known": known})
-                return Unresolved(notice=notice, detail=f"no stage is called {words!r}; there are: {known}")
-            case _:
-                assert_never(found)
-
-    async def _find_category(self, entity: str, params: JsonObject) -> int | None:
-        """Return the id of the funnel that a call concerns; None means the default funnel.
-
-        It is the funnel named in the call's parameters. If they name none, it is the funnel of the record that the call is about.
-        """
-        if entity == "lead":
-            return None
-        for place in ("fields", "filter"):
-            given = params.get(place)
-            if isinstance(given, Mapping):
-                number = given.get("CATEGORY_ID", given.get("categoryId"))
-                if number is not None and str(number).isdecimal():
-                    return int(number)
-        number = params.get("id") or params.get("ID")
-        if number is None or not str(number).isdecimal():
-            return None
-        record = (await self._reads.load_records([(entity, int(number))]))[entity, int(number)]
-        return RecordRow.model_validate(record or {}).category_id
-
-    async def _resolve_category(self, words: str, place: ReferenceContext) -> Resolution:
-        entity = self._naming.find_entity(place.method, place.params)
-
-        def chosen(items: Sequence[Category]) -> ranking.Match[Category]:
-            return ranking.find_match(words, _number_named(items), me=None)
-
-        items = await self._reference.load_categories(
-            entity if entity.startswith("item:") else "deal",
-            fresh=self._is_write(place),
-            has=lambda items: isinstance(chosen(items), ranking.OneMatch),
-        )
-        found = chosen(items)
-        if isinstance(found, ranking.OneMatch):
-            return Resolved(value=found.found.item.id, label=found.found.title, named_by_person=True)
-        near = ranking.find_nearest(words, _number_named(items), me=None) if isinstance(found, ranking.NoMatch) else ()
-        if near:
-            return _build_guess("nearest-category", words, tuple(Option(value=one.item.id, label=one.title) for one in near))
-        known = ", ".join(item.name for item in items)
-        return Unresolved(
-            notice=Notice(code="category-not-found", args={"name": words, "known": known}),
-            detail=f"no single funnel is called {words!r}; there are: {known}",
-        )
 
     async def _resolve_sum(self, words: str, reference: str, place: ReferenceContext) -> Resolution:
         """Resolve a sum of money to a number, or to "5000|USD" if the portal could otherwise read the number in another currency.
@@ -409,48 +277,6 @@ class Lookup:
         if not code.lower().startswith("uf"):
             return ""
         return await self._naming.find_field_type(self._naming.find_entity(place.method, place.params), code)
-
-    def _is_write(self, place: ReferenceContext) -> bool:
-        """Return whether the call may change something in the portal; if so, its names are checked against fresh data, not the cache."""
-        method = self._reads.catalogue.find(place.method)
-        return method is None or not method.reads_only
-
-    async def _find_departments(self, words: str) -> frozenset[int] | None:
-        """Return the ids of the departments that `words` name (such as «Казани» in «Анна из Казани»); None if they name no department."""
-        try:
-            departments = await self._reference.load_departments()
-        except BitrixError:  # departments need a permission of their own: without it the words count as part of the name
-            return None
-        found = frozenset(
-            number for number, item in departments.items() if is_mentioned(item.name, words) or is_mentioned(words, item.name)
-        )
-        return found or None
-
-
-NamedT = TypeVar("NamedT", Stage, Category)
-
-
-def _number_named(items: Sequence[NamedT]) -> list[ranking.Candidate[NamedT]]:
-    """Return stages or funnels as candidates for `ranking`, with ids counted from 1, since a funnel's own id may be 0."""
-    return [ranking.Candidate(id=number, title=item.name, item=item) for number, item in enumerate(items, start=1)]
-
-
-def _build_guess(code: str, words: str, options: tuple[Option, ...]) -> Ambiguous:
-    """Return the question whether the person meant one of `options`, whose names are only similar to `words`.
-
-    `code` is the code of the question's message, such as "nearest-user".
-    """
-    return Ambiguous(ask=Notice(code=code, args={"name": words}), options=options, is_guess=True)
-
-
-def _split_department(words: str) -> tuple[str, str]:
-    """Split «Анна из отдела продаж» into («Анна», «отдела продаж»)."""
-    found = _DEPARTMENT_SUFFIX.search(words)
-    return (words[: found.start()].strip(), found[1]) if found else (words, "")
-
-
-def _parse_numbers(value: object) -> frozenset[int]:
-    return frozenset(int(item) for item in value if str(item).isdecimal()) if isinstance(value, list) else frozenset()
 
 
 def _resolve_reminder(words: str, place: ReferenceContext) -> Resolution:

@@ -1,0 +1,97 @@
+"""Resolves names of employees ("@user:Анна из отдела продаж") to their ids, by code and without guessing."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import assert_never
+
+from bitrix.errors import BitrixError
+from orchestrator.directory import ranking
+from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved, build_guess
+from orchestrator.directory.labels import format_user_label
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.reference import is_employed
+from orchestrator.directory.reference_context import ReferenceContext
+from orchestrator.directory.rows import User
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.title_matching import is_mentioned
+
+_DEPARTMENT_SUFFIX = re.compile(rf"(?<=\w)\s+(?:{load_lexicon('records').join_patterns('of_department')})\s+(.+)$", re.IGNORECASE)
+
+
+class PersonReferences:
+    """Resolves names of employees; its methods may raise BitrixError."""
+
+    def __init__(self, reads: PortalReader, naming: Naming) -> None:
+        """Store the portal reader and the name finder."""
+        self._catalogue = reads.catalogue
+        self._reference = reads.reference
+        self._naming = naming
+
+    async def resolve_user(self, words: str, place: ReferenceContext) -> Resolution:
+        """Return the employee whom `words` name, with a department or without; of namesakes the person chooses."""
+        name, department = _split_department(words)
+        inside = await self._find_departments(department) if department else None
+
+        wanted, me = name if inside is not None else words, place.actor.bitrix_user_id
+
+        def list_candidates(users: Mapping[int, User]) -> list[ranking.Candidate[User]]:
+            return [
+                ranking.Candidate(id=user.id, title=user.full_name, item=user)
+                for user in users.values()
+                if is_employed(user) and (inside is None or inside & _parse_numbers(user.departments))
+            ]
+
+        def chosen(users: Mapping[int, User]) -> ranking.Match[User]:
+            return ranking.find_match(wanted, list_candidates(users), me=me)
+
+        users = await self._reference.load_users(has=lambda users: not isinstance(chosen(users), ranking.NoMatch))
+        found = chosen(users)
+        near = ranking.find_nearest(wanted, list_candidates(users), me=me) if isinstance(found, ranking.NoMatch) else ()
+        if isinstance(found, ranking.OneMatch) and place.is_write(self._catalogue) and not await self._reference.is_active(found.found.id):
+            found = ranking.NoMatch()
+        match found:
+            case ranking.OneMatch():
+                return Resolved(value=found.found.id, label=found.found.title, named_by_person=is_mentioned(words, place.text))
+            case ranking.SeveralMatches():
+                options = await self._build_user_options(found.candidates, place.actor)
+                return Ambiguous(ask=Notice(code="which-user", args={"name": words}), options=options)
+            case ranking.TooManyMatches():
+                notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
+                return Unresolved(notice=notice, detail=f"{found.count} employees fit {words!r}")
+            case ranking.NoMatch() if near:
+                return build_guess("nearest-user", words, await self._build_user_options(near, place.actor))
+            case ranking.NoMatch():
+                return Unresolved(
+                    notice=Notice(code="user-not-found", args={"name": words}), detail=f"no active employee is called {words!r}"
+                )
+            case _:
+                assert_never(found)
+
+    async def _build_user_options(self, candidates: Sequence[ranking.Candidate[User]], actor: Actor) -> tuple[Option, ...]:
+        departments = [await self._naming.find_department_name(one.item) for one in candidates]
+        pairs = zip(candidates, departments, strict=True)
+        return tuple(Option(value=one.id, label=format_user_label(one.item, department=name, locale=actor.locale)) for one, name in pairs)
+
+    async def _find_departments(self, words: str) -> frozenset[int] | None:
+        """Return the ids of the departments that `words` name (such as «Казани» in «Анна из Казани»); None if they name no department."""
+        try:
+            departments = await self._reference.load_departments()
+        except BitrixError:  # departments need a permission of their own: without it the words count as part of the name
+            return None
+        found = frozenset(
+            number for number, item in departments.items() if is_mentioned(item.name, words) or is_mentioned(words, item.name)
+        )
+        return found or None
+
+
+def _split_department(words: str) -> tuple[str, str]:
+    """Split «Анна из отдела продаж» into («Анна», «отдела продаж»)."""
+    found = _DEPARTMENT_SUFFIX.search(words)
+    return (words[: found.start()].strip(), found[1]) if found else (words, "")
+
+
+def _parse_numbers(value: object) -> frozenset[int]:
+    return frozenset(int(item) for item in value if str(item).isdecimal()) if isinstance(value, list) else frozenset()
