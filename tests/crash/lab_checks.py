@@ -1,9 +1,10 @@
 """What must hold of a run, whenever and however often it died. Pure; every finding is one sentence."""
 
+import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator.domain.inputs import TurnGoesOn
@@ -21,6 +22,7 @@ FINAL = {
     "expired": ("expired", "expired"),
 }
 """How a change may stand at the end: what the person was told then, and how its card was left."""
+_TAKEN_OFF = "stop-queue"
 DOUBLED = re.compile(r"written [2-9]|written \d\d|asked again|is doubled")
 LOST = re.compile(r"the acknowledged input|was told nothing|was never told|nothing was told|is lost")
 
@@ -80,13 +82,27 @@ def _answered(source: str, row_id: str, run: Evidence) -> bool:
         case part if part in JUDGED_HERE:
             return True
         case "stop":
-            return any(notice["code"] in {"stopping", "nothing-to-stop"} for line in replies for notice in line["body"]["notices"])
+            return bool(_list_notices(replies) & {"stopping", "nothing-to-stop", _TAKEN_OFF})
         case "rest":
             return run.world.heard_the_rest  # it is answered with its first piece, if it came along
         case part if part.startswith("press"):
             return any(line["kind"] == "toast" and line["body"]["callback_id"] == source for line in run.lines)
+        case _ if _is_taken_off(source, row_id, run):
+            return True
         case _:
             return any(line["key"] == f"turn:{row_id}" or line["key"].startswith(f"turn:{row_id}+") for line in replies)
+
+
+def _list_notices(replies: Iterable[Mapping[str, Any]]) -> set[str]:
+    return {notice["code"] for line in replies for notice in line["body"]["notices"]}
+
+
+def _is_taken_off(source: str, row_id: str, run: Evidence) -> bool:
+    """Whether a /stop that came later said that it took inputs off, and no turn has begun for this one, as after trouble of the disk."""
+    begun = any(event["type"] == "MessageReceived" and event["data"]["turn_id"] == row_id for event in run.report["journal"])
+    told = [line for line in run.lines if line["kind"] == "reply" or line.get("source") == source]
+    after = itertools.dropwhile(lambda line: line["kind"] != "acknowledged", told)
+    return not begun and _TAKEN_OFF in _list_notices(line for line in after if line["kind"] == "reply")
 
 
 def _model(run: Evidence) -> Iterator[str]:
