@@ -22,31 +22,35 @@ _EFFECT_ID: Final = 32
 
 
 async def find_own_records(call: Call, since: datetime, client: BitrixClient) -> list[OwnRecord]:
-    """Return records of the kind that `call` creates and that this program created after `since`: the oldest 50 of them.
+    """Return records of the kinds that `call` creates and that this program created after `since`: the oldest 50 of each kind.
 
-    Return none if the call creates nothing with a mark, or is a batch. Raises BitrixError if the portal cannot be read.
+    Return none for what creates nothing with a mark. Raises BitrixError if the portal cannot be read.
     """
+    adds = {(leaf.spec.entity, leaf.entity): leaf for leaf in call.leaves if leaf.spec.verb == "add" and leaf.spec.marked}
+    return [found for leaf in adds.values() for found in await _find_records_of_kind(leaf, since - _CLOCKS_DIFFER, client)]
+
+
+async def _find_records_of_kind(call: Call, since: datetime, client: BitrixClient) -> list[OwnRecord]:
     in_items = call.spec.entity == "item"
     method = "crm.item.list" if in_items else CLASSIC_LISTS.get(call.spec.entity)
-    if call.commands or call.spec.verb != "add" or not call.spec.marked or method is None:
+    if method is None:
         return []
     number, made = ("id", "createdTime") if in_items else ("ID", "CREATED" if call.entity == "activity" else "DATE_CREATE")
     originator, origin = list_origin_fields(in_items=in_items)
     params: dict[str, object] = {
-        "filter": {f"={originator}": ORIGINATOR, f">={made}": format_iso(since - _CLOCKS_DIFFER)},
+        "filter": {f"={originator}": ORIGINATOR, f">={made}": format_iso(since)},
         "order": {number: "ASC"},
         "select": [number, originator, origin, made],
     }
     if in_items:
         params["entityTypeId"] = call.params["entityTypeId"]
-    result = (await client.call(method, params, repeatable=True)).result
-    rows = read_listed(result, in_items=in_items)
+    rows = read_listed((await client.call(method, params, repeatable=True)).result, in_items=in_items)
     if rows is None:
         raise Refused(_ODD_ANSWER, f"{method} gave no list of records")
     return [
         OwnRecord(entity=call.entity, number=int(row[number]), effect_id=str(row[origin])[:_EFFECT_ID])
         for row in rows
-        if row.get(originator) == ORIGINATOR and row.get(origin) and _is_made_after(row, made, since - _CLOCKS_DIFFER)
+        if row.get(originator) == ORIGINATOR and row.get(origin) and _is_made_after(row, made, since)
     ]
 
 

@@ -56,12 +56,24 @@ async def test_what_carries_our_mark_and_is_newer_is_found(world: World, what: t
     [
         ("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}}),
         ("tasks.task.add", {"fields": {"TITLE": "x", "RESPONSIBLE_ID": 7}}),
-        ("batch", {"cmd": {"a": "crm.deal.add?fields[TITLE]=x"}}),
+        ("batch", {"cmd": {"a": "crm.deal.update?id=481&fields[TITLE]=x"}}),
     ],
 )
 async def test_what_leaves_no_mark_is_not_looked_for(world: World, what: tuple[str, dict[str, Any]]) -> None:
     assert await find_own_records(proposed(world, what), NOW, world.client) == []
     assert world.portal.requests == []
+
+
+async def test_of_a_batch_each_kind_is_looked_for_once(world: World) -> None:
+    cmd = {
+        name: f"crm.{kind}.add?fields[{field}]=x"
+        for name, kind, field in (("a", "deal", "TITLE"), ("b", "contact", "NAME"), ("c", "deal", "TITLE"))
+    }
+    world.portal.will("crm.deal.list", listed("crm.deal.add", row(1)))
+    world.portal.will("crm.contact.list", listed("crm.contact.add", row(2)))
+    found = await find_own_records(proposed(world, ("batch", {"cmd": cmd})), NOW, world.client)
+    assert found == [OwnRecord("deal", 1, MARK), OwnRecord("contact", 2, MARK)]
+    assert [method for method, _ in world.portal.requests] == ["crm.deal.list", "crm.contact.list"]
 
 
 @pytest.mark.parametrize("answer", ["text", None, {}, {"items": "x"}, {"items": [5]}, [None, 5], True])
