@@ -20,6 +20,7 @@ from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.fields import find_value, to_field_key
 from orchestrator.gate.call.ports import Reconciled, Records
+from orchestrator.gate.call.targets import as_id
 from orchestrator.performers.state_changes import build_changes
 from state.canonical import to_storable
 from state.stored import JsonObject
@@ -74,7 +75,9 @@ async def _reconcile_marked_add(call: Call, client: BitrixClient) -> Reconciled:
     The portal may ignore an unknown filter, so the mark is compared in the returned rows too.
     """
     in_items = call.spec.entity == "item"
-    mark = {name: call.params["fields"][name] for name in list_origin_fields(in_items=in_items)}
+    mark = find_mark(call)
+    if mark is None:
+        return Reconciled(verdict="unclear", detail=f"{call.method} leaves no mark that could be looked for")
     method = "crm.item.list" if in_items else CLASSIC_LISTS.get(call.spec.entity)
     if method is None:
         return Reconciled(verdict="unclear", detail=f"{call.method} cannot be looked for by its mark")
@@ -93,8 +96,19 @@ async def _reconcile_marked_add(call: Call, client: BitrixClient) -> Reconciled:
     carrying = [row for row in rows if all(row.get(name) == value for name, value in mark.items())]
     if not carrying:
         return Reconciled(verdict="unclear", detail=f"{method} gave records without the mark: it does not look for marks")
-    number = int(carrying[0]["id" if in_items else "ID"])
+    number = as_id(carrying[0].get("id" if in_items else "ID"))
+    if number is None:
+        return Reconciled(verdict="unclear", detail=f"{method} gave a record without its number")
     return Reconciled(verdict="done", detail=f"found as {number}", changes=build_changes(call, number))
+
+
+def find_mark(call: Call) -> dict[str, object] | None:
+    """Return the fields and values by which the record of an add is found again; None if it gets none, as one of a smart process."""
+    written = call.params.get(call.spec.fields_at)
+    names = list_origin_fields(in_items=call.spec.entity == "item")
+    if not call.spec.marked or not isinstance(written, Mapping) or any(name not in written for name in names):
+        return None
+    return {name: written[name] for name in names}
 
 
 def read_listed(result: object, *, in_items: bool) -> list[JsonObject] | None:

@@ -68,7 +68,8 @@ def mark_cards(connection: Connection, at: str) -> tuple[list[str], list[str]]:
     for effect_id, text in connection.execute(waiting).all():
         place = row_mapping.build_call_place(effect_id)
         try:
-            call = {**decode_checksummed(place, text), RESTORED_CARD: at}
+            known = decode_checksummed(place, text)
+            call = {**known, RESTORED_CARD: min(at, str(known.get(RESTORED_CARD, at)))}  # restored twice: it may have run since the first
         except DamagedRow:  # a damaged call can never run
             damaged.append(effect_id)
             continue

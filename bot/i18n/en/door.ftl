@@ -76,7 +76,7 @@ computed-changed = The record was changed while the card waited, so what was com
 came-back-done = This was done already, before the bot was restored from a backup. I do not send it a second time.
 came-back-unclear = The bot was restored from a backup, and nothing shows whether this was done already. Nothing was sent: please look, and ask again if not.
 came-back-asks = The bot was restored from a backup: this may have been done already. Please look before you confirm.
-came-back-others = The bot was restored from a backup, and after that backup it had created: { $records }{ $more ->
+came-back-others = The bot was restored from a backup, and after that backup it had created records of this kind: { $records }{ $more ->
     [0] {""}
    *[other] {" "}and { $more } more
 }. This may have been done already: please look before you confirm.

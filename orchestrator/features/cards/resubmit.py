@@ -13,14 +13,13 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.field_input import strip_marks
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.confirmations import describe_refuser
-from orchestrator.gate.approve.restored_calls import check_repeated_request
+from orchestrator.gate.approve.restored_calls import check_repeated_request, is_doubtful
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runtime import outbox
 from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.session import Session
 from orchestrator.runtime.turn import admit_actor
 from state.card import Card
-from state.journal.restored_rows import RESTORED_CARD
 from state.journal.store import InboxRow, OutboxRow
 from state.stored import JsonObject
 
@@ -109,7 +108,7 @@ async def submit_again(
         requires_confirmation=True,
         is_computed=record.is_computed,
         slot=slot,
-        came_back=stored is not None and RESTORED_CARD in stored.call,
+        came_back=is_doubtful(entry, stored, tools.gate.deps.catalogue),
     )
     mode = resolve_mode(tools.mode, actor)
     return await tools.gate.submit(effect, actor=actor, mode=mode, turn_id=entry.turn_id, ledger=session)

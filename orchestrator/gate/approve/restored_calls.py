@@ -6,15 +6,15 @@ Such are the calls of cards that came back with the backup, and what runs submit
 from dataclasses import replace
 from typing import Final
 
+from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Refuse, Verdict
-from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.ports import FindsOwnRecords, Ledger, OwnRecord
+from orchestrator.gate.call.ports import FindsOwnRecords, Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
-from orchestrator.language.text import Locale
+from state.card import Card
 from state.clock import parse_iso
 from state.journal.restored_rows import RESTORED_CARD
 from state.journal.store import EffectRow
@@ -22,9 +22,11 @@ from state.journal.store import EffectRow
 _DONE: Final = Notice(code="came-back-done")
 _UNCLEAR: Final = Notice(code="came-back-unclear")
 _ASKS: Final = Notice(code="came-back-asks")
+OTHERS: Final = "came-back-others"
+DOUBTS: Final = frozenset({_ASKS.code, OTHERS})
+"""The reasons of a card whose call may have been made after a backup from which the database was restored."""
 _NAMED: Final = 3
 """The most records that a doubt names."""
-_LONGEST_TITLE: Final = 60
 
 
 async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:
@@ -36,7 +38,7 @@ async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Ref
     return await _find_run(call, StoredOrder.from_data(row.call).before, deps)
 
 
-async def find_forgotten_records(row: EffectRow, call: Call, deps: GateDeps, ledger: Ledger, locale: Locale) -> Notice | Refuse | None:
+async def find_forgotten_records(row: EffectRow, call: Call, deps: GateDeps, ledger: Ledger) -> Notice | Refuse | None:
     """Return a doubt about a restored card that creates a record, if the portal holds such records which the journal does not know.
 
     This program made them after the backup. One of them may be this very record: a card that was given a new value, or was drawn anew,
@@ -48,17 +50,12 @@ async def find_forgotten_records(row: EffectRow, call: Call, deps: GateDeps, led
     try:
         own = await performer.find_own_records(call, parse_iso(str(row.call[RESTORED_CARD])))
         forgotten = [one for one in own if await ledger.find_effect(one.effect_id) is None]
-        if not forgotten:
-            return None
-        named = [await _describe_record(one, deps, locale) for one in forgotten[:_NAMED]]
     except BitrixError as error:
         return build_read_refusal(error)
-    return Notice(code="came-back-others", args={"records": ", ".join(named), "count": len(forgotten), "more": len(forgotten) - len(named)})
-
-
-async def _describe_record(record: OwnRecord, deps: GateDeps, locale: Locale) -> str:
-    title = escape_text(await deps.names.find_title(record.entity, record.number), locale=locale, limit=_LONGEST_TITLE)
-    return f"№ {record.number} «{title}»" if title else f"№ {record.number}"
+    if not forgotten:
+        return None
+    named = [f"№ {one.number}" for one in forgotten[:_NAMED]]  # no titles: the records may be others', whom this person may not see
+    return Notice(code=OTHERS, args={"records": ", ".join(named), "more": len(forgotten) - len(named)})
 
 
 async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
@@ -73,6 +70,19 @@ async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refus
     except UndecodableCall:
         return Refuse(reason=_UNCLEAR, detail="what was asked for cannot be read any more")
     return await check_restored_card(row, call, deps)
+
+
+def is_doubtful(entry: Card, row: EffectRow | None, catalogue: Catalogue) -> bool:
+    """Return whether a call asked for again on this card (its effect is `row`) may have been made after a backup.
+
+    So it is of a card that came back with the backup, or that has the doubt from such a card. Updates write the same values again at most,
+    and need no doubt unless their values were computed.
+    """
+    came_back = row is not None and RESTORED_CARD in row.call
+    if not came_back and not any(reason["code"] in DOUBTS for reason in entry.reasons):
+        return False
+    method = catalogue.find(entry.method)
+    return method is None or method.verb != "update" or (row is not None and StoredOrder.from_data(row.call).is_computed)
 
 
 async def doubt_restored_call(verdict: Verdict, call: Call, deps: GateDeps, *, is_computed: bool = False) -> Verdict:

@@ -17,7 +17,7 @@ from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.confirmations import CardRequest
 from orchestrator.gate.approve.drift import DRIFTED, accept_own_steps, build_drift_notice
 from orchestrator.gate.approve.preview import preview_for
-from orchestrator.gate.approve.restored_calls import check_restored_card, find_forgotten_records
+from orchestrator.gate.approve.restored_calls import DOUBTS, check_restored_card, find_forgotten_records
 from orchestrator.gate.approve.revalidate import CHANGED, REDRAWN, ReplacementCard, build_before_image, refuse_unchanged, revalidate
 from orchestrator.gate.approve.undo_conflict import check_undo_conflict
 from orchestrator.gate.approve.undo_policy import parse_undo_slot
@@ -146,7 +146,7 @@ async def _doubt_restored_card(
     """Return `new`, or a card that asks once more if the record of a restored card may have been created under another mark."""
     if isinstance(new, Refuse):
         return new
-    doubt = await find_forgotten_records(row, judged.call, deps, ledger, judged.actor.locale)
+    doubt = await find_forgotten_records(row, judged.call, deps, ledger)
     if doubt is None:
         return new
     if isinstance(doubt, Refuse):
@@ -283,11 +283,14 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
         policy=deps.policy.digest,
     )
     order = replace(next_order, confirmation_id="", named=build_call_label(new.call, shown))
+    doubts = [Notice.model_validate(reason) for reason in entry.reasons if reason["code"] in DOUBTS]
+    told_before = {reason.code for reason in new.ask.reasons}
+    ask = replace(new.ask, reasons=(*new.ask.reasons, *(doubt for doubt in doubts if doubt.code not in told_before)))
     provenance = Provenance.model_validate(entry.provenance or {})
     asked = CardRequest(
         order=order,
         effect=Effect(method=new.call.method, comment=entry.comment, provenance=provenance),
-        ask=new.ask,
+        ask=ask,
         preview=shown,
         actor=new.actor,
         notified_leads=confirmations.find_notified_leads(order, new.ask, new.actor, deps),

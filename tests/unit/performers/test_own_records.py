@@ -56,12 +56,28 @@ async def test_what_carries_our_mark_and_is_newer_is_found(world: World, what: t
     [
         ("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}}),
         ("tasks.task.add", {"fields": {"TITLE": "x", "RESPONSIBLE_ID": 7}}),
+        ("crm.item.add", {"entityTypeId": 177, "fields": {"title": "x"}}),
         ("batch", {"cmd": {"a": "crm.deal.update?id=481&fields[TITLE]=x"}}),
     ],
 )
 async def test_what_leaves_no_mark_is_not_looked_for(world: World, what: tuple[str, dict[str, Any]]) -> None:
     assert await find_own_records(proposed(world, what), NOW, world.client) == []
     assert world.portal.requests == []
+
+
+async def test_behind_a_full_page_the_rest_is_looked_for(world: World) -> None:
+    """Fifty records that are known would hide the one that is not."""
+    world.portal.will("crm.deal.list", listed(DEAL[0], *map(row, range(1, 51))), listed(DEAL[0], row(51)))
+    found = await find_own_records(proposed(world, DEAL), NOW, world.client)
+    assert [one.number for one in found] == list(range(1, 52))
+    assert [asked["filter"][">ID"] for _, asked in world.portal.requests] == [0, 50]
+
+
+async def test_a_portal_that_gives_the_same_page_for_ever_is_read_twice(world: World) -> None:
+    page = listed(DEAL[0], *map(row, range(1, 51)))
+    world.portal.will("crm.deal.list", page, page, page)
+    assert len(await find_own_records(proposed(world, DEAL), NOW, world.client)) == 50
+    assert len(world.portal.requests) == 2
 
 
 async def test_of_a_batch_each_kind_is_looked_for_once(world: World) -> None:
@@ -76,7 +92,7 @@ async def test_of_a_batch_each_kind_is_looked_for_once(world: World) -> None:
     assert [method for method, _ in world.portal.requests] == ["crm.deal.list", "crm.contact.list"]
 
 
-@pytest.mark.parametrize("answer", ["text", None, {}, {"items": "x"}, {"items": [5]}, [None, 5], True])
+@pytest.mark.parametrize("answer", ["text", None, {}, {"items": "x"}, {"items": [5]}, [None, 5], [{"ORIGIN_ID": "x"}], True])
 @pytest.mark.parametrize("what", [DEAL, ITEM])
 async def test_from_an_odd_answer_nothing_is_concluded(world: World, what: tuple[str, dict[str, Any]], answer: Any) -> None:
     """A call is neither said to be not made, nor are there said to be no records of ours."""

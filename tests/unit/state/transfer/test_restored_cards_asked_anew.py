@@ -1,7 +1,7 @@
 """A card that came back with a backup and may have run since: no button under it asks for the same a second time."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 from orchestrator.features.cards.resubmit import may_repeat
 from state.clock import generate_id
 from state.journal.journal import load_state
+from state.journal.restored_rows import RESTORED_CARD
 from state.journal.store import InboxRow, OutboxRow
 from state.sql import open_store
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, message, press, reply, step
@@ -128,7 +129,7 @@ async def test_done_with_another_value_since_the_backup_the_old_card_asks_again(
         await world.work(press(card))
         assert len(lost.portal.written("crm.deal.add")) == 1
         reasons = [reason for row in world.outbox() for reason in row.body.get("reasons") or () if reason["code"] == "came-back-others"]
-        assert [reason["args"]["records"] for reason in reasons] == (["№ 9001 «Осина»"] if stands else [])
+        assert [reason["args"]["records"] for reason in reasons] == (["№ 9001"] if stands else [])
         await approved(world)
     assert len(lost.portal.written("crm.deal.add")) == 1 + stands  # the person has looked, and wants both
     assert lost.new.findings() == []
@@ -142,6 +143,75 @@ async def test_a_new_value_or_a_second_request_says_that_it_may_have_been_done(l
         state, _ = await world.store.read(load_state, f"session:{CHAT}")
         waiting = next(entry for entry in state.agent.confirmations.values() if entry.status == "requested")
     assert "came-back-asks" in [reason["code"] for reason in waiting.reasons]
+
+
+def open_card(world_state: Any) -> Any:
+    return next(entry for entry in world_state.agent.confirmations.values() if entry.status == "requested")
+
+
+@pytest.mark.parametrize("way", ["again", "edit", "edit twice"])
+async def test_the_doubt_stays_with_what_is_asked_from_a_card_that_has_it(lost: Lost, way: str) -> None:
+    """Who lets the second card run out, or gives it another value, need not have read it."""
+    async with lost.bot(lost.old) as world:
+        world.model.will(reply({**ADD, "requires_confirmation": True}))
+        await world.work(message("сделай"))
+        card = dict(world.events("ConfirmationRequested")[-1].data)
+    lost.old.back_up(lost.file)
+    async with lost.bot(lost.old) as world:
+        await edited(world, card, "7000")
+        await approved(world)
+    lost.new.restore(lost.file)
+    async with lost.bot(lost.new) as world:
+        world.outbox()
+        await (edited(world, card, "8000") if way == "edit twice" else world.work(press(card)))
+        second = open_card((await world.store.read(load_state, f"session:{CHAT}"))[0])
+        assert {reason["code"] for reason in second.reasons} & {"came-back-asks", "came-back-others"}
+        if way == "again":
+            world.clock.advance(timedelta(days=2))
+            await world.work()
+            await world.work(pressing("again", second.confirmation_id))
+        else:
+            await edited(world, {"confirmation_id": second.confirmation_id}, "Вера Белова")  # its first field is who is responsible
+        third = open_card((await world.store.read(load_state, f"session:{CHAT}"))[0])
+    assert third.confirmation_id != second.confirmation_id
+    assert "came-back-asks" in [reason["code"] for reason in third.reasons]
+    assert len(lost.portal.written("crm.deal.add")) == 1
+
+
+async def test_a_new_value_for_an_update_is_asked_about_as_ever(lost: Lost) -> None:
+    """Writing the same values twice does no harm, and what the portal holds already is no sign that the old card ran."""
+    card = await lost.asked(step("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 7000, "COMMENTS": ""}}), done=False)
+    lost.portal.records["deal", 481]["COMMENTS"] = "важно"
+    async with lost.bot(lost.new) as world:
+        await edited(world, card, "1000000")
+        waiting = open_card((await world.store.read(load_state, f"session:{CHAT}"))[0])
+    assert waiting.confirmation_id != card["confirmation_id"]
+    assert "came-back-asks" not in [reason["code"] for reason in waiting.reasons]
+
+
+async def test_restored_twice_it_may_have_run_since_the_first_backup(lost: Lost, homes: Homes, tmp_path: Path) -> None:
+    card = await lost.asked(ADD, done=False)
+    third, file = homes.home("third"), tmp_path / "two.backup"
+    with closing(open_store(lost.new.url)) as store:
+        first = store.find_effect(card["effect_id"])
+    lost.new.back_up(file)
+    third.restore(file)
+    with closing(open_store(third.url)) as store:
+        second = store.find_effect(card["effect_id"])
+    assert first is not None
+    assert second is not None
+    assert first.call[RESTORED_CARD] == second.call[RESTORED_CARD]
+
+
+async def test_of_a_record_that_gets_no_mark_nobody_can_tell(lost: Lost) -> None:
+    """A card of a smart process was left as approved, with nothing sent and nothing said."""
+    card = await lost.asked(step("crm.item.add", {"entityTypeId": 177, "fields": {"title": "Договор"}}), done=False)
+    async with lost.bot(lost.new) as world:
+        await world.work(press(card))
+        state, _ = await world.store.read(load_state, f"session:{CHAT}")
+        entry = state.agent.confirmations[card["confirmation_id"]]
+    assert (entry.status, entry.code) == ("refused", "came-back-unclear")
+    assert lost.portal.written("crm.item.add") == []
 
 
 async def test_what_was_found_done_offers_no_repeat(lost: Lost) -> None:
