@@ -12,15 +12,15 @@ from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Final, Literal
 
+from bitrix.bulk.lists import LISTS, extract_ids, extract_rows
 from bitrix.catalogue.names import CRM, list_origin_fields
 from bitrix.client.client import BitrixClient
-from bitrix.errors import Refused
+from bitrix.errors import OutcomeUnknown, Refused
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.fields import find_value, to_field_key
 from orchestrator.gate.call.ports import Reconciled, Records
-from orchestrator.gate.call.targets import as_id
 from orchestrator.performers.state_changes import build_changes
 from state.canonical import to_storable
 from state.stored import JsonObject
@@ -87,19 +87,18 @@ async def _reconcile_marked_add(call: Call, client: BitrixClient) -> Reconciled:
     }
     if in_items:
         params["entityTypeId"] = call.params["entityTypeId"]
-    result = (await client.call(method, params, repeatable=True)).result
-    rows = read_listed(result, in_items=in_items)
-    if rows is None:
-        return Reconciled(verdict="unclear", detail=f"{method} gave no list of records")
+    answer = await client.call(method, params, repeatable=True)
+    try:
+        rows = extract_rows(answer.result)
+        numbers = extract_ids(rows, LISTS[method].row_field)
+    except OutcomeUnknown as error:  # it was a read: from an answer that is no list of records nothing can be concluded
+        return Reconciled(verdict="unclear", detail=str(error))
     if not rows:
         return Reconciled(verdict="not_done", detail="no record carries the mark of this call")
-    carrying = [row for row in rows if all(row.get(name) == value for name, value in mark.items())]
+    carrying = [number for number, row in zip(numbers, rows, strict=True) if all(row.get(name) == value for name, value in mark.items())]
     if not carrying:
         return Reconciled(verdict="unclear", detail=f"{method} gave records without the mark: it does not look for marks")
-    number = as_id(carrying[0].get("id" if in_items else "ID"))
-    if number is None:
-        return Reconciled(verdict="unclear", detail=f"{method} gave a record without its number")
-    return Reconciled(verdict="done", detail=f"found as {number}", changes=build_changes(call, number))
+    return Reconciled(verdict="done", detail=f"found as {carrying[0]}", changes=build_changes(call, carrying[0]))
 
 
 def find_mark(call: Call) -> dict[str, object] | None:
@@ -109,12 +108,6 @@ def find_mark(call: Call) -> dict[str, object] | None:
     if not call.spec.marked or not isinstance(written, Mapping) or any(name not in written for name in names):
         return None
     return {name: written[name] for name in names}
-
-
-def read_listed(result: object, *, in_items: bool) -> list[JsonObject] | None:
-    """Return the records in the answer of a list method; None if it is no list of records, from which nothing can be concluded."""
-    rows = result.get("items") if in_items and isinstance(result, Mapping) else result
-    return rows if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows) else None
 
 
 async def _reconcile_update(call: Call, before: BeforeImage, records: Records) -> Reconciled:

@@ -14,12 +14,13 @@ from orchestrator.domain.address import parse_target
 from orchestrator.domain.card_view import PreviewLine, PreviewPart
 from orchestrator.domain.effect_record import EffectRecord, StoredCall
 from orchestrator.domain.message_views import HistoryBody, HistoryEntry
-from orchestrator.features.history.record_index import RecordIndex, find_origin_effect, find_start_time
+from orchestrator.features.history.record_index import RecordIndex, find_start_time
 from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.format_values import Context, Reader, format_value
 from orchestrator.gate.approve.preview import preview_for
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Facts
+from orchestrator.gate.call.origin_marks import find_origin_effect
 from orchestrator.gate.call.ports import Names, Records
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.date_format import format_short_day

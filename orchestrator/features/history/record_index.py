@@ -4,7 +4,7 @@ The index rows are stored together with the events that they refer to (`state.jo
 size of the result, not on the length of the journal.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -115,17 +115,3 @@ def _read_event(store: Store, event_id: str) -> Sequence[StoredEvent]:
     """
     found: Sequence[StoredEvent] = DamageTolerantStore(store).scan((), event_id[:-1], 1)
     return [event for event in found if event.id == event_id]
-
-
-def find_origin_effect(record: Mapping[str, object]) -> str:
-    """Return the effect id of the call with which the bot created this record; "" if the bot did not create it.
-
-    The gate writes that id into the call, so that the new record contains it as its origin mark.
-    """
-
-    def field(name: str, other: str) -> str:
-        return str(record.get(name) or record.get(other) or "")
-
-    if field("ORIGINATOR_ID", "originatorId") != "sdelka":
-        return ""
-    return field("ORIGIN_ID", "originId")[:32]

@@ -15,14 +15,12 @@ from orchestrator.domain.effect_record import EffectRecord
 from orchestrator.features.portal_events.catch_up import START_EVENT as START
 from orchestrator.features.portal_events.recent_writes import RecentWrites, Write
 from orchestrator.gate.call import fields
+from orchestrator.gate.call.origin_marks import find_origin_effect
 from orchestrator.reports.record_changes import Change, find_watched_fields, read_employee_id
 from state.events.portal import PortalEventReceived, RecordsSeen
 from state.journal.async_store import AsyncStore
 from state.journal.store import EffectRow, StoredEvent
 
-MARK = ("ORIGINATOR_ID", "sdelka")
-_ORIGIN = "ORIGIN_ID"
-_EFFECT_ID = 32
 FindEffect = Callable[[str], Awaitable[EffectRow | None]]
 
 
@@ -60,8 +58,8 @@ class AuthorFinder:
         written to the record, it is the person who requested the first of these writes.
         """
         entity = target.rpartition(":")[0]
-        if fields.find_value(record, MARK[0], entity) == MARK[1]:
-            row = await self.find_effect(str(fields.find_value(record, _ORIGIN, entity) or "")[:_EFFECT_ID])
+        if effect_id := find_origin_effect(record):
+            row = await self.find_effect(effect_id)
             creator = EffectRecord.model_validate(row.call).requested_by if row is not None else ""
             if creator:
                 return Author(key=creator)

@@ -1,5 +1,7 @@
 """Turns a Call into data to store, and back, so that after a restart exactly the call that was shown is sent."""
 
+from typing import Final
+
 from pydantic import ConfigDict, Field
 
 from bitrix.catalogue.catalogue import Catalogue
@@ -10,6 +12,8 @@ from orchestrator.gate.call.params import sort_params
 from orchestrator.gate.call.targets import find_definitions
 from state.canonical import hash_text
 from state.stored import JsonObject
+
+EFFECT_ID_LENGTH: Final = 32
 
 
 class UndecodableCall(ValueError):
@@ -145,7 +149,7 @@ def build_node_slot(run: str, node: str, attempt: int) -> str:
 
 def build_effect_id(slot: str) -> str:
     """Return the id of the effect (proposed call) in `slot`, the unique name of a step. The same slot gives the same id after a restart."""
-    return hash_text(slot)[:32]
+    return hash_text(slot)[:EFFECT_ID_LENGTH]
 
 
 def get_essence(call: Call) -> str:

@@ -19,6 +19,7 @@ from orchestrator.gate.call import effect_kinds, fields, params, permissions, ta
 from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.kinds.base import KindRequest
 from orchestrator.gate.call.kinds.registry import KINDS
+from orchestrator.gate.call.origin_marks import ORIGINATOR
 from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.normalize import batch, linked_records, sums
@@ -208,7 +209,6 @@ def _build_batch(spec: Method, given: dict[str, object], bench: NormalizeContext
     return batch.build_batch(spec, tuple(calls.values()), halt=batch.parse_halt(outer.get("halt")), portal=bench.portal)
 
 
-ORIGINATOR = "sdelka"
 _NUMBERED_KINDS = frozenset({"entityTypeId", "ownerTypeId"})
 _MARKED_ENTITIES = frozenset({"lead", "deal", "contact", "company", "activity"})
 
