@@ -83,7 +83,7 @@ def prepare_restored(
     with loading.begin_change() as connection:
         expire_leases(connection)
         inputs = set_aside(connection)
-        cards, damaged = mark_cards(connection, at)
+        cards, damaged = mark_cards(connection, manifest.made_at)
         doubtful = list_running_calls(connection)
         retries = list_retries(connection)
         record_restore(connection, made_at=manifest.made_at, at=at)

@@ -58,8 +58,8 @@ def list_retries(connection: Connection) -> list[tuple[str, str]]:
     return [(row_id, session) for row_id, session in connection.execute(select(inbox.c.id, inbox.c.session).where(waiting))]
 
 
-def mark_cards(connection: Connection, at: str) -> tuple[list[str], list[str]]:
-    """Mark the call of every card that waits for a decision as restored from the backup made `at`.
+def mark_cards(connection: Connection, made_at: str) -> tuple[list[str], list[str]]:
+    """Mark the call of every card that waits for a decision as restored from the backup of `made_at` (an ISO time).
 
     Returns two lists of effect ids (ids of the calls): those that were marked, and those whose row is damaged.
     """
@@ -68,8 +68,11 @@ def mark_cards(connection: Connection, at: str) -> tuple[list[str], list[str]]:
     for effect_id, text in connection.execute(waiting).all():
         place = row_mapping.build_call_place(effect_id)
         try:
-            known = decode_checksummed(place, text)
-            call = {**known, RESTORED_CARD: min(at, str(known.get(RESTORED_CARD, at)))}  # restored twice: it may have run since the first
+            known = decode_checksummed(place, text)  # a card that came back before may have run since the first backup
+            call = {
+                **known,
+                RESTORED_CARD: min(made_at, str(known.get(RESTORED_CARD, made_at))),
+            }
         except DamagedRow:  # a damaged call can never run
             damaged.append(effect_id)
             continue

@@ -110,6 +110,14 @@ class TestOutbox:
         assert store.list_due_outbox("http", NOW + timedelta(seconds=5)) == []
         assert due(store, NOW + timedelta(seconds=5)) == ["o1"]
 
+    def test_after_the_clock_was_set_back_what_was_never_tried_goes_out_at_once(self, store: SqlStore) -> None:
+        """It need not wait until its time comes again; what was put off waits for its time, and so does a later message behind it."""
+        store.commit(step(lease(store), outbox=[outgoing("o1"), outgoing("o2"), outgoing("x1", session="tg:2")]))
+        earlier = NOW - timedelta(days=1)
+        assert due(store, earlier) == ["o1", "x1"]
+        store.reschedule_outbox("o1", NOW + timedelta(seconds=9), "429")
+        assert due(store, earlier) == ["x1"]
+
     def test_a_key_replaces_what_is_unsent_and_edits_what_is_sent(self, store: SqlStore) -> None:
         """The newer text takes the older one's place in the queue; after delivery the next one names the message."""
         held = lease(store)

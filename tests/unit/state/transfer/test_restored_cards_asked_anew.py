@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from orchestrator.features.cards.resubmit import may_repeat
-from state.clock import generate_id
+from state.clock import format_iso, generate_id
 from state.journal.journal import load_state
 from state.journal.restored_rows import RESTORED_CARD
 from state.journal.store import InboxRow, OutboxRow
 from state.sql import open_store
+from state.transfer.backup import create_backup
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, message, press, reply, step
 from tests.unit.spine_portal import Portal
-from tests.unit.state.transfer.moving_kit import Home, Homes
+from tests.unit.state.transfer.moving_kit import MADE_AT, Home, Homes
 
 ADD = step("crm.deal.add", {"fields": {"TITLE": "Осина", "OPPORTUNITY": 5000}})
 COMMENT = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "привет"}})
@@ -178,6 +179,22 @@ async def test_the_doubt_stays_with_what_is_asked_from_a_card_that_has_it(lost: 
     assert len(lost.portal.written("crm.deal.add")) == 1
 
 
+async def test_the_doubt_stays_with_the_card_that_a_stricter_policy_brings(lost: Lost) -> None:
+    """The new card says of both: that more is needed now, and that it may have been done."""
+    card = await lost.asked(ADD, done=False)
+    async with lost.bot(lost.new) as world:
+        await edited(world, card, "7000")
+        second = world.events("ConfirmationRequested")[-1].data
+    async with a_world(lost.new.folder, store=open_store(lost.new.url), portal=lost.portal, policy={"four_eyes_above": 1000}) as world:
+        await world.work(press(dict(second)))
+        third = open_card((await world.store.read(load_state, f"session:{CHAT}"))[0])
+    assert third.confirmation_id != second["confirmation_id"]
+    assert third.four_eyes
+    for reasons in (second["reasons"], third.reasons):
+        assert "came-back-asks" in [reason["code"] for reason in reasons]
+    assert lost.portal.written("crm.deal.add") == []
+
+
 async def test_a_new_value_for_an_update_is_asked_about_as_ever(lost: Lost) -> None:
     """Writing the same values twice does no harm, and what the portal holds already is no sign that the old card ran."""
     card = await lost.asked(step("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 7000, "COMMENTS": ""}}), done=False)
@@ -190,17 +207,18 @@ async def test_a_new_value_for_an_update_is_asked_about_as_ever(lost: Lost) -> N
 
 
 async def test_restored_twice_it_may_have_run_since_the_first_backup(lost: Lost, homes: Homes, tmp_path: Path) -> None:
+    """What is kept with the card is when that backup was made, and not when it was restored."""
     card = await lost.asked(ADD, done=False)
     third, file = homes.home("third"), tmp_path / "two.backup"
     with closing(open_store(lost.new.url)) as store:
         first = store.find_effect(card["effect_id"])
-    lost.new.back_up(file)
+    create_backup(lost.new.url, lost.new.logs, file, now=lambda: MADE_AT + timedelta(hours=3), program="test")
     third.restore(file)
     with closing(open_store(third.url)) as store:
         second = store.find_effect(card["effect_id"])
     assert first is not None
     assert second is not None
-    assert first.call[RESTORED_CARD] == second.call[RESTORED_CARD]
+    assert first.call[RESTORED_CARD] == second.call[RESTORED_CARD] == format_iso(MADE_AT)
 
 
 async def test_of_a_record_that_gets_no_mark_nobody_can_tell(lost: Lost) -> None:
