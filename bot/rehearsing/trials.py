@@ -21,10 +21,12 @@ from orchestrator.engines.runs import Ask, RunEffect, RunModelRequest, RunResult
 from orchestrator.engines.scenarios.plan import StepTypes
 from orchestrator.engines.workflows.results import AtomicOperation
 from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.rehearsals.dialogue import Case, Dialogue, Given
+from orchestrator.rehearsals.beginning import build_actor, build_launch_args
+from orchestrator.rehearsals.case import Case, Given
+from orchestrator.rehearsals.dialogue import Dialogue
 from orchestrator.rehearsals.flow_case import FlowCase
 from orchestrator.rehearsals.flow_playing import FlowScript
-from orchestrator.rehearsals.playing import build_actor, build_launch_args, play_dialogue
+from orchestrator.rehearsals.playing import play_dialogue
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal, RehearsalStopped, TakeText
 from orchestrator.rehearsals.script import AnswerUnfit, Script, ScriptEnded
 from orchestrator.rehearsals.workflow_case import WorkflowCase

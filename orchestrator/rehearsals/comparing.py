@@ -5,7 +5,7 @@ from difflib import ndiff
 
 from orchestrator.domain.outputs import Reply
 from orchestrator.engines.runs import RunResult
-from orchestrator.rehearsals.dialogue import ExpectedEffect
+from orchestrator.rehearsals.case import ExpectedEffect
 from orchestrator.rehearsals.rehearsal import Happening
 from state.canonical import dumps
 from state.stored import JsonObject

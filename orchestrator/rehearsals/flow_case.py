@@ -12,9 +12,9 @@ from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.domain.finding import Finding, Path
-from orchestrator.rehearsals.dialogue import ExpectedEffect, FilePart, LaunchedCase
+from orchestrator.rehearsals.case import ExpectedEffect, FilePart, LaunchedCase
+from orchestrator.rehearsals.known_steps import KnownSteps
 from orchestrator.rehearsals.rehearsal import Place
-from orchestrator.rehearsals.step_names import KnownSteps
 from state.stored import JsonObject
 
 OPERATIONS: Final = "operations"

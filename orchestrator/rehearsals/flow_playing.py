@@ -14,10 +14,10 @@ from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import CONTEXT
 from orchestrator.engines.flows.routes import Route, find_route_after_failure, find_route_after_success
 from orchestrator.engines.runs import RunEffect, RunResult
+from orchestrator.rehearsals.beginning import BEGINS, build_actor, build_launch_args
 from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
 from orchestrator.rehearsals.flow_case import ExpectedFlow, FlowCase, is_operation
 from orchestrator.rehearsals.operation_mocks import apply_operation_mock
-from orchestrator.rehearsals.playing import BEGINS, build_actor, build_launch_args
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded, find_shipped_classes
 from state.stored import JsonObject

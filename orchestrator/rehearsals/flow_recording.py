@@ -16,12 +16,12 @@ from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS, TEXT
 from orchestrator.engines.runs import RunFailed
 from orchestrator.engines.step_nodes import find_step_id
+from orchestrator.rehearsals.case import FAILED, Given
 from orchestrator.rehearsals.comparing import list_effects, list_messages
-from orchestrator.rehearsals.dialogue import FAILED, Given
 from orchestrator.rehearsals.flow_case import ExpectedFlow, FlowCase, is_operation
 from orchestrator.rehearsals.flow_playing import FlowPlayed, is_tool, play_flow
 from orchestrator.rehearsals.operation_mocks import build_operation_mock
-from orchestrator.rehearsals.recording import (
+from orchestrator.rehearsals.recorded_nodes import (
     NOTHING,
     STREAM,
     Done,

@@ -10,8 +10,8 @@ from pydantic import Field, ValidationError
 
 from orchestrator.domain.outcome import CommandReport, Outcome
 from orchestrator.domain.outputs import Notice
-from orchestrator.rehearsals.dialogue import FilePart
-from orchestrator.rehearsals.recording import build_mock
+from orchestrator.rehearsals.case import FilePart
+from orchestrator.rehearsals.recorded_nodes import build_mock
 
 _ALREADY: Final = Notice(code="gate-already-so")
 

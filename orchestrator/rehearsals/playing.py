@@ -2,30 +2,26 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Any, Final
+from datetime import datetime
+from typing import Any
 
-from orchestrator.domain.actor import Actor
-from orchestrator.domain.taint import Origins, Value
-from orchestrator.engines.flows.launch import PARAMETERS, TEXT
+from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunResult
 from orchestrator.engines.scenarios.checks import SYSTEM_NAMES
 from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.engines.scenarios.plan import StepTypes, build_plan
 from orchestrator.engines.scenarios.step_types import AnyStepCall, AnyStepType, StepResult
+from orchestrator.rehearsals.beginning import BEGINS, PERSONS, build_actor
 from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
-from orchestrator.rehearsals.dialogue import Dialogue, Expected, LaunchedCase, Person
-from orchestrator.rehearsals.rehearsal import PERSON, Happening, Rehearsal
+from orchestrator.rehearsals.dialogue import Dialogue, Expected
+from orchestrator.rehearsals.rehearsal import Happening, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded
 from orchestrator.rehearsals.step_names import find_known_steps, name_steps
 from state.stored import JsonObject
 
-BEGINS: Final = datetime(2026, 1, 12, 9, 0, tzinfo=UTC)
-"""The moment at which the clock of a test begins, a Monday: a test must not depend on the day on which it runs."""
 NoteCall = Callable[[AnyStepCall], None]
 """Is called before each step is done."""
-PERSONS: Final[Origins] = frozenset({"person"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,18 +42,6 @@ class Played:
     def own_variables(self) -> JsonObject:
         """The variables at the end without those that every run has."""
         return select_own_variables(self.variables)
-
-
-def build_actor(person: Person) -> Actor:
-    """Return the person of a test as the one with whose rights its run works."""
-    told = {"key": person.key, "name": person.name, "bitrix_user_id": person.employee, "time_zone": person.time_zone}
-    return Actor.model_validate({**PERSON.model_dump(), **told})
-
-
-def build_launch_args(test: LaunchedCase, more: JsonObject | None = None) -> dict[str, Value]:
-    """Return what a run is started with, and `more`: by a program if parameters are given, otherwise in a chat."""
-    given: JsonObject = {PARAMETERS: test.parameters} if test.parameters is not None else {TEXT: test.text}
-    return {name: Value(one, PERSONS) for name, one in {**given, **(more or {})}.items()}
 
 
 def select_own_variables(variables: JsonObject) -> JsonObject:

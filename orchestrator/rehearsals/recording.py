@@ -7,39 +7,42 @@ variables.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 from orchestrator.definitions.rules import FindClasses
-from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunFailed
 from orchestrator.engines.scenarios.kind import KIND
 from orchestrator.engines.scenarios.plan import Plan, StepTypes, build_plan
+from orchestrator.rehearsals.case import FAILED, Given
 from orchestrator.rehearsals.comparing import list_effects, list_messages
-from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Dialogue, Expected, Given, Person
+from orchestrator.rehearsals.dialogue import Dialogue, Expected
 from orchestrator.rehearsals.playing import Played, play_dialogue, select_own_variables
-from orchestrator.rehearsals.rehearsal import Happening
+from orchestrator.rehearsals.recorded_nodes import (
+    NOTHING,
+    STREAM,
+    Done,
+    NotRecordable,
+    build_mock,
+    build_mocks,
+    check_effects,
+    describe_start,
+    list_done,
+    load_run_document,
+    read_finished,
+    read_input,
+)
 from orchestrator.rehearsals.script import Script, find_shipped_classes
 from orchestrator.rehearsals.step_names import name_steps
 from orchestrator.runs.memo import PAGE, Memo, load_output, read_args
-from state.canonical import dumps, hash_text, loads
-from state.clock import parse_iso
+from state.canonical import dumps
 from state.events.runs import NodeDone, RunStarted, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
-from state.stored import JsonObject
 
-STREAM: Final = "run:"
 _DOCUMENTS: Final = "rag_search"
 _AGENT: Final = "tool_agent"
 _FETCHED: Final = "/file"
 _SENT_FILES: Final = frozenset({"telegram_send_photo", "telegram_send_document"})
-NOTHING: Final = object()
-
-
-class NotRecordable(Exception):
-    """The run cannot be made a test; the text says why."""
 
 
 @dataclass
@@ -55,20 +58,6 @@ class Recorded:
     result: Any
     """The variables of the run at its end, None if it has none."""
     effects: Sequence["Done"] = ()
-
-
-@dataclass(frozen=True)
-class Done:
-    """An effect of the run, as it must come again when the recording is played."""
-
-    definition: str
-    step: str
-    method: str
-    is_refused: bool
-
-    def __str__(self) -> str:
-        """Return it as a person reads it."""
-        return f"{self.definition}/{self.step}: {self.method}{' (refused)' if self.is_refused else ''}"
 
 
 @dataclass(frozen=True)
@@ -119,27 +108,6 @@ async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Re
     )
 
 
-def describe_start(memo: Memo, started: RunStarted) -> tuple[Person, str]:
-    """Return the person of a run and the day on which it began in their time zone."""
-    person = Actor.model_validate(started.actor)
-    day = parse_iso(memo.started_at).astimezone(ZoneInfo(person.time_zone)).date().isoformat()
-    return Person(name=person.name, key=person.key, employee=person.bitrix_user_id, time_zone=person.time_zone), day
-
-
-async def read_finished(store: AsyncStore, stream: str, engine: str) -> tuple[Memo, RunStarted]:
-    """Return what a run of this engine that has ended was given. Raises NotRecordable."""
-    memo = Memo()
-    await memo.read(store, stream)
-    started = memo.started
-    if started is None:
-        raise NotRecordable(f"there is no run {stream.removeprefix(STREAM)}")
-    if started.engine != engine:
-        raise NotRecordable(f"it is a run of the engine {started.engine}, not of {engine}")
-    if memo.is_incomplete or memo.finished is None:
-        raise NotRecordable("a person was erased whose answer it worked with" if memo.is_incomplete else "the run has not ended yet")
-    return memo, started
-
-
 async def complete_recording(recorded: Recorded, types: StepTypes, find_classes: FindClasses = find_shipped_classes) -> Completed:
     """Return the dialogue with what is to come of it, after playing it.
 
@@ -160,19 +128,6 @@ async def complete_recording(recorded: Recorded, types: StepTypes, find_classes:
     return Completed(recorded.dialogue.model_copy(update={"expect": expected}), list(left_out.values()))
 
 
-def list_done(happenings: Sequence[Happening]) -> list[Done]:
-    """Return the effects of a rehearsal, in order."""
-    told = [one for one in happenings if one.kind == "effect"]
-    return [Done(one.place.definition, one.place.step, one.data["method"], one.data["status"] == "refused") for one in told]
-
-
-def check_effects(recorded: Sequence[Done], played: Sequence[Done]) -> None:
-    """Raise NotRecordable if the run did something else."""
-    for had, came in zip_longest(recorded, played):
-        if had != came:
-            raise NotRecordable(f"the run did {had or 'nothing more'}, and played again it does {came or 'nothing more'}")
-
-
 def _compare_variables(result: Any, played: Played) -> dict[str, str]:
     """Return the variables whose value differs, with both values. Raises NotRecordable if one of them was set only in one of the two."""
     had = select_own_variables(result) if isinstance(result, Mapping) else {}
@@ -182,11 +137,6 @@ def _compare_variables(result: Any, played: Played) -> dict[str, str]:
         raise NotRecordable(f"only {where} has the variable {only[0]}")
     differing = [name for name, one in had.items() if dumps(one) != dumps(came[name])]
     return {name: f"{name}: the run had {dumps(had[name])}, played again it is {dumps(came[name])}" for name in differing}
-
-
-def build_mocks(values: Sequence[Any]) -> Any:
-    """Return what a step was given, one for each time if it was done several times."""
-    return values[0] if len(values) == 1 else {EACH: list(values)}
 
 
 def build_expected(played: Played) -> Expected:
@@ -204,14 +154,6 @@ async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepType
     reader = _Reader(stream, store, tape, types, started, build_plan(document, types))
     await reader.read()
     return memo
-
-
-async def load_run_document(started: RunStarted, store: AsyncStore) -> Any:
-    """Return the text that the run executed. Raises NotRecordable if it is gone or damaged."""
-    text = await store.load_blob(started.digest)
-    if text is None or hash_text(text) != started.digest:
-        raise NotRecordable(f"the text of {started.definition} that it executed is gone")
-    return loads(text)
 
 
 class _Reader:
@@ -281,38 +223,3 @@ class _Reader:
     def _find_kind(self, node: str) -> str:
         """Return the type of the step to which a node belongs."""
         return self._kinds.get(node.partition("/")[0], "")
-
-
-def read_input(woken: RunWoken, buttons: Sequence[str]) -> str | Given:
-    """Return what ended the wait of a question with these buttons as an input of a test."""
-    stored: JsonObject = woken.value if isinstance(woken.value, Mapping) else {}
-    sent: JsonObject = stored.get("sent") or {}
-    match stored.get("kind") if woken.by != "timeout" else "timeout":
-        case "timeout":
-            return Given(timeout=True)
-        case "option":
-            number = int(stored["option"])
-            return Given(press=buttons[number]) if number < len(buttons) else ""
-        case "contact":
-            return Given(contact=str(sent.get("phone", "")))
-        case "photo":
-            return Given(photo=str(sent.get("name", "")))
-        case "document":
-            return Given(document=str(sent.get("name", "")))
-        case _:
-            text = str(stored.get("text", ""))
-            return Given(text=text) if text in buttons else text
-
-
-def build_mock(kind: str, output: Any) -> Any:
-    """Return an output of a node as a mock of its step, `NOTHING` for one that needs none."""
-    if kind == "effect":
-        outcome = Outcome.model_validate(output)
-        if outcome.status == "refused" and not outcome.already:
-            return {REFUSED: outcome.detail}
-        return NOTHING if outcome.status == "planned" else outcome.result
-    if kind == "turn":
-        return output.get("text", NOTHING)
-    if isinstance(output, Mapping) and set(output) == {"error"}:
-        return {FAILED: output["error"]}
-    return output

@@ -15,7 +15,7 @@ from orchestrator.engines.runs import Ask, RunEffect, RunFailed, RunModelRequest
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import SHIPPED, load_policy
 from orchestrator.language.foreign_text import split_foreign_text
-from orchestrator.rehearsals.dialogue import EACH, FAILED, REFUSED, Given
+from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, Given
 from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, RehearsalStopped, TakeText
 from state.canonical import dumps
 

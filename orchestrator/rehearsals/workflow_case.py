@@ -17,9 +17,9 @@ from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Finding, Path
 from orchestrator.engines.workflows.operations import read_operation
 from orchestrator.engines.workflows.results import AtomicOperation
-from orchestrator.rehearsals.dialogue import FilePart, LaunchedCase
+from orchestrator.rehearsals.case import FilePart, LaunchedCase
+from orchestrator.rehearsals.known_steps import KnownSteps
 from orchestrator.rehearsals.script import find_shipped_classes
-from orchestrator.rehearsals.step_names import KnownSteps
 from state.stored import JsonObject
 
 CHUNKS: Final = "chunks"

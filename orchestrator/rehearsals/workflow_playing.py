@@ -17,9 +17,9 @@ from orchestrator.engines.workflows.raw_text import Words, parse_raw_text
 from orchestrator.engines.workflows.results import AtomicOperation, WorkflowExecutionResult
 from orchestrator.engines.workflows.rune_types import RuneTypes
 from orchestrator.expressions.scripts.runner import ScriptRunner
+from orchestrator.rehearsals.beginning import BEGINS, build_actor, build_launch_args
+from orchestrator.rehearsals.case import FAILED, REFUSED
 from orchestrator.rehearsals.comparing import compare_lists, compare_values, list_messages
-from orchestrator.rehearsals.dialogue import FAILED, REFUSED
-from orchestrator.rehearsals.playing import BEGINS, build_actor, build_launch_args
 from orchestrator.rehearsals.rehearsal import PERSON, Happening, Place, Rehearsal, TakeText
 from orchestrator.rehearsals.script import NO_MOCK, AskModel, Script, ScriptEnded, ask_no_model, find_shipped_classes
 from orchestrator.rehearsals.workflow_case import CHUNKS, ExpectedWorkflow, TextPart, WorkflowCase

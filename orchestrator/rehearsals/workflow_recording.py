@@ -19,9 +19,9 @@ from orchestrator.engines.workflows.engine import TUUMS
 from orchestrator.engines.workflows.kind import WORKFLOW
 from orchestrator.engines.workflows.rune_types import RuneTypes
 from orchestrator.expressions.scripts.runner import ScriptRunner
+from orchestrator.rehearsals.case import FAILED, Given
 from orchestrator.rehearsals.comparing import list_messages
-from orchestrator.rehearsals.dialogue import FAILED, Given
-from orchestrator.rehearsals.recording import (
+from orchestrator.rehearsals.recorded_nodes import (
     NOTHING,
     STREAM,
     NotRecordable,

@@ -15,7 +15,7 @@ from bot.cli.ops import escape_text, open_database_reader
 from bot.cli.runs import find_run
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.errors import SettingsError
-from orchestrator.rehearsals.recording import NotRecordable
+from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from state.journal.async_store import AsyncStore
 
 _PRIVATE: Final = 0o600

@@ -11,7 +11,8 @@ from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.engines.runs import Ask
 from orchestrator.gate.call.value_forms import is_phone
-from orchestrator.rehearsals.dialogue import Dialogue, Given
+from orchestrator.rehearsals.case import Given
+from orchestrator.rehearsals.dialogue import Dialogue
 from orchestrator.rehearsals.rehearsal import Happening, Place
 from orchestrator.rehearsals.script import AnswerUnfit, AskModel, Script, build_end, read_answer
 from state.canonical import to_storable_text

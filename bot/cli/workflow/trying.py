@@ -18,7 +18,7 @@ from orchestrator.engines.flows.launch import PARAMETERS
 from orchestrator.engines.runs import RunFailed, RunModelRequest, RunUpdate
 from orchestrator.engines.workflows.definition import Workflow
 from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.rehearsals.playing import PERSONS
+from orchestrator.rehearsals.beginning import PERSONS
 from orchestrator.rehearsals.rehearsal import Happening, Place, TakeText
 from orchestrator.rehearsals.script import AskModel, ask_no_model
 from orchestrator.rehearsals.workflow_case import WorkflowCase, is_query_known

@@ -22,7 +22,7 @@ from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding, has_errors
-from orchestrator.rehearsals.dialogue import Given
+from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.rehearsal import Happening
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from state.canonical import dumps

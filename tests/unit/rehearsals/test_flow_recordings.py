@@ -11,11 +11,11 @@ import pytest
 from bot.cli.linked.recording import write_cases
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.rehearsals.dialogue import Given
+from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.flow_case import FlowCaseFile, check_flow_cases
 from orchestrator.rehearsals.flow_playing import compare_flow, play_flow
 from orchestrator.rehearsals.flow_recording import RecordedFlow, complete_flow_recording, read_flow_recording
-from orchestrator.rehearsals.recording import NotRecordable
+from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
 from tests.unit.engines.flows.test_operations import CLERK, LEAD, MAKER, NOTE, RAISE, RESULT, cards, propose

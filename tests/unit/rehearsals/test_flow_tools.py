@@ -7,9 +7,9 @@ import pytest
 from orchestrator.domain.models import ModelTool
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunModelRequest, RunResult
+from orchestrator.rehearsals.beginning import BEGINS
 from orchestrator.rehearsals.flow_case import FlowCase
 from orchestrator.rehearsals.flow_playing import FlowScript, play_flow
-from orchestrator.rehearsals.playing import BEGINS
 from orchestrator.rehearsals.rehearsal import Rehearsal
 from orchestrator.rehearsals.script import ScriptEnded
 from tests.unit.engines.flows.flow_kit import agent, flow, step

@@ -8,9 +8,10 @@ import pytest
 
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.engines.scenarios.step_types import Downloaded
-from orchestrator.rehearsals.dialogue import Given
+from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.playing import compare, play_dialogue
-from orchestrator.rehearsals.recording import NotRecordable, complete_recording, read_recording
+from orchestrator.rehearsals.recorded_nodes import NotRecordable
+from orchestrator.rehearsals.recording import complete_recording, read_recording
 from orchestrator.rehearsals.script import Script
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import TYPES, a_scenario_world, ask, click, say, scenario, start, texts

@@ -16,8 +16,8 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.launch import TEXT
 from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.rehearsals.dialogue import Given
-from orchestrator.rehearsals.recording import NotRecordable
+from orchestrator.rehearsals.case import Given
+from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from orchestrator.rehearsals.workflow_case import WorkflowCase, WorkflowCaseFile, check_workflow_cases
 from orchestrator.rehearsals.workflow_playing import PlayableWorkflow, compare_workflow, play_workflow
 from orchestrator.rehearsals.workflow_recording import (

@@ -12,7 +12,7 @@ from orchestrator.documents.reading import read_document
 from orchestrator.engines.scenarios.authoring.schema import build_schema
 from orchestrator.engines.scenarios.authoring.step_docs import describe_types
 from orchestrator.rehearsals.dialogue import check_dialogues
-from orchestrator.rehearsals.step_names import KnownSteps
+from orchestrator.rehearsals.known_steps import KnownSteps
 from tests.unit.bot.cli.scenario_files import call, call_json, print_schema, write_files
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "scenarios.md"

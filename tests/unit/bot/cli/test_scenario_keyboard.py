@@ -11,7 +11,7 @@ import pytest
 from bot.cli.scenario.keyboard import read_typed
 from bot.cli.scenario.trying import load_dialogue, run_scenario
 from orchestrator.engines.runs import Ask, Option
-from orchestrator.rehearsals.dialogue import Given
+from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.playing import Played
 from orchestrator.rehearsals.script import AnswerUnfit
 from tests.unit.bot.cli.scenario_files import call_json

@@ -1,0 +1,121 @@
+"""Reads of a finished run what the form of every test needs, whatever its kind."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome
+from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, Given, Person
+from orchestrator.rehearsals.rehearsal import Happening
+from orchestrator.runs.memo import Memo
+from state.canonical import hash_text, loads
+from state.clock import parse_iso
+from state.events.runs import RunStarted, RunWoken
+from state.journal.async_store import AsyncStore
+from state.stored import JsonObject
+
+STREAM: Final = "run:"
+NOTHING: Final = object()
+
+
+class NotRecordable(Exception):
+    """The run cannot be made a test; the text says why."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """An effect of the run, as it must come again when the recording is played."""
+
+    definition: str
+    step: str
+    method: str
+    is_refused: bool
+
+    def __str__(self) -> str:
+        """Return it as a person reads it."""
+        return f"{self.definition}/{self.step}: {self.method}{' (refused)' if self.is_refused else ''}"
+
+
+def describe_start(memo: Memo, started: RunStarted) -> tuple[Person, str]:
+    """Return the person of a run and the day on which it began in their time zone."""
+    person = Actor.model_validate(started.actor)
+    day = parse_iso(memo.started_at).astimezone(ZoneInfo(person.time_zone)).date().isoformat()
+    return Person(name=person.name, key=person.key, employee=person.bitrix_user_id, time_zone=person.time_zone), day
+
+
+async def read_finished(store: AsyncStore, stream: str, engine: str) -> tuple[Memo, RunStarted]:
+    """Return what a run of this engine that has ended was given. Raises NotRecordable."""
+    memo = Memo()
+    await memo.read(store, stream)
+    started = memo.started
+    if started is None:
+        raise NotRecordable(f"there is no run {stream.removeprefix(STREAM)}")
+    if started.engine != engine:
+        raise NotRecordable(f"it is a run of the engine {started.engine}, not of {engine}")
+    if memo.is_incomplete or memo.finished is None:
+        raise NotRecordable("a person was erased whose answer it worked with" if memo.is_incomplete else "the run has not ended yet")
+    return memo, started
+
+
+def list_done(happenings: Sequence[Happening]) -> list[Done]:
+    """Return the effects of a rehearsal, in order."""
+    told = [one for one in happenings if one.kind == "effect"]
+    return [Done(one.place.definition, one.place.step, one.data["method"], one.data["status"] == "refused") for one in told]
+
+
+def check_effects(recorded: Sequence[Done], played: Sequence[Done]) -> None:
+    """Raise NotRecordable if the run did something else."""
+    for had, came in zip_longest(recorded, played):
+        if had != came:
+            raise NotRecordable(f"the run did {had or 'nothing more'}, and played again it does {came or 'nothing more'}")
+
+
+def build_mocks(values: Sequence[Any]) -> Any:
+    """Return what a step was given, one for each time if it was done several times."""
+    return values[0] if len(values) == 1 else {EACH: list(values)}
+
+
+async def load_run_document(started: RunStarted, store: AsyncStore) -> Any:
+    """Return the text that the run executed. Raises NotRecordable if it is gone or damaged."""
+    text = await store.load_blob(started.digest)
+    if text is None or hash_text(text) != started.digest:
+        raise NotRecordable(f"the text of {started.definition} that it executed is gone")
+    return loads(text)
+
+
+def read_input(woken: RunWoken, buttons: Sequence[str]) -> str | Given:
+    """Return what ended the wait of a question with these buttons as an input of a test."""
+    stored: JsonObject = woken.value if isinstance(woken.value, Mapping) else {}
+    sent: JsonObject = stored.get("sent") or {}
+    match stored.get("kind") if woken.by != "timeout" else "timeout":
+        case "timeout":
+            return Given(timeout=True)
+        case "option":
+            number = int(stored["option"])
+            return Given(press=buttons[number]) if number < len(buttons) else ""
+        case "contact":
+            return Given(contact=str(sent.get("phone", "")))
+        case "photo":
+            return Given(photo=str(sent.get("name", "")))
+        case "document":
+            return Given(document=str(sent.get("name", "")))
+        case _:
+            text = str(stored.get("text", ""))
+            return Given(text=text) if text in buttons else text
+
+
+def build_mock(kind: str, output: Any) -> Any:
+    """Return an output of a node as a mock of its step, `NOTHING` for one that needs none."""
+    if kind == "effect":
+        outcome = Outcome.model_validate(output)
+        if outcome.status == "refused" and not outcome.already:
+            return {REFUSED: outcome.detail}
+        return NOTHING if outcome.status == "planned" else outcome.result
+    if kind == "turn":
+        return output.get("text", NOTHING)
+    if isinstance(output, Mapping) and set(output) == {"error"}:
+        return {FAILED: output["error"]}
+    return output
