@@ -28,11 +28,11 @@ from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
-from bot.scenarios import build_downloader, build_file_reader, connect_services, limit_scenarios
 from bot.settings import Settings, hide_secrets
 from bot.title_search import TitleSearch
 from bot.tool_services import build_service_clients, build_tool_agent
 from bot.workflows import connect_tuums
+from engines.scenarios.wiring import build_downloader, build_file_reader, connect_services, limit_scenarios
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger

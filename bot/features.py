@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from bot.flows import build_flows
-from bot.scenarios import build_scenarios
 from bot.workflows import build_workflows
+from engines.scenarios.core.kind import KIND as SCENARIO
+from engines.scenarios.wiring import build_scenarios
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
@@ -15,7 +16,6 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.chat_messages import KnownPeople
 from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.scenarios.kind import KIND as SCENARIO
 from orchestrator.engines.workflows.kind import WORKFLOW
 from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards

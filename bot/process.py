@@ -25,10 +25,10 @@ from bot.late_app import BuiltApp, LateApp, Work
 from bot.model_checks import log_models
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
-from bot.monitoring.scenario_log import keep_scenario_log
 from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
 from bot.telegram.lazy_aiogram import import_aiogram
 from bot.tool_services import open_documents
+from engines.scenarios.log_file import keep_scenario_log
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outputs import Notice

@@ -77,7 +77,9 @@ _add_lazy_command("journal", "bot.cli.journal", "Read, verify and, where the law
 _add_lazy_command("logs", "bot.cli.logs", "Check, show, follow and rebuild the audit logs.")
 _add_lazy_command("runs", "bot.cli.runs", "List, show, start and control runs: executions of scenarios, flows and workflows.")
 _add_lazy_command("definitions", "bot.cli.definitions", "List, save, compare, publish and switch definitions: what runs execute.")
-_add_lazy_command("scenario", "bot.cli.scenario.app", "Write scenarios: check, draw, try, test and record them, or begin a first one.")
+_add_lazy_command(
+    "scenario", "engines.scenarios.terminal.app", "Write scenarios: check, draw, try, test and record them, or begin a first one."
+)
 _add_lazy_command("flow", "bot.cli.flow.app", "Write flows: check, draw, publish, compare and try them.")
 _add_lazy_command("workflow", "bot.cli.workflow.app", "Write workflows: check, order, draw, publish and compare them.")
 _add_lazy_command("memory", "bot.cli.memory", "List, show and clear what flows remember of people.")

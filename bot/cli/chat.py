@@ -13,11 +13,11 @@ from typing import Literal
 from bot.bootstrap import build_orchestrator
 from bot.database import open_async_store
 from bot.i18n.translate import Translator
-from bot.monitoring.scenario_log import keep_scenario_log
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.settings import Settings
 from bot.tool_services import open_documents
+from engines.scenarios.log_file import keep_scenario_log
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import CardView

@@ -19,8 +19,8 @@ def group() -> None:
 @app.command()
 def scenario() -> None:
     """Print the JSON Schema of scenarios, with the types of steps of installed plugins. Exit code: 0."""
-    from bot.cli.scenario.files import load_types  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from orchestrator.engines.scenarios.authoring.schema import build_schema  # noqa: PLC0415 - see above
+    from engines.scenarios.core.authoring.schema import build_schema  # noqa: PLC0415 - see above
+    from engines.scenarios.terminal.files import load_types  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
     _write(build_schema(load_types()))
 

@@ -11,6 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from engines.scenarios.core.plan import StepTypes
+from engines.scenarios.rehearsal.dialogue import Dialogue
+from engines.scenarios.rehearsal.playing import play_dialogue
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.run_inputs import RunAnswer
@@ -18,15 +21,12 @@ from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.launch import CONTEXT
 from orchestrator.engines.runs import Ask, RunEffect, RunModelRequest, RunResult
-from orchestrator.engines.scenarios.plan import StepTypes
 from orchestrator.engines.workflows.results import AtomicOperation
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.beginning import build_actor, build_launch_args
 from orchestrator.rehearsals.case import Case, Given
-from orchestrator.rehearsals.dialogue import Dialogue
 from orchestrator.rehearsals.flow_case import FlowCase
 from orchestrator.rehearsals.flow_playing import FlowScript
-from orchestrator.rehearsals.playing import play_dialogue
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal, RehearsalStopped, TakeText
 from orchestrator.rehearsals.script import AnswerUnfit, Script, ScriptEnded
 from orchestrator.rehearsals.workflow_case import WorkflowCase

@@ -3,7 +3,7 @@
     - type: working_day
       params: {days: 3, output_var: deadline}
 
-Read it beside docs/scenarios.md, "Types of your own". Everything that a step needs is in `orchestrator/engines/scenarios/step_types.py`.
+Read it beside docs/scenarios.md, "Types of your own". Everything that a step needs is in `engines/scenarios/core/step_types.py`.
 """
 
 from datetime import date, timedelta
@@ -12,7 +12,7 @@ from typing import Final
 from pydantic import Field
 
 from orchestrator.domain.taint import Value
-from orchestrator.engines.scenarios.step_types import AUTHOR, StepCall, StepParams, StepResult, StepType, list_named
+from engines.scenarios.core.step_types import AUTHOR, StepCall, StepParams, StepResult, StepType, list_named
 
 _SATURDAY: Final = 5
 

@@ -2,14 +2,14 @@
 
 from datetime import timedelta
 
+from engines.scenarios.core.engine import ScenarioEngine
+from engines.scenarios.core.registry import build_step_types
 from examples.engines.fan import FanEngine
 from examples.engines.steps import StepsEngine
 from orchestrator.domain.outputs import build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunEngine, RunFailed, RunModelRequest, RunResult, run_all
-from orchestrator.engines.scenarios.engine import ScenarioEngine
-from orchestrator.engines.scenarios.registry import build_step_types
 from orchestrator.engines.workflows.engine import WorkflowEngine
 from orchestrator.engines.workflows.registry import build_rune_types
 from orchestrator.expressions.scripts.runner import ScriptRunner

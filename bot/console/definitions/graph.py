@@ -12,14 +12,14 @@ from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.visit import Visit
 from bot.console.widgets import show_empty, show_text
+from engines.scenarios.core.authoring.chart import build_chart as build_scenario_chart
+from engines.scenarios.core.kind import KIND as SCENARIO
+from engines.scenarios.core.plan import StepTypes
+from engines.scenarios.core.registry import build_step_types, load_plugins
 from orchestrator.charts.chart import Box, Chart, Mark
 from orchestrator.domain.finding import Finding, Path, parse_path
 from orchestrator.engines.flows.chart import build_chart as build_flow_chart
 from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.scenarios.authoring.chart import build_chart as build_scenario_chart
-from orchestrator.engines.scenarios.kind import KIND as SCENARIO
-from orchestrator.engines.scenarios.plan import StepTypes
-from orchestrator.engines.scenarios.registry import build_step_types, load_plugins
 from orchestrator.engines.workflows.chart import build_chart as build_workflow_chart
 from orchestrator.engines.workflows.kind import WORKFLOW
 from orchestrator.engines.workflows.registry import build_rune_types

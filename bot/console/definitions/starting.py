@@ -3,10 +3,10 @@
 from typing import Final
 
 from bot.console.visit import Visit
+from engines.scenarios.core.authoring.first import FirstTexts, build_first
+from engines.scenarios.core.kind import KIND as SCENARIO
 from orchestrator.engines.flows.agents import KIND as AGENT
 from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.scenarios.authoring.first import FirstTexts, build_first
-from orchestrator.engines.scenarios.kind import KIND as SCENARIO
 from orchestrator.engines.workflows.kind import TUUM, WORKFLOW
 from state.stored import JsonObject
 

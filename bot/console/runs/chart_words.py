@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from bot.i18n.translate import Translator, split_method
+from engines.scenarios.core.kind import KIND as SCENARIO
 from orchestrator.charts.chart import Box, Chart
-from orchestrator.engines.scenarios.kind import KIND as SCENARIO
 from orchestrator.engines.workflows.kind import WORKFLOW
 
 _TITLES: Final = ("title", "name")

@@ -19,13 +19,13 @@ from bot.http_api.flows.run_reader import load_large_output
 from bot.http_api.runs.run_models import Run
 from bot.http_api.runs.run_reader import FoundRun
 from bot.i18n.translate import Translator
+from engines.scenarios.core.kind import KIND as SCENARIO
+from engines.scenarios.core.plan import name_label
 from orchestrator.charts.chart import Chart
 from orchestrator.engines.flows.definition import Flow
 from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.flows.telling import tell_result
 from orchestrator.engines.runs import RunFailed
-from orchestrator.engines.scenarios.kind import KIND as SCENARIO
-from orchestrator.engines.scenarios.plan import name_label
 from orchestrator.runs.definitions import load_definition
 from orchestrator.runs.memo import PAGE, load_output
 from state.events.runs import NodeDone

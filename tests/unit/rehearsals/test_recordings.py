@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from engines.scenarios.core.step_types import Downloaded
+from engines.scenarios.rehearsal.playing import compare, play_dialogue
+from engines.scenarios.rehearsal.recording import complete_recording, read_recording
 from orchestrator.domain.errors import FileUnavailable
-from orchestrator.engines.scenarios.step_types import Downloaded
 from orchestrator.rehearsals.case import Given
-from orchestrator.rehearsals.playing import compare, play_dialogue
 from orchestrator.rehearsals.recorded_nodes import NotRecordable
-from orchestrator.rehearsals.recording import complete_recording, read_recording
 from orchestrator.rehearsals.script import Script
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import TYPES, a_scenario_world, ask, click, say, scenario, start, texts

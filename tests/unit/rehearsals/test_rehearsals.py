@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from engines.scenarios.rehearsal.dialogue import Dialogue
+from engines.scenarios.rehearsal.playing import Played, compare, play_dialogue
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunResult, RunSuspended
 from orchestrator.rehearsals.beginning import BEGINS
 from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.comparing import list_effects, list_messages
-from orchestrator.rehearsals.dialogue import Dialogue
-from orchestrator.rehearsals.playing import Played, compare, play_dialogue
 from orchestrator.rehearsals.rehearsal import Place, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded, read_answer
 from tests.unit.engines.scenarios.scenario_kit import TYPES, ask, say, scenario

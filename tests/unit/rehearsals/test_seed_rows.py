@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from engines.scenarios.core.checks import check_scenario
+from engines.scenarios.rehearsal.dialogue import Dialogue
+from engines.scenarios.rehearsal.playing import Played, play_dialogue
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import has_errors
-from orchestrator.engines.scenarios.checks import check_scenario
 from orchestrator.rehearsals.comparing import list_messages
-from orchestrator.rehearsals.dialogue import Dialogue
-from orchestrator.rehearsals.playing import Played, play_dialogue
 from orchestrator.rehearsals.script import Script
 from tests.unit.engines.scenarios.scenario_kit import TYPES, ask, say, scenario
 

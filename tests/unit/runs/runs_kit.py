@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.scenarios import build_scenarios
+from engines.scenarios.wiring import build_scenarios
 from examples.engines.fan import FanEngine
 from examples.engines.kinds import FAN, STEPS
 from examples.engines.steps import StepsEngine, list_children

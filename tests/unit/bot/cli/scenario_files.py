@@ -7,7 +7,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from bot.cli import schema
-from bot.cli.scenario import app as scenario_app
+from engines.scenarios.terminal import app as scenario_app
 from orchestrator.domain.errors import SettingsError
 
 LEAD = """\

@@ -7,11 +7,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bot.cli.scenario.files import load_types
+from engines.scenarios.core.authoring.schema import build_schema
+from engines.scenarios.core.authoring.step_docs import describe_types
+from engines.scenarios.rehearsal.dialogue import check_dialogues
+from engines.scenarios.terminal.files import load_types
 from orchestrator.documents.reading import read_document
-from orchestrator.engines.scenarios.authoring.schema import build_schema
-from orchestrator.engines.scenarios.authoring.step_docs import describe_types
-from orchestrator.rehearsals.dialogue import check_dialogues
 from orchestrator.rehearsals.known_steps import KnownSteps
 from tests.unit.bot.cli.scenario_files import call, call_json, print_schema, write_files
 

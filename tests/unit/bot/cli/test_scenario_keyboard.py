@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from bot.cli.scenario.keyboard import read_typed
-from bot.cli.scenario.trying import load_dialogue, run_scenario
+from engines.scenarios.rehearsal.playing import Played
+from engines.scenarios.terminal.keyboard import read_typed
+from engines.scenarios.terminal.trying import load_dialogue, run_scenario
 from orchestrator.engines.runs import Ask, Option
 from orchestrator.rehearsals.case import Given
-from orchestrator.rehearsals.playing import Played
 from orchestrator.rehearsals.script import AnswerUnfit
 from tests.unit.bot.cli.scenario_files import call_json
 

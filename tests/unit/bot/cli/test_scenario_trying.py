@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli import app
-from bot.cli.scenario.trying import load_dialogue, run_scenario
+from engines.scenarios.terminal.trying import load_dialogue, run_scenario
 from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store

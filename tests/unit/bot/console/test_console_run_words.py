@@ -10,8 +10,8 @@ from bot.console.definition_charts import build_definition_chart
 from bot.console.runs.chart_words import say_chart
 from bot.features import SHIPPED_ENGINES
 from bot.i18n.translate import Translator
+from engines.scenarios.core.kind import KIND as SCENARIO
 from orchestrator.charts.chart import Chart
-from orchestrator.engines.scenarios.kind import KIND as SCENARIO
 from orchestrator.runs.registry import StaticDefinitions
 from tests.unit.bot.console.console_kit import ANNA, a_console
 from tests.unit.runs.runs_kit import start

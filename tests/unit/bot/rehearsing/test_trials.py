@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.rehearsing.trials import PlayableFlow, PlayableScenario, TrialInputs, Tried, Watch, try_definition
-from orchestrator.engines.scenarios.registry import build_step_types
+from engines.scenarios.core.registry import build_step_types
 from orchestrator.engines.workflows.registry import build_rune_types
 from orchestrator.rehearsals.rehearsal import PERSON
 from orchestrator.rehearsals.workflow_playing import PlayableWorkflow

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from engines.scenarios.core.definition import is_for_customers
+from engines.scenarios.core.engine import ScenarioEngine
+from engines.scenarios.core.kind import build_kind, list_uses
+from engines.scenarios.core.registry import build_step_types
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.inputs import FeatureClick
-from orchestrator.engines.scenarios.definition import is_for_customers
-from orchestrator.engines.scenarios.engine import ScenarioEngine
-from orchestrator.engines.scenarios.kind import build_kind, list_uses
-from orchestrator.engines.scenarios.registry import build_step_types
 from orchestrator.performers import schedule as performers
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.engines.scenarios.answers import Expected, InputType, Mistake
+from engines.scenarios.core.answers import Expected, InputType, Mistake
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from engines.scenarios.core.kind import build_kind
+from engines.scenarios.core.registry import build_step_types
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.findings import MOST
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding
-from orchestrator.engines.scenarios.kind import build_kind
-from orchestrator.engines.scenarios.registry import build_step_types
 from tests.unit.engines.scenarios.scenario_kit import ask, say, scenario
 from tests.unit.expressions.hostile_kit import read_hostile
 

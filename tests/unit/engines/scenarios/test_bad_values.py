@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
+from engines.scenarios.core.variables import MOST_CHARACTERS, MOST_PARTS, Variables, VariablesRefused
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import Value
-from orchestrator.engines.scenarios.variables import MOST_CHARACTERS, MOST_PARTS, Variables, VariablesRefused
 from orchestrator.expressions.conditions import compile_condition
 from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter

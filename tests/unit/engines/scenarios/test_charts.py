@@ -5,10 +5,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from engines.scenarios.core.authoring.chart import build_chart
 from orchestrator.charts.chart import write_mermaid
 from orchestrator.charts.layout import BOX_HEIGHT, BOX_WIDTH, MOST_BOXES, ChartTooLarge, arrange
 from orchestrator.charts.svg import write_svg
-from orchestrator.engines.scenarios.authoring.chart import build_chart
 from tests.unit.engines.scenarios.scenario_kit import TYPES, ask, say, scenario
 
 EVIL = 'a"]; click x "javascript:1" </text><script>alert(1)</script>'

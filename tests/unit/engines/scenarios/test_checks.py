@@ -6,17 +6,17 @@ import pytest
 
 from bot.definition_service import build_host_judge
 from bot.i18n.translate import Translator
+from engines.scenarios.core import checks
+from engines.scenarios.core.checks import check_scenario
+from engines.scenarios.core.kind import build_kind
+from engines.scenarios.core.registry import build_step_types
+from engines.scenarios.core.sentences import SENTENCES
 from orchestrator.definitions.checking import check_document
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding
-from orchestrator.engines.scenarios import checks
-from orchestrator.engines.scenarios.checks import check_scenario
-from orchestrator.engines.scenarios.kind import build_kind
-from orchestrator.engines.scenarios.registry import build_step_types
-from orchestrator.engines.scenarios.sentences import SENTENCES
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from tests.unit.definitions.service_kit import data

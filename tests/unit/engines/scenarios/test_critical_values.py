@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from engines.scenarios.core.kind import build_kind
 from orchestrator.definitions.checking import check_document
-from orchestrator.engines.scenarios.kind import build_kind
 from orchestrator.gate.call.critical_fields import is_critical_field
 from tests.unit.definitions.service_kit import OLEG, VERA, data, shipped_catalogue
 from tests.unit.engines.scenarios.scenario_kit import TYPES, ask, say, scenario

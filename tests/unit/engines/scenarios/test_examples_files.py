@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.scenarios import build_scenarios
+from engines.scenarios.wiring import build_scenarios
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.reading import read_document
 from tests.unit.engines.scenarios.example_kit import FOLDER, load_examples

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.monitoring import scenario_log
-from bot.monitoring.scenario_log import NAME, keep_scenario_log
-from orchestrator.engines.scenarios.executor_log import LOGGER
+from engines.scenarios import log_file as scenario_log
+from engines.scenarios.core.executor_log import LOGGER
+from engines.scenarios.log_file import NAME, keep_scenario_log
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, scenario, start
 from tests.unit.spine_kit import WEBHOOK, message

@@ -13,8 +13,9 @@ from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
-from bot.scenarios import build_downloader
 from bot.telegram.intake.files import TelegramFiles
+from engines.scenarios.core.steps import sent_files
+from engines.scenarios.wiring import build_downloader
 from examples.engines.steps import StepsEngine
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.card_view import CardView
@@ -22,7 +23,6 @@ from orchestrator.domain.chat_messages import ChatFile
 from orchestrator.domain.run_inputs import RunFile
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import MEGABYTE
-from orchestrator.engines.scenarios.steps import sent_files
 from orchestrator.gate.call.ports import Performer
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.performers.telegram import TelegramPerformer

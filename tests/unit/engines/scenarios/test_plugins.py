@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from engines.scenarios.core.checks import check_scenario
+from engines.scenarios.core.registry import build_step_types, load_plugins
 from orchestrator.documents.document import Document
-from orchestrator.engines.scenarios.checks import check_scenario
-from orchestrator.engines.scenarios.registry import build_step_types, load_plugins
 from tests.unit.engines.scenarios.scenario_kit import TYPES, a_scenario_world, say, scenario, start, texts
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "scenario_steps"

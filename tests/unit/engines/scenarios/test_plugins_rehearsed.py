@@ -6,16 +6,16 @@ from importlib.metadata import EntryPoint
 import pytest
 from jsonschema import Draft202012Validator
 
+from engines.scenarios.core import registry
+from engines.scenarios.core.authoring.schema import build_schema
+from engines.scenarios.core.checks import check_scenario
+from engines.scenarios.core.step_types import StepCall, StepParams, StepResult, StepType
+from engines.scenarios.core.steps.talking import MESSAGE
+from engines.scenarios.rehearsal.dialogue import Dialogue
+from engines.scenarios.rehearsal.playing import play_dialogue
 from orchestrator.documents.reading import read_document
 from orchestrator.engines import plugins
-from orchestrator.engines.scenarios import registry
-from orchestrator.engines.scenarios.authoring.schema import build_schema
-from orchestrator.engines.scenarios.checks import check_scenario
-from orchestrator.engines.scenarios.step_types import StepCall, StepParams, StepResult, StepType
-from orchestrator.engines.scenarios.steps.talking import MESSAGE
 from orchestrator.rehearsals.comparing import list_messages
-from orchestrator.rehearsals.dialogue import Dialogue
-from orchestrator.rehearsals.playing import play_dialogue
 from orchestrator.rehearsals.script import Script
 from tests.unit.engines.scenarios.scenario_kit import say, scenario
 

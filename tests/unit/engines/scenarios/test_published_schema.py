@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from engines.scenarios.core.authoring.schema import build_schema
+from engines.scenarios.core.authoring.step_docs import describe_types
+from engines.scenarios.core.checks import check_scenario
+from engines.scenarios.core.step_types import StepParams, StepType
+from engines.scenarios.core.steps.talking import MESSAGE
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import has_errors
-from orchestrator.engines.scenarios.authoring.schema import build_schema
-from orchestrator.engines.scenarios.authoring.step_docs import describe_types
-from orchestrator.engines.scenarios.checks import check_scenario
-from orchestrator.engines.scenarios.step_types import StepParams, StepType
-from orchestrator.engines.scenarios.steps.talking import MESSAGE
 from tests.unit.engines.scenarios.scenario_kit import TYPES, ask, say, scenario
 
 SCHEMA = build_schema(TYPES)

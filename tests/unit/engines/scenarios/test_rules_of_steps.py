@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from engines.scenarios.core.checks import check_scenario
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.taint import Value
-from orchestrator.engines.scenarios.checks import check_scenario
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import TYPES, a_scenario_world, ask, failure, say, scenario, start, texts
 from tests.unit.runs.runs_kit import events, index

@@ -6,9 +6,9 @@ from unittest.mock import AsyncMock
 import pytest
 
 from bot.features import SHIPPED_ENGINES
-from bot.scenarios import connect_services, limit_scenarios
+from engines.scenarios.core.engine import ScenarioEngine
+from engines.scenarios.wiring import connect_services, limit_scenarios
 from orchestrator.domain.taint import Value
-from orchestrator.engines.scenarios.engine import ScenarioEngine
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, say, scenario, start, texts
 from tests.unit.runs.runs_kit import events, index

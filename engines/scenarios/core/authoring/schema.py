@@ -1,0 +1,74 @@
+"""The published JSON Schema of scenarios, made from the models that the program itself checks with.
+
+An editor completes and underlines with it. It refuses nothing that the program takes, but for a text that is written as a number. What
+needs more than one place to be judged (unknown targets, loops, conditions) is said by the check alone.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from engines.scenarios.core.definition import Scenario
+from engines.scenarios.core.plan import ACTION, ACTION_TYPE, StepTypes
+from engines.scenarios.core.step_types import AnyStepType
+from orchestrator.documents.json_schema import REFS, split_schema, write_schema
+from state.stored import JsonObject
+
+_PLACEHOLDER: Final[JsonObject] = {"type": "string", "pattern": r"\{[^{}]+\}", "description": "A placeholder such as {name}."}
+
+
+def build_schema(types: StepTypes) -> JsonObject:
+    """Return the JSON Schema of a scenario whose steps are of these types: per type which parameters it has."""
+    whole, defs = split_schema(Scenario)
+    step: dict[str, Any] = defs["Step"]
+    for one in types.values():
+        defs.update(_build_params(one))
+    step["properties"]["type"] = _build_type_choice(types)
+    step["allOf"] = [_build_rule(one) for one in types.values()] + [_build_action_rule(types)]
+    return write_schema("Scenario of Sdelka", whole, defs)
+
+
+def _build_type_choice(types: StepTypes) -> JsonObject:
+    """Return the choice of a step's type, each with its sentence, which editors show."""
+    known = [{"const": one.name, "description": one.summary} for one in types.values()]
+    return {"description": "What the step does.", "oneOf": [*known, {"const": ACTION, "description": f"What {ACTION_TYPE} names."}]}
+
+
+def _build_params(kind: AnyStepType) -> dict[str, Any]:
+    """Return the definitions of a type's parameters, under names that begin with that of the type."""
+    made: dict[str, Any] = kind.params.model_json_schema(ref_template=f"{REFS}{kind.name}.{{model}}")
+    inner = {f"{kind.name}.{name}": one for name, one in made.pop("$defs", {}).items()}
+    properties = made.get("properties", {})
+    for name in kind.ignores:
+        properties.pop(name, None)
+    made["properties"] = {name: one if name in kind.unfilled else _allow_placeholder(one) for name, one in properties.items()}
+    if required := sorted({*made.get("required", ()), *kind.needs}):
+        made["required"] = required
+    return {kind.name: made, **inner}
+
+
+def _allow_placeholder(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of a parameter that may also be a text with a placeholder, whose value is known only in the run."""
+    if given.get("type") == "string" and not {"enum", "pattern"} & given.keys():
+        return given
+    outer = {name: given[name] for name in ("description", "default") if name in given}
+    return {**outer, "anyOf": [{name: one for name, one in given.items() if name not in outer}, _PLACEHOLDER]}
+
+
+def _build_rule(kind: AnyStepType) -> JsonObject:
+    """Return the rule for steps of a type: their parameters, and what stands beside them."""
+    needed = ["params"] if kind.needs or any(one.is_required() for one in kind.params.model_fields.values()) else []
+    needed += ["condition", "branches"] if kind.decides else []
+    then: dict[str, Any] = {"properties": {"params": {"$ref": REFS + kind.name}}, **({"required": needed} if needed else {})}
+    return {"if": {"properties": {"type": {"const": kind.name}}, "required": ["type"]}, "then": then}
+
+
+def _build_action_rule(types: StepTypes) -> JsonObject:
+    """Return the rule for steps of the type `action`: `action_type` names one of those that may be one, whose parameters they have."""
+    actions = [one for one in types.values() if one.is_action]
+    rules = [
+        {"if": {"properties": {ACTION_TYPE: {"const": one.name}}, "required": [ACTION_TYPE]}, "then": {"$ref": REFS + one.name}}
+        for one in actions
+    ]
+    params = {"properties": {ACTION_TYPE: {"enum": [one.name for one in actions]}}, "required": [ACTION_TYPE], "allOf": rules}
+    rule = {"properties": {"params": params}, "required": ["params"]}
+    return {"if": {"properties": {"type": {"const": ACTION}}, "required": ["type"]}, "then": rule}

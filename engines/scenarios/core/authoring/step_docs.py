@@ -1,0 +1,124 @@
+"""What authors read about the types of steps, made from the types themselves, so that it cannot go stale (S000-64)."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+from pydantic.fields import FieldInfo
+
+from engines.scenarios.core.plan import ACTION, ACTION_TYPE, StepTypes
+from engines.scenarios.core.step_types import AnyStepType
+from orchestrator.documents.writing import write_document
+from state.canonical import dumps
+from state.stored import JsonObject
+
+_NAMES: Final = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "nothing"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterDoc:
+    """One parameter of a type of steps."""
+
+    name: str
+    type: str
+    required: bool
+    default: object
+    """None for a required one, and for one that has no effect without a value."""
+    meaning: str
+
+    def to_json(self) -> JsonObject:
+        """Return the parameter as programs read it."""
+        told = {"name": self.name, "type": self.type, "required": self.required, "meaning": self.meaning}
+        return told if self.required else {**told, "default": self.default}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepDoc:
+    """One type of steps."""
+
+    name: str
+    summary: str
+    parameters: tuple[ParameterDoc, ...]
+    is_action: bool
+    waits: bool
+    example: str
+    """A step as YAML."""
+
+    def to_json(self) -> JsonObject:
+        """Return the type as programs read it."""
+        return {
+            "type": self.name,
+            "does": self.summary,
+            "parameters": [one.to_json() for one in self.parameters],
+            "is_action": self.is_action,
+            "waits": self.waits,
+            "example": self.example,
+        }
+
+
+def describe_types(types: StepTypes) -> list[StepDoc]:
+    """Return what there is to say of each type, in their order; last of `action`, which is the others by another name."""
+    described = [describe_type(one) for one in types.values()]
+    actions = [one.name for one in described if one.is_action]
+    named = ParameterDoc(name=ACTION_TYPE, type=" | ".join(actions), required=True, default=None, meaning="Which of them.")
+    step = {"type": ACTION, "params": {ACTION_TYPE: "update_context", "updates": {"stage": "new"}}}
+    whole = StepDoc(
+        name=ACTION,
+        summary=f"The same as a step of the type that {ACTION_TYPE} names, with the parameters of that type.",
+        parameters=(named,),
+        is_action=False,
+        waits=False,
+        example=_write_step(step),
+    )
+    return [*described, whole]
+
+
+def describe_type(kind: AnyStepType) -> StepDoc:
+    """Return what there is to say of one type. An example is made of the required parameters if its author gave none."""
+    parameters = tuple(
+        _describe_parameter(name, one, required=name in kind.needs or one.is_required())
+        for name, one in kind.params.model_fields.items()
+        if name not in kind.ignores
+    )
+    example = kind.example or {"params": {one.name: f"<{one.type}>" for one in parameters if one.required}}
+    return StepDoc(
+        name=kind.name,
+        summary=kind.summary,
+        parameters=parameters,
+        is_action=kind.is_action,
+        waits=kind.waits,
+        example=_write_step({"type": kind.name, **example}),
+    )
+
+
+def _describe_parameter(name: str, field: FieldInfo, *, required: bool) -> ParameterDoc:
+    default = None if required else field.get_default(call_default_factory=True)
+    return ParameterDoc(name=name, type=_name_type(field), required=required, default=default, meaning=field.description or "")
+
+
+def _name_type(field: FieldInfo) -> str:
+    """Return a field's type in words of the documentation."""
+    annotated: Any = field.annotation
+    return _name_schema(TypeAdapter(annotated).json_schema())
+
+
+def _name_schema(schema: JsonObject) -> str:
+    if "enum" in schema:
+        return " | ".join(map(str, schema["enum"]))
+    if "anyOf" in schema:
+        return " | ".join(dict.fromkeys(name for one in schema["anyOf"] if (name := _name_schema(one)) != "nothing"))
+    kind = schema.get("type")
+    if kind == "array":
+        return f"list of {_name_schema(schema.get('items', {}))}"
+    if kind == "object" or "$ref" in schema:
+        return "object"
+    return _NAMES.get(str(kind), "any value")
+
+
+def _write_step(step: JsonObject) -> str:
+    return write_document([step], "yaml").strip()
+
+
+def format_default(value: object) -> str:
+    """Return a default as a page shows it, "" for one that says nothing."""
+    return "" if value in (None, "", [], {}) else dumps(value)

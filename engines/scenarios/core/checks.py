@@ -1,0 +1,272 @@
+"""Finds every mistake of a scenario before it runs, each with its place (S000-62, S000-A2, S000-A4, S000-A7, S000-A12)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from engines.scenarios.core.answers import compile_pattern
+from engines.scenarios.core.definition import (
+    ABOUT_PERSON,
+    RESERVED,
+    SCENARIO_FIELDS,
+    STEP_FIELDS,
+    Scenario,
+    is_for_customers,
+)
+from engines.scenarios.core.graph import Node, build_graph, find_endless_loops, find_reached
+from engines.scenarios.core.plan import ACTION, ACTION_TYPE, StepTypes
+from engines.scenarios.core.sentences import SENTENCES
+from engines.scenarios.core.step_types import StepMistake
+from orchestrator.definitions.mistakes import SENTENCES as COMMON
+from orchestrator.definitions.mistakes import report_missing
+from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import MOST, Findings
+from orchestrator.documents.reports import quote_part
+from orchestrator.domain.finding import DefinitionRefused, Finding, Path, Severity, format_path
+from orchestrator.domain.suggestions import suggest_name
+from orchestrator.expressions.conditions import Condition, compile_condition
+from orchestrator.expressions.placeholders import SCENARIO, Template, TemplateRefused
+from state.stored import JsonObject
+
+SYSTEM_NAMES: Final = (
+    *("__current_scenario_id__", "__scenario_instance_id__", "agent_id"),
+    "text",
+    *sorted(ABOUT_PERSON),
+)
+"""The variables that every run has without anybody setting them."""
+_HANDED_ON: Final = ("input_parameters", "context_to_pass")
+"""The parameters that hold the variables of another scenario."""
+_SHOWN_LOOP: Final = 6
+_SENTENCES: Final = {**COMMON, **SENTENCES}
+
+
+def check_scenario(document: Document, types: StepTypes) -> Iterable[Finding]:
+    """Return what is wrong with a scenario, all of it."""
+    checking = _Checking(document, types)
+    checking.check()
+    return checking.findings.list_all()
+
+
+class _Checking:
+    """One check of one document."""
+
+    def __init__(self, document: Document, types: StepTypes) -> None:
+        self.findings = Findings(document)
+        self._data, self._types, self._document = document.data, types, document
+        self._reads: list[tuple[str, Path]] = []
+        """The variables that are read, with where."""
+        self._suggested = 0
+
+    def check(self) -> None:
+        findings = self.findings
+        report_model_mistakes(findings, Scenario, self._data, ())
+        if not isinstance(self._data, Mapping):
+            return
+        self._warn_of_misspelt_fields((), self._data, SCENARIO_FIELDS)
+        if not self._data.get("name"):
+            self._add("finding-scenario-name-missing", (), severity="warning")
+        steps = self._data.get("steps")
+        if not isinstance(steps, list):
+            return
+        nodes = build_graph(steps, self._types)
+        self._check_ids(steps)
+        ids = dict.fromkeys(node.id for node in nodes if node.id)
+        for node, step in zip(nodes, steps, strict=True):
+            if isinstance(step, Mapping):
+                self._check_step(node, step)
+            self._check_targets(node, ids)
+        self._check_loops(nodes)
+        reached = find_reached(nodes)
+        for node in nodes:
+            if node.index not in reached:
+                self._add("finding-step-unreachable", ("steps", node.index), severity="warning")
+        self._check_variables(nodes)
+
+    def _check_ids(self, steps: Sequence[object]) -> None:
+        seen: set[str] = set()
+        for index, step in enumerate(steps):
+            name = step.get("id") if isinstance(step, Mapping) else None
+            if isinstance(name, str) and name:
+                if name in seen:
+                    self._add("finding-step-id-twice", ("steps", index, "id"), name=quote_part(name))
+                seen.add(name)
+
+    def _check_targets(self, node: Node, ids: Mapping[str, None]) -> None:
+        for target in node.targets:
+            name = quote_part(target.id)
+            if _has_placeholder(target.id):
+                self._add("finding-step-target-variable", target.path, name=name)
+            elif target.id not in ids:
+                self._add("finding-step-target-unknown", target.path, suggestion=self._suggest(target.id, ids), name=name)
+
+    def _check_step(self, node: Node, step: JsonObject) -> None:
+        path: Path = ("steps", node.index)
+        self._warn_of_misspelt_fields(path, step, STEP_FIELDS)
+        kind = step.get("type")
+        if node.type is None:
+            if isinstance(kind, str) and kind:
+                self._report_unknown_type(path, kind, node.params)
+            return
+        given = {name: one for name, one in node.params.items() if not (kind == ACTION and name == ACTION_TYPE)}
+        params: Path = (*path, "params")
+        report_model_mistakes(self.findings, node.type.params, given, params, is_open=_has_placeholder)
+        for name in sorted(node.type.needs - given.keys()):
+            report_missing(self.findings, params, name)
+        fields = tuple(node.type.params.model_fields)
+        if fields:
+            self._warn_of_misspelt_fields(params, given, fields, every=True)
+        fixed = node.type.unfilled.union(str(place[0]) for place, _ in node.type.list_targets(given))
+        self._read_templates({name: one for name, one in given.items() if name not in fixed}, params)
+        self._check_pattern(params, given)
+        self._check_branch(node, step, path)
+        if node.type.is_internal and is_for_customers(self._data):
+            self._add("finding-step-internal", (*path, "type"), name=node.type.name)
+        for place, source in node.type.list_expressions(node.params):
+            self._check_condition(source, (*params, *place))
+        self._report_mistakes(node.type.list_mistakes(given), params)
+        for name in node.type.list_outputs(node.params):
+            if name.startswith(RESERVED):
+                self._add("finding-variable-reserved", params, name=quote_part(name))
+        if node.type.name == "execute_sub_scenario" and "output_mapping" not in given:
+            self._add("finding-mapping-missing", params, severity="warning")
+
+    def _report_mistakes(self, mistakes: Iterable[StepMistake], params: Path) -> None:
+        for one in mistakes:
+            args = {name: quote_part(value) if isinstance(value, str) else value for name, value in one.args.items()}
+            self.findings.add(one.code, _SENTENCES[one.code].format(**args), (*params, *one.path), args=args)
+
+    def _report_unknown_type(self, path: Path, kind: str, params: JsonObject) -> None:
+        if kind != ACTION:
+            known = (*self._types, ACTION)
+            self._add("finding-step-type-unknown", (*path, "type"), suggestion=self._suggest(kind, known), name=quote_part(kind))
+            return
+        named = params.get(ACTION_TYPE)
+        if not isinstance(named, str):
+            report_missing(self.findings, (*path, "params"), ACTION_TYPE)
+            return
+        actions = [name for name, one in self._types.items() if one.is_action]
+        place = (*path, "params", ACTION_TYPE)
+        self._add("finding-action-type-unknown", place, suggestion=self._suggest(named, actions), name=quote_part(named))
+
+    def _check_branch(self, node: Node, step: JsonObject, path: Path) -> None:
+        is_branch = node.type is not None and node.type.decides
+        for name in ("condition", "branches"):
+            if name in step and not is_branch:
+                self._add("finding-field-elsewhere", (*path, name), severity="warning", name=name)
+        if not is_branch:
+            return
+        condition = step.get("condition")
+        if isinstance(condition, str) and condition.strip():
+            self._check_condition(condition, (*path, "condition"))
+        elif condition is None or condition == "":
+            self._add("finding-branch-condition-missing", path)
+        branches = step.get("branches")
+        if branches is None or (isinstance(branches, Mapping) and not any(way in branches for way in ("if", "else"))):
+            self._add("finding-branch-ways-missing", path)
+
+    def _check_condition(self, source: str, path: Path) -> None:
+        """Report the mistakes of a condition; their columns count in the condition itself."""
+        compiled = self._compile(source, path)
+        for name in sorted(compiled.reads or ()) if compiled is not None else ():
+            self._reads.append((name, path))
+
+    def _compile(self, source: str, path: Path) -> Condition | None:
+        try:
+            return compile_condition(source)
+        except DefinitionRefused as error:
+            for one in error.findings:
+                line, column = self._document.find_inside(path, one.line, one.column)
+                step = self._document.find_step(path)
+                told = Finding(
+                    code=one.code,
+                    message=one.message,
+                    path=format_path(path),
+                    line=line,
+                    column=column,
+                    step=step,
+                    suggestion=one.suggestion,
+                    args=one.args,
+                )
+                self.findings.append(told)
+            return None
+
+    def _check_pattern(self, path: Path, params: JsonObject) -> None:
+        pattern = params.get("regex")
+        if isinstance(pattern, str) and pattern:
+            try:
+                compile_pattern(pattern)
+            except ValueError as error:
+                self._add("finding-pattern-wrong", (*path, "regex"), problem=quote_part(str(error)))
+
+    def _read_templates(self, params: JsonObject, path: Path) -> None:
+        try:
+            template = Template(params, SCENARIO)
+        except TemplateRefused as error:
+            one = error.finding
+            self.findings.add(one.code, one.message, path, args=dict(one.args))
+            return
+        self._reads.extend((place.name, (*path, *place.at)) for place in template.placeholders)
+
+    def _check_loops(self, nodes: Sequence[Node]) -> None:
+        for loop in find_endless_loops(nodes):
+            shown = [nodes[place].id or f"{place + 1}" for place in loop[:_SHOWN_LOOP]]
+            names = " → ".join(quote_part(one) for one in shown) + (" → …" if len(loop) > _SHOWN_LOOP else "")
+            self._add("finding-loop-endless", ("steps", min(loop)), names=names)
+
+    def _check_variables(self, nodes: Sequence[Node]) -> None:
+        """Warn of variables that nothing sets: the caller may, or they are misspelt. After a whole context was merged nothing is known."""
+        initial = self._data.get("initial_context")
+        known = {*SYSTEM_NAMES, *(initial if isinstance(initial, Mapping) else ())}
+        for name in initial if isinstance(initial, Mapping) else ():
+            if name.startswith(RESERVED):
+                self._add("finding-variable-reserved", ("initial_context", name), name=quote_part(name))
+        self._warn_of_program_variables(initial, ("initial_context",))
+        for node in nodes:
+            for field in _HANDED_ON:
+                self._warn_of_program_variables(node.params.get(field), ("steps", node.index, "params", field))
+        for node in nodes:
+            if node.type is None:
+                return
+            known.update(node.type.list_outputs(node.params))
+            if node.type.name == "execute_sub_scenario" and "output_mapping" not in node.params:
+                return
+        told: set[str] = set()
+        for name, path in self._reads:
+            if name not in known and name not in told:
+                told.add(name)
+                suggestion = self._suggest(name, known)
+                self._add("finding-variable-unset", path, severity="warning", suggestion=suggestion, name=quote_part(name))
+
+    def _warn_of_program_variables(self, given: object, path: Path) -> None:
+        """Warn of values for variables whose values the program gives."""
+        for name in sorted(ABOUT_PERSON.intersection(given) if isinstance(given, Mapping) else ()):
+            self._add("finding-variable-program", (*path, name), severity="warning", name=quote_part(name))
+
+    def _warn_of_misspelt_fields(self, path: Path, given: JsonObject, known: Sequence[str], *, every: bool = False) -> None:
+        """Warn of fields that look like one of `known`, or with `every` of all that are none: they have no effect (S000-11)."""
+        wrong = [name for name in given if name not in known and (every or self._suggest(name, known))]
+        for name in wrong:
+            args: dict[str, str | int] = {"name": quote_part(name)}
+            message = f'there is no field "{args["name"]}" here'
+            self.findings.add(
+                "finding-field-unknown", message, (*path, name), severity="warning", suggestion=self._suggest(name, known), args=args
+            )
+
+    def _suggest(self, wrong: str, known: Iterable[str]) -> str:
+        """Return what was probably meant, for as many names as are reported; to look for more would take minutes for a hostile document."""
+        self._suggested += 1
+        return suggest_name(wrong, known) if self._suggested <= MOST else ""
+
+    def _add(self, code: str, path: Path, *, severity: Severity = "error", suggestion: str = "", **args: str | int) -> None:
+        message = SENTENCES[code].format(**args)
+        self.findings.add(code, message, path, severity=severity, suggestion=suggestion, args=dict(args))
+
+
+def _has_placeholder(value: object) -> bool:
+    """Return whether a value is a text with placeholders, whose value is known only while the run goes on."""
+    if not isinstance(value, str):
+        return False
+    try:
+        return bool(Template(value, SCENARIO).placeholders)
+    except TemplateRefused:
+        return True

@@ -1,0 +1,233 @@
+"""Plays scenarios: one step after another, until one waits or the last is done (S000)."""
+
+import time
+from collections import Counter
+from dataclasses import replace
+from typing import Final, Literal
+
+from pydantic import ValidationError
+
+from engines.scenarios.core.executor_log import ExecutorLog
+from engines.scenarios.core.logged_context import LoggedContext
+from engines.scenarios.core.plan import Plan, PlannedStep, Plans, StepTypes
+from engines.scenarios.core.steering import CANCELLED, Point, Steering
+from engines.scenarios.core.step_types import AnyStepCall, Download, ReadFile, StepCall, StepResult, Surroundings
+from engines.scenarios.core.variables import ReservedName, Variables, VariablesRefused
+from orchestrator.domain.own_reads import FindDocuments
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunContext, RunFailed, RunInfo, RunResult, RunSuspended
+from orchestrator.expressions.placeholders import TemplateRefused
+
+MOST_STEPS: Final = 1000
+MOST_DEPTH: Final = 10
+MOST_SECONDS: Final = 1800.0
+_AGENT: Final = "agent_id"
+
+
+class ScenarioEngine:
+    """Plays scenarios. What it has played stands in the run's stream, so a restart goes on where it was."""
+
+    replay = 1
+    replays = frozenset({1})
+
+    def __init__(  # noqa: PLR0913 - each is one service or bound, given by its name
+        self,
+        types: StepTypes,
+        *,
+        find_documents: FindDocuments | None = None,
+        read_file: ReadFile | None = None,
+        download: Download | None = None,
+        most_steps: int = MOST_STEPS,
+        most_depth: int = MOST_DEPTH,
+        most_seconds: float = MOST_SECONDS,
+        agent: str = "sdelka",
+    ) -> None:
+        """Play steps of these types; at most so many in a run, and so many scenarios inside of each other (S000-A11).
+
+        From one wait to the next a run works for `most_seconds` at most.
+        """
+        self._types, self._plans = types, Plans(types)
+        self._find_documents, self._read_file, self._download = find_documents, read_file, download
+        self._most_steps, self._most_depth, self._most_seconds, self._agent = most_steps, most_depth, most_seconds, agent
+
+    def limit(self, *, most_steps: int, most_depth: int, most_seconds: float = MOST_SECONDS) -> "ScenarioEngine":
+        """Return an engine that is the same, with these bounds on its runs."""
+        return ScenarioEngine(
+            self._types,
+            find_documents=self._find_documents,
+            read_file=self._read_file,
+            download=self._download,
+            most_steps=most_steps,
+            most_depth=most_depth,
+            most_seconds=most_seconds,
+            agent=self._agent,
+        )
+
+    def connect(
+        self, find_documents: FindDocuments, read_file: ReadFile | None = None, download: Download | None = None
+    ) -> "ScenarioEngine":
+        """Return an engine that is the same, with steps that find documents, read files and fetch them from other hosts."""
+        return ScenarioEngine(
+            self._types,
+            find_documents=find_documents,
+            read_file=read_file,
+            download=download,
+            most_steps=self._most_steps,
+            most_depth=self._most_depth,
+            most_seconds=self._most_seconds,
+            agent=self._agent,
+        )
+
+    async def run(self, ctx: RunContext) -> RunResult:
+        """Play the scenario and return its final variables. Raises RunFailed and RunSuspended."""
+        if ctx.run.depth > self._most_depth:
+            raise RunFailed("scenario-too-deep", f"more than {self._most_depth} scenarios inside of each other", most=self._most_depth)
+        plan = self._plans.find(ctx.run.definition.document)
+        playing = _Playing(ctx, plan, self._build_variables(ctx, plan), self._most_steps, self._most_seconds)
+        playing.connect(self._find_documents, self._read_file, self._download)
+        return await playing.play()
+
+    def _build_variables(self, ctx: RunContext, plan: Plan) -> Variables:
+        """Return the variables at the beginning: the author's, the caller's, those about the person, the system's (S000-X5)."""
+        system = {"__current_scenario_id__": ctx.run.definition.key, "__scenario_instance_id__": ctx.run.run_id, _AGENT: self._agent}
+        caller = {**ctx.run.args, **_describe_person(ctx.run)}
+        try:
+            return Variables(plan.initial, caller, {name: Value(one) for name, one in system.items()})
+        except VariablesRefused as error:
+            raise RunFailed("scenario-values-large", f"at the beginning: {error}", step="1") from None
+
+
+def _describe_person(run: RunInfo) -> dict[str, Value]:
+    """Return the variables of `ABOUT_PERSON`."""
+    return {
+        "user_id": Value(run.owner),
+        "user_name": Value(run.owner_name, frozenset({"person"})),
+        "employee_id": Value(run.employee),
+        "chat_id": Value(run.home),
+        "today": Value(run.today),
+        "time_zone": Value(run.time_zone),
+    }
+
+
+class _Playing:
+    """One pass through a scenario."""
+
+    def __init__(self, ctx: RunContext, plan: Plan, variables: Variables, most_steps: int, most_seconds: float) -> None:
+        self._log = ExecutorLog(ctx.run.run_id)
+        self._ctx = LoggedContext(ctx, self._log)
+        self._plan, self._variables, self._most_steps = plan, variables, most_steps
+        self._steering = Steering(ctx.run.definition.document, [one.index for one in plan.steps if one.type.asks])
+        self._surroundings = Surroundings(note=self._log.add_note, steering=self._steering)
+        self._visits: Counter[str] = Counter()
+        self._count = 0
+        self._most_seconds, self._until = most_seconds, time.monotonic() + most_seconds
+
+    def connect(self, find_documents: FindDocuments | None, read_file: ReadFile | None, download: Download | None) -> None:
+        """Let the steps reach these services."""
+        self._surroundings = replace(self._surroundings, find_documents=find_documents, read_file=read_file, download=download)
+
+    async def play(self) -> RunResult:
+        place: int | None = 0
+        self._log.add_start(self._plan.name, self._ctx.run.definition.key)
+        while place is not None and place < len(self._plan.steps):
+            self._count += 1
+            if self._count > self._most_steps:
+                raise RunFailed("scenario-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
+            if time.monotonic() > self._until:
+                raise RunFailed("scenario-too-slow", f"at work for {self._most_seconds:g} s", most=round(self._most_seconds / 60))
+            planned = self._plan.steps[place]
+            point = self._build_point(planned) if self._steering.may_go_back and planned.type.asks else None
+            self._steering.begin_step(place)
+            result = await self._play_step(planned)
+            if result.cancels:
+                return self._end("cancelled", CANCELLED)
+            if result.goes_back:
+                place = self._go_back()
+                continue
+            if self._ctx.has_acted:
+                self._steering.drop_points()
+            elif point is not None:
+                self._steering.keep_point(point)
+            place = self._find_next(planned, result)
+        return self._end("done")
+
+    def _end(self, status: Literal["done", "cancelled"], code: str = "") -> RunResult:
+        """Return the result of the run with its final variables."""
+        self._log.add_end(self._count, status)
+        self._log.flush()
+        final = self._variables.to_value().map(lambda data: {**data, "success": status == "done"})
+        return RunResult(value=final, status=status, code=code)
+
+    def _build_point(self, planned: PlannedStep) -> Point:
+        """Return the question that is about to be asked, as one to which the person may go back."""
+        return Point(place=planned.index, variables=self._variables.copy(), options=self._surroundings.keyboard.options)
+
+    def _go_back(self) -> int:
+        """Make everything as it was before the last question, and return its place."""
+        point = self._steering.take_point()
+        self._variables = point.variables
+        self._surroundings.keyboard.options = point.options
+        return point.place
+
+    async def _play_step(self, planned: PlannedStep) -> StepResult:
+        self._visits[planned.label] += 1
+        self._ctx.begin_step()
+        node = f"{planned.label}/{self._visits[planned.label]}"
+        begun = time.monotonic()
+        try:
+            call = self._build_call(planned, node)
+            result = await planned.type.perform(call)
+            self._variables.assign(result.changes)
+        except RunSuspended:
+            if self._ctx.state == "new":
+                self._log.add_wait(node, planned.step.type)
+                self._log.flush()
+            raise
+        except RunFailed as error:
+            self._log.add_failure(node, error.detail)
+            self._log.flush()
+            raise
+        except ReservedName as error:
+            raise RunFailed("scenario-name-reserved", f"step {node} sets {error}", step=planned.step.id or node, name=str(error)) from None
+        except (TemplateRefused, VariablesRefused) as error:
+            raise RunFailed("scenario-values-large", f"step {node}: {error}", step=planned.step.id or node) from None
+        if self._ctx.state != "finished":
+            self._log.add_step(node, planned.step.type, time.monotonic() - begun, result.changes)
+        return result
+
+    def _build_call(self, planned: PlannedStep, node: str) -> AnyStepCall:
+        """Return the call of a step with its parameters filled. Raises RunFailed if they do not fit."""
+        name = planned.step.id or node
+        if planned.type.is_internal and self._ctx.actor.for_customers:
+            raise RunFailed("run-not-for-customers", f"step {node}: {planned.step.type} is not for customers")
+        try:
+            filled = planned.fill(self._variables.values)
+            params = planned.parse(filled)
+        except TemplateRefused as error:
+            raise RunFailed("scenario-values-large", f"step {node}: {error}", step=name) from None
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise RunFailed("scenario-value-unfit", f"step {node}: {place}: {first['msg']}", step=name, name=place) from None
+        return StepCall(
+            node=node,
+            step=planned.step,
+            params=params,
+            filled=filled,
+            variables=self._variables,
+            ctx=self._ctx,
+            surroundings=self._surroundings,
+            condition=planned.condition,
+        )
+
+    def _find_next(self, planned: PlannedStep, result: StepResult) -> int | None:
+        """Return the place of the step that follows, None after the last: the step's own, `next_step`, or the next in the list (A1, A3)."""
+        if result.ends:
+            return None
+        target = result.next_step or planned.step.next_step
+        if not target:
+            return planned.index + 1
+        place = self._plan.find_place(target)
+        if place is None:
+            raise RunFailed("scenario-target-unknown", f"there is no step {target}", step=planned.step.id or planned.label, target=target)
+        return place

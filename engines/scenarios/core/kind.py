@@ -1,0 +1,99 @@
+"""The kind of definitions that scenarios are: how they are checked, and what they may write."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final, Literal
+
+from engines.scenarios.core.checks import check_scenario
+from engines.scenarios.core.definition import Scenario
+from engines.scenarios.core.plan import StepTypes, find_type
+from engines.scenarios.core.step_types import AnyStepType
+from orchestrator.definitions.kinds import AddressUse, DefinitionKind, FilledField, Reference, Write
+from orchestrator.domain.finding import Path
+from orchestrator.expressions.placeholders import SCENARIO, Template
+from state.stored import JsonObject
+
+KIND: Final = "scenario"
+
+
+def build_kind(types: StepTypes) -> DefinitionKind:
+    """Return the kind for scenarios whose steps are of these types."""
+    return DefinitionKind(
+        name=KIND,
+        check=lambda document: check_scenario(document, types),
+        list_writes=partial(list_writes, types=types),
+        list_filled=partial(list_filled, types=types),
+        list_addresses=partial(list_addresses, types=types),
+        list_needs=partial(list_needs, types=types),
+        find_title=find_title,
+    )
+
+
+def find_title(document: object) -> str:
+    """Return what a correct scenario calls itself; "" if it has no name."""
+    return Scenario.model_validate(document).name
+
+
+def list_writes(document: object, types: StepTypes) -> Sequence[Write] | None:
+    """Return all effects that a correct scenario may submit itself, None if that cannot be told."""
+    found: list[Write] = []
+    for kind, params in list_steps(document, types):
+        writes = kind.list_writes(params)
+        if writes is None:
+            return None
+        found.extend(writes)
+    return list(dict.fromkeys(found))
+
+
+def list_uses(document: object, types: StepTypes) -> list[tuple[str, str]]:
+    """Return (engine, key) of each definition that a scenario may start."""
+    return list(dict.fromkeys(use for kind, params in list_steps(document, types) for use in kind.list_uses(params)))
+
+
+def list_needs(document: object, types: StepTypes) -> list[Reference]:
+    """Return the definitions of other kinds that must be published when a scenario is. Scenarios may name one another in a circle."""
+    return [
+        Reference(("steps", index, "params"), engine, key)
+        for index, kind, params in _find_steps(document, types)
+        for engine, key in kind.list_uses(params)
+        if engine != KIND
+    ]
+
+
+def list_addresses(document: object, types: StepTypes) -> list[AddressUse]:
+    """Return the addresses from which the steps of a correct scenario fetch files."""
+    return [
+        AddressUse(("steps", index, "params", *path), address)
+        for index, kind, params in _find_steps(document, types)
+        for path, address in kind.list_addresses(params)
+    ]
+
+
+def list_filled(document: object, types: StepTypes) -> Iterator[FilledField]:
+    """Yield each place of a correct scenario where an effect gets a variable that a model or an answer of a person fills."""
+    steps = list(_find_steps(document, types))
+    sources: dict[str, Literal["model", "person"]] = {}
+    for _, kind, params in steps:
+        if kind.source:
+            sources.update(dict.fromkeys(kind.list_outputs(params), kind.source))
+    for index, kind, params in steps:
+        written = params.get(kind.call_at, {}) if kind.call_at else {name: one for name, one in params.items() if name not in kind.unfilled}
+        base: Path = ("steps", index, "params", *((kind.call_at,) if kind.call_at else ()))
+        for write in kind.list_writes(params) or ():
+            for place in Template(written, SCENARIO).placeholders:
+                if (source := sources.get(place.name)) is not None:
+                    yield FilledField((*base, *place.at), write, place.at, source)
+
+
+def list_steps(document: object, types: StepTypes) -> list[tuple[AnyStepType, JsonObject]]:
+    """Return (type, parameters) of the steps of a scenario; steps of unknown types are left out."""
+    return [(kind, params) for _, kind, params in _find_steps(document, types)]
+
+
+def _find_steps(document: object, types: StepTypes) -> Iterator[tuple[int, AnyStepType, JsonObject]]:
+    steps = document.get("steps", ()) if isinstance(document, Mapping) else ()
+    for index, step in enumerate(steps):
+        params = step.get("params", {}) if isinstance(step, Mapping) else {}
+        kind = find_type(str(step.get("type", "")), params, types) if isinstance(step, Mapping) and isinstance(params, Mapping) else None
+        if kind is not None:
+            yield index, kind, params

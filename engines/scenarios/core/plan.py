@@ -1,0 +1,122 @@
+"""A scenario that is ready to be played: its steps with compiled conditions and templates, and where each leads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pydantic import ValidationError
+
+from engines.scenarios.core.definition import Scenario, Step
+from engines.scenarios.core.step_types import AnyStepType, StepParams
+from orchestrator.domain.finding import DefinitionRefused
+from orchestrator.domain.taint import Value, split_values
+from orchestrator.engines.runs import RunFailed
+from orchestrator.expressions.conditions import Condition, compile_condition
+from orchestrator.expressions.placeholders import SCENARIO, Template, TemplateRefused
+from state.canonical import dumps, hash_text
+from state.stored import JsonObject
+
+StepTypes = Mapping[str, AnyStepType]
+ACTION: Final = "action"
+ACTION_TYPE: Final = "action_type"
+_MOST_PLANS: Final = 100
+_TAKEN: Final = "say"
+"""The id that is no part of a name of a node, because the context keeps the messages of a run under it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStep:
+    """One step, ready."""
+
+    index: int
+    label: str
+    """Its part in the names of nodes: its id, or its number for a step without one, or with one that no node may have."""
+    step: Step
+    type: AnyStepType
+    template: Template
+    unfilled: JsonObject
+    condition: Condition | None
+
+    def fill(self, variables: Mapping[str, Value]) -> JsonObject:
+        """Return the parameters with their placeholders filled. Raises TemplateRefused."""
+        return {**self.template.fill(variables).data, **self.unfilled}
+
+    def parse(self, filled: JsonObject) -> StepParams:
+        """Return the filled parameters with their types. Raises ValidationError."""
+        params: StepParams = self.type.params.model_validate(split_values(filled)[0])
+        return params
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One scenario, ready."""
+
+    name: str
+    initial: JsonObject
+    steps: Sequence[PlannedStep]
+    places: Mapping[str, int] = field(default_factory=dict)
+    """The index of each step by its id."""
+
+    def find_place(self, key: str) -> int | None:
+        """Return the index of the step with this id, None if there is none."""
+        return self.places.get(key)
+
+
+def find_type(step_type: str, params: JsonObject, types: StepTypes) -> AnyStepType | None:
+    """Return the type of a step, None for an unknown one. An `action` is the type that its `action_type` names (S000-45)."""
+    if step_type != ACTION:
+        return types.get(step_type)
+    named = params.get(ACTION_TYPE)
+    found = types.get(named) if isinstance(named, str) else None
+    return found if found is not None and found.is_action else None
+
+
+def build_plan(document: object, types: StepTypes) -> Plan:
+    """Return the scenario, ready. Raises RunFailed for one that a validator would have refused."""
+    try:
+        scenario = Scenario.model_validate(document)
+        steps = [_plan_step(index, step, types) for index, step in enumerate(scenario.steps)]
+    except (ValidationError, DefinitionRefused, TemplateRefused) as error:
+        raise RunFailed("scenario-broken", f"the scenario cannot be played: {type(error).__name__}") from None
+    places = {one.step.id: one.index for one in steps if one.step.id}
+    return Plan(name=scenario.name, initial=scenario.initial_context, steps=steps, places=places)
+
+
+def name_label(index: int, step_id: str) -> str:
+    """Return the first part of the names of a step's nodes: its id, or its place in the list where that is no name."""
+    return step_id if step_id.isidentifier() and step_id != _TAKEN else f"step-{index + 1}"
+
+
+def _plan_step(index: int, step: Step, types: StepTypes) -> PlannedStep:
+    found = find_type(step.type, step.params, types)
+    if found is None:
+        raise RunFailed("scenario-step-unknown", f"step {index}: nothing is installed that does {step.type}", step=step.id, type=step.type)
+    params = {name: one for name, one in step.params.items() if name != ACTION_TYPE}
+    fixed = found.unfilled.union(str(path[0]) for path, _ in found.list_targets(params))  # no variable chooses where a run goes
+    return PlannedStep(
+        index=index,
+        label=name_label(index, step.id),
+        step=step,
+        type=found,
+        template=Template({name: one for name, one in params.items() if name not in fixed}, SCENARIO),
+        unfilled={name: one for name, one in params.items() if name in fixed},
+        condition=compile_condition(step.condition) if found.decides and step.condition is not None else None,
+    )
+
+
+class Plans:
+    """The plans of the scenarios that were played last."""
+
+    def __init__(self, types: StepTypes) -> None:
+        """Start without plans."""
+        self._types = types
+        self._plans: dict[str, Plan] = {}
+
+    def find(self, document: object) -> Plan:
+        """Return the plan of a scenario. Raises RunFailed."""
+        digest = hash_text(dumps(document))
+        plan = self._plans.pop(digest, None) or build_plan(document, self._types)
+        self._plans[digest] = plan
+        if len(self._plans) > _MOST_PLANS:
+            del self._plans[next(iter(self._plans))]
+        return plan

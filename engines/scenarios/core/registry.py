@@ -1,0 +1,36 @@
+"""All types of steps that this program can do: its own, and those of plugins (S000-55)."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from engines.scenarios.core.plan import StepTypes
+from engines.scenarios.core.step_types import AnyStepType, StepType
+from engines.scenarios.core.steps import effects, flow, flow_runs, knowing, sent_files, talking, telegram
+from orchestrator.engines.plugins import load_types
+
+GROUP: Final = "sdelka.scenario_steps"
+"""The group of entry points by which plugins add types; each names a `StepType`."""
+OWN: Final[tuple[AnyStepType, ...]] = (
+    *flow.TYPES,
+    *flow_runs.TYPES,
+    *talking.TYPES,
+    *knowing.TYPES,
+    *effects.TYPES,
+    *telegram.TYPES,
+    *sent_files.TYPES,
+)
+
+
+def build_step_types(more: Iterable[AnyStepType] = ()) -> StepTypes:
+    """Return the types by name. Raises ValueError if two have one name."""
+    found: dict[str, AnyStepType] = {}
+    for one in (*OWN, *more):
+        if one.name in found:
+            raise ValueError(f"two types of scenario steps are called {one.name}")
+        found[one.name] = one
+    return found
+
+
+def load_plugins() -> list[AnyStepType]:
+    """Return the types of installed plugins; see `load_types` for those that are left out."""
+    return load_types(GROUP, StepType, OWN)

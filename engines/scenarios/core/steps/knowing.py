@@ -1,0 +1,119 @@
+"""The steps that ask a model, the company's documents, and the tool agent (S000-56, S000-57, S000-X12, S000-X13)."""
+
+from typing import Any, Final
+
+from pydantic import Field
+
+from engines.scenarios.core.step_types import StepCall, StepParams, StepResult, StepType, VariableName, Words, list_named
+from orchestrator.domain.errors import ServiceFailed
+from orchestrator.domain.models import ModelOptions
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunModelRequest
+from state.stored import JsonObject
+
+TOOL_AGENT: Final = "tool_agent"
+
+
+class LlmRequestParams(StepParams):
+    """What the model is asked. Either a prompt or a list of messages."""
+
+    prompt: Words = Field("", description="The question.")
+    messages: list[JsonObject] = Field(default_factory=list, description="Messages as {role, content}, in place of a prompt.")
+    system_prompt: Words = Field("", description="What the model is told about its part.")
+    model: str = Field("", description="The name of a model of the settings; without it the variable llm_model, then the usual one.")
+    temperature: float = Field(0.7, ge=0, le=2, description="How freely it writes.")
+    max_tokens: int = Field(500, ge=1, le=32_000, description="The most tokens of its answer.")
+    output_var: VariableName = Field("llm_result", min_length=1, description="The variable that gets the answer.")
+
+
+class RagSearchParams(StepParams):
+    """What is looked for in the company's documents."""
+
+    query: Words = Field(description="The question.")
+    collection_name: str = Field("default", description="Only `default`: the documents of the company.")
+    top_k: int | None = Field(None, ge=1, le=20, description="How many passages an answer is made from.")
+    output_var: VariableName = Field("rag_results", min_length=1, description="The variable that gets {answer, passages}, or {error}.")
+
+
+class ToolAgentParams(StepParams):
+    """What the tool agent is asked."""
+
+    question: Words = Field(description="The question, as after /ask.")
+    output_var: VariableName = Field("tool_result", min_length=1, description="The variable that gets its answer.")
+
+
+async def _ask_model(call: StepCall[LlmRequestParams]) -> StepResult:
+    """Ask once; an answer that came is never paid again. Raises RunFailed if the model does not answer."""
+    params = call.params
+    messages: list[JsonObject] = [{"role": "system", "content": params.system_prompt}] if params.system_prompt else []
+    messages += params.messages or [{"role": "user", "content": params.prompt}]
+    if not params.messages and not params.prompt.strip():
+        raise call.fail("scenario-prompt-empty", "neither prompt nor messages say anything")
+    service = params.model or _read_text(call.variables.values.get("llm_model"))
+    options = ModelOptions(temperature=params.temperature, max_tokens=params.max_tokens, may_be_cut=True)
+    request = RunModelRequest(messages=messages, service=service, options=options, origins=call.find_origins())
+    answer = await call.ctx.ask_model(call.node, request)
+    return StepResult(changes={params.output_var: answer})
+
+
+def _read_text(value: Value | None) -> str:
+    return value.data if value is not None and isinstance(value.data, str) else ""
+
+
+async def _search(call: StepCall[RagSearchParams]) -> StepResult:
+    """Ask the documents with the role of the run's person. A failure is the variable's value, and the run goes on (S000-X13)."""
+    found = await call.ctx.memo(call.node, lambda: _find(call), origins=frozenset({"document"}))
+    return StepResult(changes={call.params.output_var: found})
+
+
+async def _find(call: StepCall[RagSearchParams]) -> Any:
+    find, ctx, params = call.surroundings.find_documents, call.ctx, call.params
+    if find is None:
+        return {"error": "there is no service of documents"}
+    try:
+        found = await find(params.query, person=ctx.run.owner, role=ctx.actor.role, top_k=params.top_k)
+    except ServiceFailed as error:
+        return {"error": str(error)}
+    return {"answer": found.answer, "passages": [{"title": one.title, "text": one.text} for one in found.passages]}
+
+
+async def _ask_tool_agent(call: StepCall[ToolAgentParams]) -> StepResult:
+    ended = await call.ctx.child(call.node, TOOL_AGENT, "", {"text": Value(call.params.question, call.find_origins("question"))})
+    if ended.status != "done":
+        raise call.fail("scenario-child-failed", f"the tool agent ended as {ended.status} {ended.code}", kind=TOOL_AGENT)
+    return StepResult(changes={call.params.output_var: ended.value.get("text")})
+
+
+LLM_REQUEST: Final = StepType(
+    name="llm_request",
+    summary="Asks a language model.",
+    params=LlmRequestParams,
+    perform=_ask_model,
+    example={"params": {"prompt": "Write one polite sentence to {client}.", "output_var": "letter"}},
+    list_outputs=list_named("output_var", "llm_result"),
+    source="model",
+    is_action=True,
+)
+RAG_SEARCH: Final = StepType(
+    name="rag_search",
+    summary="Looks for an answer in the company's documents.",
+    params=RagSearchParams,
+    perform=_search,
+    example={"params": {"query": "When do we call after an offer?", "output_var": "rules"}},
+    list_outputs=list_named("output_var", "rag_results"),
+    source="model",
+    is_action=True,
+    is_internal=True,
+)
+ASK_TOOL_AGENT: Final = StepType(
+    name="tool_agent",
+    summary="Asks the tool agent, as /ask does.",
+    params=ToolAgentParams,
+    perform=_ask_tool_agent,
+    example={"params": {"question": "What does the regulation say about discounts?", "output_var": "found"}},
+    list_outputs=list_named("output_var", "tool_result"),
+    source="model",
+    is_action=True,
+    is_internal=True,
+)
+TYPES: Final = (LLM_REQUEST, RAG_SEARCH, ASK_TOOL_AGENT)

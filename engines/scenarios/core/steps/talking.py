@@ -1,0 +1,207 @@
+"""The steps that talk with the person of the run: a message, and a question with its answer (S000-23 … 29, S000-X18)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field
+
+from engines.scenarios.core.answers import LONGEST_ANSWER, Expected, InputType, Mistake
+from engines.scenarios.core.steering import BACK, CANCEL
+from engines.scenarios.core.step_types import (
+    AUTHOR,
+    DONE,
+    Raw,
+    StepCall,
+    StepParams,
+    StepResult,
+    StepType,
+    VariableName,
+    Words,
+    list_part_origins,
+)
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import Ask, Option, Takes
+from orchestrator.engines.workflows.rendering import build_text_reply
+from orchestrator.expressions.placeholders import format_value
+
+MOST_TRIES: Final = 10
+YEAR: Final = 366 * 86_400
+_BOUNDS: Final = ("choices", "regex", "min_length", "max_length", "minimum", "maximum", "tries", "only_buttons")
+"""The parameters by which an answer is refused."""
+DEFAULT: Final = "default"
+"""The key of `next_step_map` for every other answer."""
+
+
+class MessageParams(StepParams):
+    """What is said."""
+
+    text: Words = Field(description="The text.")
+
+
+class Button(StepParams):
+    """A button under a question."""
+
+    text: Words = Field(min_length=1, max_length=100, description="What stands on it.")
+    value: Any = Field(None, description="What the variable gets; without it the text.")
+
+    def to_option(self) -> Option:
+        """Return the button as a question has it."""
+        return Option(label=self.text, value=self.value if "value" in self.model_fields_set else self.text)
+
+
+def _expand_button(given: object) -> object:
+    """Return a text as the button on which it stands."""
+    return {"text": given} if isinstance(given, str) else given
+
+
+class InputParams(StepParams):
+    """What is asked, and what counts as an answer."""
+
+    prompt: Words = Field(min_length=1, description="The question.")
+    input_variable: VariableName = Field("", description="The variable that gets the answer.")
+    type: InputType = Field("text", description="What the answer must be. A number becomes a number.")
+    buttons: list[Annotated[Button, BeforeValidator(_expand_button, json_schema_input_type=str | Button)]] = Field(
+        default_factory=list, max_length=100, description="Answers to press: texts, or {text, value}."
+    )
+    only_buttons: bool = Field(False, description="Whether nothing may be typed.")
+    choices: list[str] = Field(default_factory=list, description="The answers in words of which one is taken, without regard to case.")
+    regex: str = Field("", max_length=500, description="A regular expression that the whole answer matches.")
+    min_length: int = Field(0, ge=0, description="The fewest characters of a text.")
+    max_length: int = Field(LONGEST_ANSWER, ge=1, le=LONGEST_ANSWER, description="The most characters of a text.")
+    minimum: float | None = Field(None, description="The least number.")
+    maximum: float | None = Field(None, description="The greatest number.")
+    retry_text: Words = Field("", description="What is said if an answer does not fit, in place of the program's own sentence.")
+    tries: int = Field(3, ge=1, le=MOST_TRIES, description="How often it is asked; afterwards the run fails, or goes to on_invalid.")
+    on_invalid: str = Field("", description="The id of the step after the last answer that does not fit.")
+    timeout: float | None = Field(None, gt=0, le=YEAR, description="After how many seconds without an answer the run goes on.")
+    on_timeout: str = Field("", description="The id of the step after that.")
+    next_step_map: dict[str, str] = Field(default_factory=dict, description="The ids of steps by answer; default is for all others.")
+
+    def build_expected(self) -> Expected:
+        """Return what fits as an answer."""
+        return Expected(
+            type=self.type,
+            choices=self.choices,
+            pattern=self.regex,
+            min_length=self.min_length,
+            max_length=self.max_length,
+            minimum=self.minimum,
+            maximum=self.maximum,
+        )
+
+
+async def _say(call: StepCall[MessageParams]) -> StepResult:
+    if call.params.text.strip():
+        await call.ctx.say(build_text_reply(call.params.text), key=call.node)
+    return DONE
+
+
+async def _ask(call: StepCall[InputParams]) -> StepResult:
+    """Ask until an answer fits. Raises RunFailed after the last try if the author names no step for that.
+
+    A person who has such a run retried is asked anew, with all tries.
+    """
+    params, expected = call.params, call.params.build_expected()
+    keyboard = call.surroundings.keyboard
+    steering = call.surroundings.steering
+    question = replace(_build_question(call, expected, keyboard.options), controls=steering.controls, heading=steering.heading)
+    keyboard.options = ()
+    whence = call.find_origins(*_BOUNDS)
+    number = tried = 0
+    while tried < params.tries:
+        number += 1
+        heard = await call.ctx.wait_input(f"{call.node}/{number}", question)
+        if heard.kind == "timeout":
+            call.variables.note_decision(Value(None, call.find_origins("timeout")))
+            return _go_on(call, Value(None, AUTHOR), params.on_timeout)
+        if heard.kind == "option" and heard.value.data in (BACK.value, CANCEL.value):
+            return StepResult(goes_back=heard.value.data == BACK.value, cancels=heard.value.data == CANCEL.value)
+        read = expected.read(heard.kind, heard.value.data)
+        if not isinstance(read, Mistake):
+            value = Value(read, heard.value.origins)
+            if params.next_step_map:
+                call.variables.note_decision(value)
+            return _go_on(call, value, _find_next(params, value))
+        whence |= heard.value.origins  # other words might have fitted
+        await _refuse_answer(call, read, number)
+        tried += bool(params.on_invalid) or not call.ctx.is_before_retry(f"{call.node}/{number}")
+    if params.on_invalid:
+        call.variables.note_decision(Value(None, whence))
+        return _go_on(call, Value(None, AUTHOR), params.on_invalid)
+    raise call.fail("scenario-input-failed", f"no answer fitted in {params.tries} tries", tries=params.tries)
+
+
+def _build_question(call: StepCall[InputParams], expected: Expected, announced: tuple[Option, ...]) -> Ask:
+    params, origins = call.params, list_part_origins(call.filled.get("buttons"), "value")
+    options = tuple(replace(one.to_option(), origins=whence) for one, whence in zip(params.buttons, origins, strict=True)) or announced
+    takes: frozenset[Takes] = frozenset() if params.only_buttons and options else expected.takes
+    timeout = timedelta(seconds=params.timeout) if params.timeout is not None else None
+    return Ask(text=params.prompt, options=options, takes=takes, timeout=timeout)
+
+
+async def _refuse_answer(call: StepCall[InputParams], mistake: Mistake, number: int) -> None:
+    """Say what is wrong with the answer, in the author's words if there are any."""
+    own = call.params.retry_text
+    reply = build_reply(text=own) if own else build_reply(Notice(code=mistake.code, args=mistake.args))
+    await call.ctx.say(reply, key=f"{call.node}/{number}/refused")
+
+
+def _go_on(call: StepCall[InputParams], value: Value, next_step: str) -> StepResult:
+    name = call.params.input_variable
+    return StepResult(changes={name: value} if name else {}, next_step=next_step or None)
+
+
+def _find_next(params: InputParams, value: Value) -> str:
+    """Return the id of the step to which this answer leads, "" for the usual one (S000-X18)."""
+    ways = params.next_step_map
+    return ways.get(format_value(value.data), ways.get(DEFAULT, ""))
+
+
+def _list_input_outputs(raw: Raw) -> Iterable[str]:
+    name = raw.get("input_variable")
+    return (name.split(".")[0],) if isinstance(name, str) and name else ()
+
+
+def _list_input_targets(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]:
+    for name in ("on_invalid", "on_timeout"):
+        if isinstance(raw.get(name), str) and raw[name]:
+            yield (name,), raw[name]
+    ways = raw.get("next_step_map")
+    if isinstance(ways, Mapping):
+        for answer, target in ways.items():
+            if isinstance(target, str):
+                yield ("next_step_map", answer), target
+
+
+def _can_input_continue(raw: Raw) -> bool:
+    """Return whether an answer may lead to the step behind: not if every answer has a step of its own."""
+    ways = raw.get("next_step_map")
+    has_all = isinstance(ways, Mapping) and DEFAULT in ways
+    return not has_all or (raw.get("timeout") is not None and not raw.get("on_timeout"))
+
+
+MESSAGE: Final = StepType(
+    name="message",
+    summary="Says something in the chat of the run.",
+    params=MessageParams,
+    perform=_say,
+    example={"params": {"text": "Noted: {client}."}},
+)
+INPUT: Final = StepType(
+    name="input",
+    summary="Asks the person and waits for the answer, also over restarts.",
+    params=InputParams,
+    perform=_ask,
+    example={"params": {"prompt": "How large is the budget?", "input_variable": "budget", "type": "integer", "minimum": 1}},
+    list_outputs=_list_input_outputs,
+    source="person",
+    list_targets=_list_input_targets,
+    unfilled=frozenset({"regex", "next_step_map", "on_invalid", "on_timeout"}),
+    waits=True,
+    asks=True,
+    can_continue=_can_input_continue,
+)
+TYPES: Final = (MESSAGE, INPUT)

@@ -1,0 +1,114 @@
+"""Plays one dialogue of a scenario and says how what came of it differs from what was expected."""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from engines.scenarios.core.checks import SYSTEM_NAMES
+from engines.scenarios.core.engine import ScenarioEngine
+from engines.scenarios.core.kind import KIND
+from engines.scenarios.core.plan import StepTypes, build_plan
+from engines.scenarios.core.step_types import AnyStepCall, AnyStepType, StepResult
+from engines.scenarios.rehearsal.dialogue import Dialogue, Expected
+from engines.scenarios.rehearsal.step_names import find_known_steps, name_steps
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunResult
+from orchestrator.rehearsals.beginning import BEGINS, PERSONS, build_actor
+from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
+from orchestrator.rehearsals.rehearsal import Happening, Rehearsal
+from orchestrator.rehearsals.script import Script, ScriptEnded
+from state.stored import JsonObject
+
+NoteCall = Callable[[AnyStepCall], None]
+"""Is called before each step is done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """What came of a dialogue."""
+
+    result: RunResult
+    variables: JsonObject
+    happenings: Sequence[Happening]
+    visited: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The steps that were done, by the key of their scenario, each by its name."""
+    problem: str = ""
+    """Why the dialogue could not be played to its end; "" if it was."""
+    left: int = 0
+    """How many inputs were not asked for."""
+
+    @property
+    def own_variables(self) -> JsonObject:
+        """The variables at the end without those that every run has."""
+        return select_own_variables(self.variables)
+
+
+def select_own_variables(variables: JsonObject) -> JsonObject:
+    """Return the variables at the end of a scenario without those that every run has."""
+    return {name: one for name, one in variables.items() if name not in {*SYSTEM_NAMES, "success"}}
+
+
+async def play_dialogue(
+    key: str, documents: Mapping[str, Any], types: StepTypes, dialogue: Dialogue, script: Script, *, now: datetime = BEGINS
+) -> Played:
+    """Return what comes of a dialogue with the scenario `key`; `documents` are all scenarios that there are, by key.
+
+    It begins at `now`, or at the hour of `now` on the day that the dialogue names.
+    """
+    now = dialogue.find_start(now)
+    visited: dict[str, set[str]] = {}
+
+    def note(call: AnyStepCall) -> None:
+        script.at = rehearsal.find_place(call.ctx.run.definition.key, call.node)
+        visited.setdefault(script.at.definition, set()).add(script.at.step)
+
+    engine = ScenarioEngine(trace_types(types, note), find_documents=script.find_documents)
+    names = find_known_steps(key, documents, types).names
+    find = lambda kind, name: documents.get(name) if kind == KIND else None  # noqa: E731 - reads as the argument that it is
+    rehearsal = Rehearsal({KIND: engine}, find, script, now=now, person=build_actor(dialogue.person), names=names)
+    problem, result = "", RunResult(status="cancelled")
+    try:
+        result = await rehearsal.play(KIND, key, {name: Value(one, PERSONS) for name, one in dialogue.args.items()})
+    except ScriptEnded as error:
+        problem = str(error)
+    variables = result.value.data if isinstance(result.value.data, Mapping) else {}
+    steps = {name: frozenset(one) for name, one in visited.items()}
+    return Played(result=result, variables=variables, happenings=script.happenings, visited=steps, problem=problem, left=script.left)
+
+
+def trace_types(types: StepTypes, note: NoteCall) -> StepTypes:
+    """Return the types with steps that call `note` before they do what they do."""
+    return {name: replace(one, perform=_trace(one, note)) for name, one in types.items()}
+
+
+def _trace(kind: AnyStepType, note: NoteCall) -> Callable[[AnyStepCall], Awaitable[StepResult]]:
+    async def perform(call: AnyStepCall) -> StepResult:
+        note(call)
+        return await kind.perform(call)
+
+    return perform
+
+
+def list_steps(document: object, types: StepTypes) -> list[str]:
+    """Return the steps of a scenario as `Played.visited` names them. Raises RunFailed for one that cannot be played."""
+    return list(name_steps(build_plan(document, types)).values())
+
+
+def compare(expect: Expected, played: Played) -> list[str]:
+    """Return how what came differs from what was expected, as lines to read; none if it does not."""
+    return list(_compare(expect, played))
+
+
+def _compare(expect: Expected, played: Played) -> Iterator[str]:
+    if played.problem:
+        yield played.problem
+    else:
+        yield from compare_outcome(expect.outcome, expect.code, played.result, played.happenings)
+        yield from compare_values("variables", expect.variables, played.variables)
+        if played.left:
+            yield f"inputs: the last {played.left} were not asked for"
+    if expect.messages is not None:
+        yield from compare_lists("messages", expect.messages, list_messages(played.happenings))
+    if expect.effects is not None:
+        yield from compare_effects("effects", expect.effects, list_effects(played.happenings))

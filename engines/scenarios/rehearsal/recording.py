@@ -1,0 +1,225 @@
+"""Turns a finished run of the journal into a dialogue that can be played as a test.
+
+What people answered and what models, effects and services gave is read from the run's stream. What the run said is not: the recorded
+dialogue is played once, and what comes of it is what the test expects, if the run ended as that does, did the same and had the same
+variables.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from engines.scenarios.core.kind import KIND
+from engines.scenarios.core.plan import Plan, StepTypes, build_plan
+from engines.scenarios.rehearsal.dialogue import Dialogue, Expected
+from engines.scenarios.rehearsal.playing import Played, play_dialogue, select_own_variables
+from engines.scenarios.rehearsal.step_names import name_steps
+from orchestrator.definitions.rules import FindClasses
+from orchestrator.domain.outcome import Outcome
+from orchestrator.engines.runs import RunFailed
+from orchestrator.rehearsals.case import FAILED, Given
+from orchestrator.rehearsals.comparing import list_effects, list_messages
+from orchestrator.rehearsals.recorded_nodes import (
+    NOTHING,
+    STREAM,
+    Done,
+    NotRecordable,
+    build_mock,
+    build_mocks,
+    check_effects,
+    describe_start,
+    list_done,
+    load_run_document,
+    read_finished,
+    read_input,
+)
+from orchestrator.rehearsals.script import Script, find_shipped_classes
+from orchestrator.runs.memo import PAGE, Memo, load_output, read_args
+from state.canonical import dumps
+from state.events.runs import NodeDone, RunStarted, RunWaits, RunWoken
+from state.journal.async_store import AsyncStore
+
+_DOCUMENTS: Final = "rag_search"
+_AGENT: Final = "tool_agent"
+_FETCHED: Final = "/file"
+_SENT_FILES: Final = frozenset({"telegram_send_photo", "telegram_send_document"})
+
+
+@dataclass
+class Recorded:
+    """What was read of a run and of those that it started."""
+
+    key: str
+    dialogue: Dialogue
+    documents: Mapping[str, Any]
+    """The scenarios in the versions that were executed, by key."""
+    status: str
+    code: str
+    result: Any
+    """The variables of the run at its end, None if it has none."""
+    effects: Sequence["Done"] = ()
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A recording with what is to come of it."""
+
+    dialogue: Dialogue
+    left_out: Sequence[str] = ()
+    """The variables that had another value in the run than when it is played again, with both: the test does not look at them."""
+
+
+@dataclass
+class _Tape:
+    """What has been read so far, in the order in which it happened."""
+
+    inputs: list[str | Given] = field(default_factory=list)
+    outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What was given, by name of the step and then by node: what a retried run was given anew replaces what it was given first."""
+    effects: dict[str, Done] = field(default_factory=dict)
+    """The effects by node."""
+    documents: dict[str, Any] = field(default_factory=dict)
+
+
+async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Recorded:
+    """Return what a run was given, ready to be played. Raises NotRecordable."""
+    tape = _Tape()
+    memo = await _read_run(f"{STREAM}{run_id}", store, tape, types)
+    started, finished = memo.started, memo.finished
+    if started is None or finished is None:
+        raise NotRecordable("the run has not ended yet")
+    args = {name: one.data for name, one in read_args(started).items()}
+    mocks = {
+        name: build_mocks([None if one is NOTHING else one for one in values.values()])
+        for name, values in tape.outputs.items()
+        if any(one is not NOTHING for one in values.values())
+    }
+    name = f"{started.definition} {run_id}"
+    who, day = describe_start(memo, started)
+    dialogue = Dialogue(name=name, person=who, day=day, args=args, inputs=tape.inputs, mocks=mocks)
+    return Recorded(
+        key=started.definition,
+        dialogue=dialogue,
+        documents=tape.documents,
+        status=finished.status,
+        code=finished.code,
+        result=finished.result,
+        effects=list(tape.effects.values()),
+    )
+
+
+async def complete_recording(recorded: Recorded, types: StepTypes, find_classes: FindClasses = find_shipped_classes) -> Completed:
+    """Return the dialogue with what is to come of it, after playing it.
+
+    Raises NotRecordable if it does not end as the run did, has other effects, or sets other variables. A variable with another value, such
+    as the digest of a photo, is left out of what is expected.
+    """
+    script = Script(recorded.dialogue, find_classes=find_classes)
+    played = await play_dialogue(recorded.key, recorded.documents, types, recorded.dialogue, script)
+    if played.problem:
+        raise NotRecordable(f"played again it does not come to its end: {played.problem}")
+    if (played.result.status, played.result.code) != (recorded.status, recorded.code):
+        came = f"{played.result.status} {played.result.code}".strip()
+        raise NotRecordable(f"the run ended as {recorded.status} {recorded.code}, and played again it ends as {came}")
+    check_effects(recorded.effects, list_done(played.happenings))
+    left_out = _compare_variables(recorded.result, played) if recorded.result is not None else {}
+    expected = build_expected(played)
+    expected = expected.model_copy(update={"variables": {name: one for name, one in expected.variables.items() if name not in left_out}})
+    return Completed(recorded.dialogue.model_copy(update={"expect": expected}), list(left_out.values()))
+
+
+def _compare_variables(result: Any, played: Played) -> dict[str, str]:
+    """Return the variables whose value differs, with both values. Raises NotRecordable if one of them was set only in one of the two."""
+    had = select_own_variables(result) if isinstance(result, Mapping) else {}
+    came = played.own_variables
+    if only := sorted(had.keys() ^ came.keys()):
+        where = "the run" if only[0] in had else "the run that was played again"
+        raise NotRecordable(f"only {where} has the variable {only[0]}")
+    differing = [name for name, one in had.items() if dumps(one) != dumps(came[name])]
+    return {name: f"{name}: the run had {dumps(had[name])}, played again it is {dumps(came[name])}" for name in differing}
+
+
+def build_expected(played: Played) -> Expected:
+    """Return what came of a dialogue as what is expected of it, without the variables that every run has."""
+    outcome: Any = played.result.status
+    effects, messages = list_effects(played.happenings), list_messages(played.happenings)
+    return Expected(outcome=outcome, code=played.result.code, messages=messages, variables=played.own_variables, effects=effects)
+
+
+async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepTypes) -> Memo:
+    """Read one run and those that it started, where it waited for their ends. Raises NotRecordable."""
+    memo, started = await read_finished(store, stream, KIND)
+    document = await load_run_document(started, store)
+    tape.documents[started.definition] = document
+    reader = _Reader(stream, store, tape, types, started, build_plan(document, types))
+    await reader.read()
+    return memo
+
+
+class _Reader:
+    """Reads the events of one run onto the tape."""
+
+    def __init__(self, stream: str, store: AsyncStore, tape: _Tape, types: StepTypes, started: RunStarted, plan: Plan) -> None:
+        self._stream, self._store, self._tape, self._types, self._key = stream, store, tape, types, started.definition
+        self._kinds, self._names = {one.label: one.type.name for one in plan.steps}, name_steps(plan)
+        self._buttons: dict[str, Sequence[str]] = {}
+        """The words on the buttons of each question, by node."""
+
+    async def read(self) -> None:
+        after = 0
+        while page := await self._store.read_events(self._stream, after=after, limit=PAGE):
+            for event in page:
+                after = event.seq
+                match event.type:
+                    case "RunWaits":
+                        await self._read_wait(RunWaits.from_data(event.data))
+                    case "RunWoken":
+                        self._read_answer(RunWoken.from_data(event.data))
+                    case "NodeDone":
+                        await self._read_output(NodeDone.from_data(event.data))
+
+    async def _read_wait(self, waits: RunWaits) -> None:
+        if waits.on == "input":
+            self._buttons[waits.node] = (*waits.options, *waits.controls)
+        elif waits.on == "run":  # it has ended before this one went on
+            await _read_run(waits.waits_for, self._store, self._tape, self._types)
+
+    def _read_answer(self, woken: RunWoken) -> None:
+        buttons = self._buttons.get(woken.node)
+        if buttons is None or self._find_kind(woken.node) == _AGENT:  # which record the agent meant is no question of the scenario
+            return
+        self._tape.inputs.append(read_input(woken, buttons))
+
+    async def _read_output(self, done: NodeDone) -> None:
+        """Take what a model, an effect, the documents or an agent gave; what the program itself noted is made anew."""
+        kind = self._find_kind(done.node)
+        if done.kind == "memo" and kind in _SENT_FILES and done.node.endswith(_FETCHED):
+            self._read_file(done)
+            return
+        is_own = done.kind in {"model", "effect"} and kind not in {_DOCUMENTS, _AGENT} and "#" not in done.node
+        if not (is_own or done.kind == "turn" or (done.kind == "memo" and kind == _DOCUMENTS)):
+            return
+        try:
+            output = (await load_output(done, self._store)).data
+        except RunFailed as error:
+            raise NotRecordable(error.detail) from None
+        label, node = done.node.partition("/")[0], f"{self._stream}/{done.node}"
+        step = self._names.get(label, label)
+        if done.kind == "effect":
+            outcome = Outcome.model_validate(output)
+            is_refused = outcome.status == "refused" and not outcome.already
+            self._tape.effects[node] = Done(self._key, step, outcome.method, is_refused)
+        mock = build_mock(done.kind, output)
+        if mock is not NOTHING:
+            self._tape.outputs.setdefault(f"{self._key}/{step}", {})[node] = mock
+
+    def _read_file(self, done: NodeDone) -> None:
+        """Take why a host did not give a file. One that it gave needs no mock, but keeps the place of this time among those of others."""
+        label, node = done.node.partition("/")[0], f"{self._stream}/{done.node.rpartition('/')[0]}"
+        told = done.output if isinstance(done.output, Mapping) else {}
+        mock = {FAILED: told["problem"]} if "problem" in told else NOTHING
+        self._tape.outputs.setdefault(f"{self._key}/{self._names.get(label, label)}", {})[node] = mock
+
+    def _find_kind(self, node: str) -> str:
+        """Return the type of the step to which a node belongs."""
+        return self._kinds.get(node.partition("/")[0], "")

@@ -1,0 +1,93 @@
+"""`sdelka scenario new`: asks a few questions and writes a first scenario that is correct."""
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from bot.cli.definition_files import SUFFIXES, TEST
+from bot.cli.ops import Language, escape_text
+from bot.i18n.translate import Translator
+from engines.scenarios.core.authoring.first import DOINGS, Doing, FirstTexts, build_first
+from engines.scenarios.core.checks import check_scenario
+from engines.scenarios.terminal.files import load_types
+from orchestrator.documents.reading import read_document
+from orchestrator.documents.writing import write_document
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.finding import has_errors
+
+_KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_MOST_QUESTIONS: Final = 50
+
+
+def write_first(out: Path, *, name: str, description: str | None, questions: Sequence[str], doing: str, locale: Language) -> None:
+    """Write a first scenario to a new file; what is not given is asked in the terminal. Raises SettingsError."""
+    form = SUFFIXES.get(out.suffix.lower())
+    if form is None or not _KEY.fullmatch(out.stem) or out.stem.endswith(TEST):
+        raise SettingsError("the file needs a name such as lead.yaml: Latin letters, digits, _ and -, which is the key of the scenario")
+    if out.exists():
+        raise SettingsError(escape_text(f"{out} is there already, and is not overwritten"))
+    if doing and doing not in DOINGS:
+        raise SettingsError(f"--do: one of {', '.join(DOINGS)} is needed")
+    tr = Translator(locale, "Europe/Moscow")
+    name = name or _insist(tr.translate("scenario-new-name"))
+    description = _ask(tr.translate("scenario-new-description")) if description is None else description
+    asked = list(questions) or _ask_questions(tr)
+    texts = FirstTexts(
+        hello=tr.translate("scenario-new-hello", name=name),
+        summary=tr.translate("scenario-new-summary"),
+        done=tr.translate("scenario-new-done"),
+    )
+    document = build_first(name, description, asked, _choose(doing, tr), texts)
+    text = write_document(document, form)
+    reading = read_document(text, form)
+    found = [*reading.findings, *(check_scenario(reading.document, load_types()) if reading.document is not None else ())]
+    if has_errors(found):
+        raise SettingsError(escape_text("; ".join(str(one) for one in found[:3])))
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise SettingsError(escape_text(f"{out}: cannot be written ({error.strerror})")) from None
+    sys.stdout.write(escape_text(tr.translate("scenario-new-written", file=str(out))) + "\n")
+
+
+def _ask_questions(tr: Translator) -> list[str]:
+    found = [_insist(tr.translate("scenario-new-question", number=1))]
+    while len(found) < _MOST_QUESTIONS and (more := _ask(tr.translate("scenario-new-question", number=len(found) + 1))):
+        found.append(more)
+    return found
+
+
+def _choose(doing: str, tr: Translator) -> Doing:
+    words: dict[Doing, str] = {
+        "say": tr.translate("scenario-new-say"),
+        "deal": tr.translate("scenario-new-deal"),
+        "lead": tr.translate("scenario-new-lead"),
+    }
+    known = ", ".join(f"{number} — {word}" for number, word in enumerate(words.values(), start=1))
+    question = tr.translate("scenario-new-doing", known=known)
+    while True:
+        given = doing or _insist(question)
+        for number, (one, word) in enumerate(words.items(), start=1):
+            if given in {one, str(number), word}:
+                return one
+        doing = ""
+
+
+def _insist(question: str) -> str:
+    """Return an answer that is not empty."""
+    while not (given := _ask(question)):
+        pass
+    return given
+
+
+def _ask(question: str) -> str:
+    """Return a line of the person. Raises SettingsError at the end of the input."""
+    sys.stderr.write(f"{question}\n> ")
+    sys.stderr.flush()
+    line = sys.stdin.readline() if sys.stdin is not None else ""
+    if not line:
+        raise SettingsError("the input ended before everything was answered; nothing was written")
+    return line.strip()
