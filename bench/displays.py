@@ -36,15 +36,15 @@ from bot.telegram.door import build_bot
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.delivery import Delivery
 from bot.telegram.outgoing.progress import DRAFT_EVERY
+from engines.workflows.core import engine as engine_module
+from engines.workflows.core.display import Notifier
+from engines.workflows.core.engine import WorkflowEngine
+from engines.workflows.core.registry import build_rune_types
+from engines.workflows.core.results import DisplayUpdatePayload
+from engines.workflows.core.rune_types import NO_CHANGES, Changes, RuneCall, RuneParams, RuneType
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.taint import Origins, Value
-from orchestrator.engines.flows.launch import PARAMETERS
-from orchestrator.engines.workflows import engine as engine_module
-from orchestrator.engines.workflows.display import Notifier
-from orchestrator.engines.workflows.engine import WorkflowEngine
-from orchestrator.engines.workflows.registry import build_rune_types
-from orchestrator.engines.workflows.results import DisplayUpdatePayload
-from orchestrator.engines.workflows.rune_types import NO_CHANGES, Changes, RuneCall, RuneParams, RuneType
+from orchestrator.engines.shared.launch import PARAMETERS
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions

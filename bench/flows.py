@@ -16,14 +16,14 @@ from typing import Any
 
 from bench.peers_flows import Passed, measure_langgraph
 from bench.runs import build_row, build_settings, started
+from engines.flows.core.engine import FlowEngine
+from engines.flows.core.kind import FLOW, FLOWS
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.engine import FlowEngine
-from orchestrator.engines.flows.kind import FLOW, FLOWS
-from orchestrator.engines.flows.launch import PARAMETERS
+from orchestrator.engines.shared.launch import PARAMETERS
 from orchestrator.model_client.providers import OpenAiProvider
 from orchestrator.model_client.router import ModelRouter, Route
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions

@@ -20,6 +20,9 @@ from typing import Any, Final, cast
 
 from bench.peers_scenarios import Figures, measure_peers
 from bench.runs import ANNA, build_row, build_settings, started
+from engines.scenarios.core.engine import ScenarioEngine
+from engines.scenarios.core.kind import build_kind
+from engines.scenarios.core.registry import build_step_types
 from engines.scenarios.log_file import NAME, keep_scenario_log
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.reading import read_document
@@ -27,9 +30,6 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outputs import Reply
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.engines.runs import Definition, NodeState, RunContext, RunInfo
-from engines.scenarios.core.engine import ScenarioEngine
-from engines.scenarios.core.kind import build_kind
-from engines.scenarios.core.registry import build_step_types
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runtime.worker import Orchestrator
 from state.canonical import dumps

@@ -21,17 +21,17 @@ from bench.displays import display_benches
 from bench.peers_flows import Passed
 from bench.peers_workflows import measure_peers
 from bench.runs import build_row, build_settings, started
+from engines.workflows.core.compile import CompiledWorkflow, compile_workflow
+from engines.workflows.core.definition import Workflow
+from engines.workflows.core.engine import WorkflowEngine
+from engines.workflows.core.execution import execute_workflow
+from engines.workflows.core.registry import build_rune_types
+from engines.workflows.core.rune_types import AUTHOR, Changes, Local, RuneCall, RuneParams, RuneType, RuneTypes
+from engines.workflows.core.surroundings import Surroundings
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.taint import UNDECLARED, Origins, Value
-from orchestrator.engines.flows.launch import PARAMETERS
 from orchestrator.engines.runs import Definition, NodeState, RunContext, RunEngine, RunInfo, RunResult, run_all
-from orchestrator.engines.workflows.compile import CompiledWorkflow, compile_workflow
-from orchestrator.engines.workflows.definition import Workflow
-from orchestrator.engines.workflows.engine import WorkflowEngine
-from orchestrator.engines.workflows.execution import execute_workflow
-from orchestrator.engines.workflows.registry import build_rune_types
-from orchestrator.engines.workflows.rune_types import AUTHOR, Changes, Local, RuneCall, RuneParams, RuneType, RuneTypes
-from orchestrator.engines.workflows.surroundings import Surroundings
+from orchestrator.engines.shared.launch import PARAMETERS
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions

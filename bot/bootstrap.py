@@ -22,7 +22,6 @@ from bot.access.portal_auth import build_portal_auth
 from bot.agent_texts import AgentTexts, load_agent_texts
 from bot.crm_agent import build_agent, build_queries
 from bot.features import SHIPPED_ENGINES, Members, Ports, build_features
-from bot.flows import connect_agents
 from bot.http_credentials import load_http_credentials
 from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
@@ -31,8 +30,10 @@ from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
 from bot.settings import Settings, hide_secrets
 from bot.title_search import TitleSearch
 from bot.tool_services import build_service_clients, build_tool_agent
-from bot.workflows import connect_tuums
+from engines.flows.wiring import connect_agents
 from engines.scenarios.wiring import build_downloader, build_file_reader, connect_services, limit_scenarios
+from engines.workflows.stored_blocks import build_record_host
+from engines.workflows.wiring import connect_tuums
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger
@@ -69,7 +70,6 @@ from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runs.offers import StartableOffers
-from orchestrator.runs.record_blocks import build_record_host
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runs.titles import find_published_title

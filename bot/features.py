@@ -5,18 +5,18 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from bot.flows import build_flows
-from bot.workflows import build_workflows
+from engines.flows.core.kind import FLOW
+from engines.flows.wiring import build_flows
 from engines.scenarios.core.kind import KIND as SCENARIO
 from engines.scenarios.wiring import build_scenarios
+from engines.workflows.core.kind import WORKFLOW
+from engines.workflows.wiring import build_workflows
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.chat_messages import KnownPeople
 from orchestrator.domain.shelf import DocumentShelf
-from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.workflows.kind import WORKFLOW
 from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.console import feature as console

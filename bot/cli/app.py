@@ -80,9 +80,9 @@ _add_lazy_command("definitions", "bot.cli.definitions", "List, save, compare, pu
 _add_lazy_command(
     "scenario", "engines.scenarios.terminal.app", "Write scenarios: check, draw, try, test and record them, or begin a first one."
 )
-_add_lazy_command("flow", "bot.cli.flow.app", "Write flows: check, draw, publish, compare and try them.")
-_add_lazy_command("workflow", "bot.cli.workflow.app", "Write workflows: check, order, draw, publish and compare them.")
-_add_lazy_command("memory", "bot.cli.memory", "List, show and clear what flows remember of people.")
+_add_lazy_command("flow", "engines.flows.terminal.app", "Write flows: check, draw, publish, compare and try them.")
+_add_lazy_command("workflow", "engines.workflows.terminal.app", "Write workflows: check, order, draw, publish and compare them.")
+_add_lazy_command("memory", "engines.flows.terminal.memory", "List, show and clear what flows remember of people.")
 _add_lazy_command("schema", "bot.cli.schema", "Print the JSON Schema of a kind of definitions, for editors.")
 _add_lazy_command("schedules", "bot.cli.schedules", "List, show, make and control schedules, which start runs by themselves.")
 _add_lazy_command("backup", "bot.cli.backup", "Database and audit logs in one file, beside a running bot.")

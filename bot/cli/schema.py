@@ -28,7 +28,7 @@ def scenario() -> None:
 @app.command()
 def flow() -> None:
     """Print the JSON Schema of flows. Exit code: 0."""
-    from orchestrator.engines.flows.schema import build_flow_schema  # noqa: PLC0415 - see scenario
+    from engines.flows.core.schema import build_flow_schema  # noqa: PLC0415 - see scenario
 
     _write(build_flow_schema())
 
@@ -36,7 +36,7 @@ def flow() -> None:
 @app.command()
 def agent() -> None:
     """Print the JSON Schema of agents, which the steps of flows name. Exit code: 0."""
-    from orchestrator.engines.flows.schema import build_agent_schema  # noqa: PLC0415 - see scenario
+    from engines.flows.core.schema import build_agent_schema  # noqa: PLC0415 - see scenario
 
     _write(build_agent_schema())
 
@@ -44,8 +44,8 @@ def agent() -> None:
 @app.command()
 def workflow() -> None:
     """Print the JSON Schema of workflows, with the types of runes of installed plugins. Exit code: 0."""
-    from bot.cli.workflow.files import load_types  # noqa: PLC0415 - see scenario
-    from orchestrator.engines.workflows.schema import build_workflow_schema  # noqa: PLC0415 - see scenario
+    from engines.workflows.core.schema import build_workflow_schema  # noqa: PLC0415 - see scenario
+    from engines.workflows.terminal.files import load_types  # noqa: PLC0415 - see scenario
 
     _write(build_workflow_schema(load_types()))
 
@@ -53,8 +53,8 @@ def workflow() -> None:
 @app.command()
 def tuum() -> None:
     """Print the JSON Schema of tuums that are stored on their own. Exit code: 0."""
-    from bot.cli.workflow.files import load_types  # noqa: PLC0415 - see scenario
-    from orchestrator.engines.workflows.schema import build_tuum_schema  # noqa: PLC0415 - see scenario
+    from engines.workflows.core.schema import build_tuum_schema  # noqa: PLC0415 - see scenario
+    from engines.workflows.terminal.files import load_types  # noqa: PLC0415 - see scenario
 
     _write(build_tuum_schema(load_types()))
 

@@ -4,18 +4,18 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
+from engines.flows.core.chart import build_chart as build_flow_chart
+from engines.flows.core.kind import FLOW
 from engines.scenarios.core.authoring.chart import build_chart as build_scenario_chart
 from engines.scenarios.core.kind import KIND as SCENARIO
 from engines.scenarios.core.plan import StepTypes
 from engines.scenarios.core.registry import build_step_types
 from engines.scenarios.core.registry import load_plugins as load_step_plugins
+from engines.workflows.core.chart import build_chart as build_workflow_chart
+from engines.workflows.core.kind import WORKFLOW
+from engines.workflows.core.registry import build_rune_types, load_plugins
+from engines.workflows.core.rune_types import RuneTypes
 from orchestrator.charts.chart import Chart
-from orchestrator.engines.flows.chart import build_chart as build_flow_chart
-from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.workflows.chart import build_chart as build_workflow_chart
-from orchestrator.engines.workflows.kind import WORKFLOW
-from orchestrator.engines.workflows.registry import build_rune_types, load_plugins
-from orchestrator.engines.workflows.rune_types import RuneTypes
 
 NO_PARTS: Final[Mapping[str, object]] = {}
 

@@ -15,12 +15,12 @@ from bot.http_api.chat.request_body import BodyReader, Overrides
 from bot.http_api.chat.responses import ChatContext
 from bot.http_api.chat.router import build_chat_router
 from bot.http_api.definitions.router import build_definitions_router
-from bot.http_api.flows.definition_router import build_flow_definition_routers
-from bot.http_api.flows.run_router import build_flow_runs_router
 from bot.http_api.runs.router import build_runs_router
 from bot.http_api.schedules.router import build_schedules_router
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.settings import Settings
+from engines.flows.http.definition_router import build_flow_definition_routers
+from engines.flows.http.run_router import build_flow_runs_router
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator

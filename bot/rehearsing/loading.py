@@ -4,16 +4,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bot.rehearsing.trials import Playable, PlayableFlow, PlayableScenario
+from engines.flows.core.kind import FLOW
 from engines.scenarios.core.kind import KIND as SCENARIO
 from engines.scenarios.core.kind import list_uses
 from engines.scenarios.core.plan import StepTypes
+from engines.workflows.core.kind import WORKFLOW
+from engines.workflows.core.rune_types import RuneTypes
+from engines.workflows.rehearsal.playing import PlayableWorkflow
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.definitions.references import StoredVersions, is_version_id
-from orchestrator.engines.flows.kind import FLOW
 from orchestrator.engines.runs import RunFailed
-from orchestrator.engines.workflows.kind import WORKFLOW
-from orchestrator.engines.workflows.rune_types import RuneTypes
-from orchestrator.rehearsals.workflow_playing import PlayableWorkflow
 from orchestrator.runs.registry import Definitions
 from state.journal.async_store import AsyncStore
 

@@ -11,26 +11,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from engines.flows.core.engine import FlowEngine
+from engines.flows.core.kind import FLOW
+from engines.flows.rehearsal.case import FlowCase
+from engines.flows.rehearsal.playing import FlowScript
 from engines.scenarios.core.plan import StepTypes
 from engines.scenarios.rehearsal.dialogue import Dialogue
 from engines.scenarios.rehearsal.playing import play_dialogue
+from engines.workflows.core.results import AtomicOperation
+from engines.workflows.rehearsal.case import WorkflowCase
+from engines.workflows.rehearsal.playing import PlayableWorkflow, WorkflowScript, rehearse_workflow
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.run_inputs import RunAnswer
-from orchestrator.engines.flows.engine import FlowEngine
-from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.flows.launch import CONTEXT
 from orchestrator.engines.runs import Ask, RunEffect, RunModelRequest, RunResult
-from orchestrator.engines.workflows.results import AtomicOperation
+from orchestrator.engines.shared.launch import CONTEXT
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.beginning import build_actor, build_launch_args
 from orchestrator.rehearsals.case import Case, Given
-from orchestrator.rehearsals.flow_case import FlowCase
-from orchestrator.rehearsals.flow_playing import FlowScript
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal, RehearsalStopped, TakeText
 from orchestrator.rehearsals.script import AnswerUnfit, Script, ScriptEnded
-from orchestrator.rehearsals.workflow_case import WorkflowCase
-from orchestrator.rehearsals.workflow_playing import PlayableWorkflow, WorkflowScript, rehearse_workflow
 from state.clock import SystemClock
 from state.stored import JsonObject
 

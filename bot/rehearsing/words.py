@@ -5,9 +5,9 @@ from typing import Final
 from bot.i18n.translate import Translator, split_method
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
+from engines.workflows.core.entities import find_entity
+from engines.workflows.core.results import AtomicOperation
 from orchestrator.domain.outputs import Reply
-from orchestrator.engines.workflows.entities import find_entity
-from orchestrator.engines.workflows.results import AtomicOperation
 from orchestrator.expressions.placeholders import format_value
 
 _LONGEST: Final = 4000

@@ -11,8 +11,8 @@ from typing import Final
 
 from pydantic import Field
 
-from orchestrator.domain.taint import Value
 from engines.scenarios.core.step_types import AUTHOR, StepCall, StepParams, StepResult, StepType, list_named
+from orchestrator.domain.taint import Value
 
 _SATURDAY: Final = 5
 

@@ -2,7 +2,7 @@
 
     - {runeType: tax_numbers, input: letter, output: numbers}
 
-Read it beside docs/workflows.md, "Runes of your own". Everything that a rune needs is in `orchestrator/engines/workflows/rune_types.py`.
+Read it beside docs/workflows.md, "Runes of your own". Everything that a rune needs is in `engines/workflows/core/rune_types.py`.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from orchestrator.engines.workflows.rune_types import Changes, Local, RuneCall, RuneParams, RuneType
+from engines.workflows.core.rune_types import Changes, Local, RuneCall, RuneParams, RuneType
 from orchestrator.expressions.placeholders import format_value
 
 _CANDIDATE: Final = re.compile(r"(?<!\d)(?:\d{10}|\d{12})(?!\d)", re.ASCII)

@@ -5,7 +5,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.taint import Origins, Value
-from orchestrator.engines.flows.launch import PARAMETERS, TEXT
+from orchestrator.engines.shared.launch import PARAMETERS, TEXT
 from orchestrator.rehearsals.case import LaunchedCase, Person
 from orchestrator.rehearsals.rehearsal import PERSON
 from state.stored import JsonObject

@@ -17,7 +17,7 @@ from orchestrator.domain.run_inputs import (
     RunSentItem,
     RunStart,
 )
-from orchestrator.engines.workflows.rendering import OPTION
+from orchestrator.engines.shared.rendering import OPTION
 from orchestrator.runs import inputs, listening
 from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.context import SLEEP, TIMEOUT

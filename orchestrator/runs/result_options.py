@@ -10,7 +10,7 @@ from uuid import uuid5
 
 from orchestrator.domain.inputs import FeatureClick, TextMessage
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.workflows.rendering import OPTION, list_result_options
+from orchestrator.engines.shared.rendering import OPTION, list_result_options
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.runs.listening import refuse_click
 from orchestrator.runtime.feature import Tools

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.flows import build_flows
+from engines.flows.wiring import build_flows
 from orchestrator.definitions.service import DefinitionService, Saved
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime import worker

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.launch import PARAMETERS
+from orchestrator.engines.shared.launch import PARAMETERS
 from orchestrator.runtime import session, worker
 from state.journal.record_blocks import RecordPlace, read_blocks
 from tests.contract.run_survival_kit import Survival, survive

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from orchestrator.engines.workflows.blocks import manager
-from orchestrator.engines.workflows.blocks.manager import Finish, Opened, Opening
+from engines.workflows.core.blocks import manager
+from engines.workflows.core.blocks.manager import Finish, Opened, Opening
 from state.journal import record_blocks
 from state.journal.record_blocks import MOST_BLOCKS, BlocksBusy, RecordPlace
 from state.record_blocks import list_parents

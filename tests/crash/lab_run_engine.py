@@ -2,16 +2,16 @@
 
 from datetime import timedelta
 
+from engines.flows.core.engine import FlowEngine
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.core.registry import build_step_types
+from engines.workflows.core.engine import WorkflowEngine
+from engines.workflows.core.registry import build_rune_types
 from examples.engines.fan import FanEngine
 from examples.engines.steps import StepsEngine
 from orchestrator.domain.outputs import build_reply
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunEngine, RunFailed, RunModelRequest, RunResult, run_all
-from orchestrator.engines.workflows.engine import WorkflowEngine
-from orchestrator.engines.workflows.registry import build_rune_types
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from tests.crash.lab_runs import DEAL, build_documents

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.launch import PARAMETERS
+from orchestrator.engines.shared.launch import PARAMETERS
 from orchestrator.runtime import session, worker
 from tests.contract.run_survival_kit import survive
 from tests.unit.engines.flows.acting_flow import ANSWER

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from bot.access.access import Access
-from bot.flows import build_flows, connect_agents
 from bot.http_api.api import Api
-from bot.http_api.flows.definition_bodies import AGENT_SAMPLE, FLOW_SAMPLE
-from bot.http_api.flows.definition_router import AGENTS_PATH, FLOWS_PATH
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
 from bot.http_door import _build_monitoring_routers
 from bot.monitoring.monitor import open_monitor
+from engines.flows.http.definition_bodies import AGENT_SAMPLE, FLOW_SAMPLE
+from engines.flows.http.definition_router import AGENTS_PATH, FLOWS_PATH
+from engines.flows.wiring import build_flows, connect_agents
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.run_inputs import RunOrder

@@ -18,7 +18,7 @@ ALLOWED: Final = {
     "bot/http_api/chat/answers.py": "an example in the description of the HTTP API",
     "orchestrator/engines/crm_agent/plan.py": "recognizes a proposed step that would add a person who may be known already",
     "orchestrator/engines/crm_agent/setbacks.py": "compares proposed steps by the family of their method",
-    "orchestrator/engines/workflows/entities.py": "the methods that operations of workflows become, which are submitted to the gate",
+    "engines/workflows/core/entities.py": "the methods that operations of workflows become, which are submitted to the gate",
     "engines/scenarios/core/authoring/first.py": "writes the file of a first scenario; what it calls passes the gate when it runs",
     "orchestrator/gate/decide/call_partners.py": "recognizes a proposed call that is noted without saying with whom it was",
     "orchestrator/gate/decide/linked_customers.py": "names the lists of deals and leads that it reads",

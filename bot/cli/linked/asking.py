@@ -8,9 +8,9 @@ from bot.cli.ops import escape_text
 from bot.i18n.translate import Translator
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.suggestions import suggest_name
-from orchestrator.engines.flows.definition import LaunchParameter
-from orchestrator.engines.flows.launch import build_options, explain_mistake, read_answer
 from orchestrator.engines.runs import Option
+from orchestrator.engines.shared.declared import LaunchParameter
+from orchestrator.engines.shared.launch import build_options, explain_mistake, read_answer
 from state.canonical import to_storable_text
 from state.stored import JsonObject
 

@@ -12,19 +12,19 @@ from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.visit import Visit
 from bot.console.widgets import show_empty, show_text
+from engines.flows.core.chart import build_chart as build_flow_chart
+from engines.flows.core.kind import FLOW
 from engines.scenarios.core.authoring.chart import build_chart as build_scenario_chart
 from engines.scenarios.core.kind import KIND as SCENARIO
 from engines.scenarios.core.plan import StepTypes
 from engines.scenarios.core.registry import build_step_types, load_plugins
+from engines.workflows.core.chart import build_chart as build_workflow_chart
+from engines.workflows.core.kind import WORKFLOW
+from engines.workflows.core.registry import build_rune_types
+from engines.workflows.core.registry import load_plugins as load_rune_plugins
+from engines.workflows.core.rune_types import RuneTypes
 from orchestrator.charts.chart import Box, Chart, Mark
 from orchestrator.domain.finding import Finding, Path, parse_path
-from orchestrator.engines.flows.chart import build_chart as build_flow_chart
-from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.workflows.chart import build_chart as build_workflow_chart
-from orchestrator.engines.workflows.kind import WORKFLOW
-from orchestrator.engines.workflows.registry import build_rune_types
-from orchestrator.engines.workflows.registry import load_plugins as load_rune_plugins
-from orchestrator.engines.workflows.rune_types import RuneTypes
 
 _LISTS: Final[Mapping[str, str]] = {SCENARIO: "steps", FLOW: "steps", WORKFLOW: "tuums"}
 """The field that holds the steps, by the kinds that have a graph."""

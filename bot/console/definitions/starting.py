@@ -3,11 +3,11 @@
 from typing import Final
 
 from bot.console.visit import Visit
+from engines.flows.core.agents import KIND as AGENT
+from engines.flows.core.kind import FLOW
 from engines.scenarios.core.authoring.first import FirstTexts, build_first
 from engines.scenarios.core.kind import KIND as SCENARIO
-from orchestrator.engines.flows.agents import KIND as AGENT
-from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.workflows.kind import TUUM, WORKFLOW
+from engines.workflows.core.kind import TUUM, WORKFLOW
 from state.stored import JsonObject
 
 _KEY: Final = "new_one"

@@ -9,8 +9,8 @@ from typing import Final
 
 from bot.i18n.translate import Translator, split_method
 from engines.scenarios.core.kind import KIND as SCENARIO
+from engines.workflows.core.kind import WORKFLOW
 from orchestrator.charts.chart import Box, Chart
-from orchestrator.engines.workflows.kind import WORKFLOW
 
 _TITLES: Final = ("title", "name")
 """Fields of the author's own by which a step of a scenario may have a title."""

@@ -1,6 +1,6 @@
 """Draws the text that a workflow gives on a page: plain words, and its blocks by their ids (S003-20 … S003-25). All of it is text.
 
-The chat has renderers of its own (`orchestrator.engines.workflows.rendering`); an id that nothing here draws is shown as plain text, too.
+The chat has renderers of its own (`orchestrator.engines.shared.rendering`); an id that nothing here draws is shown as plain text, too.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -11,8 +11,8 @@ from nicegui import ui
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_spans, show_text
 from bot.rendering.markdown import render_markdown
-from orchestrator.engines.workflows.raw_text import Block, Words, parse_raw_text
-from orchestrator.engines.workflows.rendering import MOST_COLUMNS, MOST_OPTIONS, OPTIONS, list_options, read_record_key
+from orchestrator.engines.shared.raw_text import Block, Words, parse_raw_text
+from orchestrator.engines.shared.rendering import MOST_COLUMNS, MOST_OPTIONS, OPTIONS, list_options, read_record_key
 
 Choose = Callable[[str], Awaitable[None]]
 _LONGEST: Final = 100_000

@@ -12,12 +12,13 @@ from bot.console.visit import Visit
 from bot.console.widgets import cut_text
 from bot.http_api.runs.run_models import RunBody
 from bot.http_api.server.errors import ApiError
-from orchestrator.engines.flows.definition import Flow, LaunchParameter
-from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.flows.launch import PARAMETERS, TEXT
-from orchestrator.engines.flows.parameters import ParameterMistake, read_parameters
-from orchestrator.engines.workflows.definition import Workflow
-from orchestrator.engines.workflows.kind import WORKFLOW
+from engines.flows.core.definition import Flow
+from engines.flows.core.kind import FLOW
+from engines.workflows.core.definition import Workflow
+from engines.workflows.core.kind import WORKFLOW
+from orchestrator.engines.shared.declared import LaunchParameter
+from orchestrator.engines.shared.launch import PARAMETERS, TEXT
+from orchestrator.engines.shared.parameters import ParameterMistake, read_parameters
 from orchestrator.runs.registry import may_choose
 from orchestrator.runs.titles import find_title
 from state.canonical import dumps, loads

@@ -13,18 +13,18 @@ from bot.console.definition_charts import build_definition_chart
 from bot.console.runs.chart_words import say_chart
 from bot.console.runs.history import NodeLine, RunHistory, StepState
 from bot.console.visit import Visit
-from bot.http_api.flows.run_events import FlowHistory
-from bot.http_api.flows.run_models import Reading, Usage
-from bot.http_api.flows.run_reader import load_large_output
 from bot.http_api.runs.run_models import Run
 from bot.http_api.runs.run_reader import FoundRun
 from bot.i18n.translate import Translator
+from engines.flows.core.definition import Flow
+from engines.flows.core.kind import FLOW
+from engines.flows.core.telling import tell_result
+from engines.flows.http.run_events import FlowHistory
+from engines.flows.http.run_models import Reading, Usage
+from engines.flows.http.run_reader import load_large_output
 from engines.scenarios.core.kind import KIND as SCENARIO
 from engines.scenarios.core.plan import name_label
 from orchestrator.charts.chart import Chart
-from orchestrator.engines.flows.definition import Flow
-from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.flows.telling import tell_result
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.definitions import load_definition
 from orchestrator.runs.memo import PAGE, load_output

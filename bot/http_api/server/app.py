@@ -14,13 +14,13 @@ from fastapi.routing import APIRoute
 from bot.http_api.chat.router import PATH as CHAT
 from bot.http_api.definitions.request_body import MAX_BODY as MAX_DOCUMENT
 from bot.http_api.definitions.request_body import PREFIX as DEFINITIONS
-from bot.http_api.flows.definition_router import AGENTS_PATH, FLOWS_PATH
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.docs_page import render_docs_page
 from bot.http_api.server.error_handlers import explain_errors
 from bot.http_api.server.middleware import BodyLimit, TraceHeaders
 from bot.http_api.server.portal_events import PATH as EVENTS
 from bot.http_api.server.portal_events import build_closed_portal_events_router
+from engines.flows.http.definition_router import AGENTS_PATH, FLOWS_PATH
 from state.clock import SystemClock
 
 _ABOUT = "The copilot over HTTP: the same conversations, the same gate and the same confirmations as in the chat."

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from bot.definition_service import build_definition_service
+from engines.flows.core.engine import FlowEngine
+from engines.flows.core.kind import AGENTS, FLOWS
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.finding import DefinitionRefused
-from orchestrator.engines.flows.engine import FlowEngine
-from orchestrator.engines.flows.kind import AGENTS, FLOWS
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines, RegisteredEngine

@@ -11,10 +11,10 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
+from engines.flows.core.engine import FlowEngine
+from engines.workflows.core.engine import WorkflowEngine
 from orchestrator.domain.run_inputs import RunChildEnd
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.engine import FlowEngine
-from orchestrator.engines.workflows.engine import WorkflowEngine
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import RegisteredEngine
 from orchestrator.runtime import worker

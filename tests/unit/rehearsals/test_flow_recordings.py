@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from bot.cli.linked.recording import write_cases
+from engines.flows.rehearsal.case import FlowCaseFile, check_flow_cases
+from engines.flows.rehearsal.playing import compare_flow, play_flow
+from engines.flows.rehearsal.recording import RecordedFlow, complete_flow_recording, read_flow_recording
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.rehearsals.case import Given
-from orchestrator.rehearsals.flow_case import FlowCaseFile, check_flow_cases
-from orchestrator.rehearsals.flow_playing import compare_flow, play_flow
-from orchestrator.rehearsals.flow_recording import RecordedFlow, complete_flow_recording, read_flow_recording
 from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.engines.workflows.compile import compile_workflow
-from orchestrator.engines.workflows.definition import Workflow
+from engines.workflows.core.compile import compile_workflow
+from engines.workflows.core.definition import Workflow
+from engines.workflows.rehearsal.case import WorkflowCase
+from engines.workflows.rehearsal.playing import PlayableWorkflow, WorkflowPlayed, compare_workflow, play_workflow
 from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.rehearsals.workflow_case import WorkflowCase
-from orchestrator.rehearsals.workflow_playing import PlayableWorkflow, WorkflowPlayed, compare_workflow, play_workflow
 from state.canonical import dumps, hash_text
 from tests.unit.engines.workflows.workflow_kit import TYPES
 

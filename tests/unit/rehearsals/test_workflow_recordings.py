@@ -10,23 +10,23 @@ from typing import Any
 import pytest
 
 from bot.cli.linked.recording import write_cases
-from orchestrator.documents.reading import read_document
-from orchestrator.documents.writing import write_document
-from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.launch import TEXT
-from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.rehearsals.case import Given
-from orchestrator.rehearsals.recorded_nodes import NotRecordable
-from orchestrator.rehearsals.workflow_case import WorkflowCase, WorkflowCaseFile, check_workflow_cases
-from orchestrator.rehearsals.workflow_playing import PlayableWorkflow, compare_workflow, play_workflow
-from orchestrator.rehearsals.workflow_recording import (
+from engines.workflows.rehearsal.case import WorkflowCase, WorkflowCaseFile, check_workflow_cases
+from engines.workflows.rehearsal.playing import PlayableWorkflow, compare_workflow, play_workflow
+from engines.workflows.rehearsal.recording import (
     CompletedWorkflow,
     HeardInput,
     RecordedWorkflow,
     complete_workflow_recording,
     read_workflow_recording,
 )
+from orchestrator.documents.reading import read_document
+from orchestrator.documents.writing import write_document
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.taint import Value
+from orchestrator.engines.shared.launch import TEXT
+from orchestrator.expressions.scripts.runner import ScriptRunner
+from orchestrator.rehearsals.case import Given
+from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.launch import PARAMETERS
+from orchestrator.engines.shared.launch import PARAMETERS
 from orchestrator.reports.consistency import EffectChecker
 from orchestrator.runtime import worker
 from state.journal.record_blocks import RecordPlace, read_blocks

@@ -6,20 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from engines.flows.core.engine import FlowEngine
 from engines.scenarios.wiring import build_scenarios
+from engines.workflows.core.blocks.host import ALONE, RecordHost
+from engines.workflows.core.engine import WorkflowEngine
+from engines.workflows.core.registry import build_rune_types
+from engines.workflows.stored_blocks import build_record_host
 from examples.engines.fan import FanEngine
 from examples.engines.kinds import FAN, STEPS
 from examples.engines.steps import StepsEngine, list_children
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.run_inputs import RunStart
-from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.engines.runs import RunEngine
-from orchestrator.engines.workflows.blocks.host import ALONE, RecordHost
-from orchestrator.engines.workflows.engine import WorkflowEngine
-from orchestrator.engines.workflows.registry import build_rune_types
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.feature import build_feature
-from orchestrator.runs.record_blocks import build_record_host
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.feature import merge_features

@@ -5,12 +5,12 @@ from functools import cache
 from typing import Final
 
 from bot.console.definitions.graph import load_rune_types, load_step_types
+from engines.flows.core.agents import KIND as AGENT
+from engines.flows.core.schema import build_agent_schema
 from engines.scenarios.core.authoring.schema import build_schema as build_scenario_schema
 from engines.scenarios.core.kind import KIND as SCENARIO
-from orchestrator.engines.flows.agents import KIND as AGENT
-from orchestrator.engines.flows.schema import build_agent_schema
-from orchestrator.engines.workflows.kind import TUUM, WORKFLOW
-from orchestrator.engines.workflows.schema import build_tuum_schema, build_workflow_schema
+from engines.workflows.core.kind import TUUM, WORKFLOW
+from engines.workflows.core.schema import build_tuum_schema, build_workflow_schema
 from state.stored import JsonObject
 
 _BUILDERS: Final[Mapping[str, Callable[[], JsonObject]]] = {

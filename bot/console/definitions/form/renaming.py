@@ -5,11 +5,11 @@ from typing import Final
 
 from bot.console.definitions.form.changing import find_value, set_value
 from bot.console.definitions.graph import load_step_types
+from engines.flows.core.kind import FLOW
+from engines.flows.core.references import MARK, read_reference
 from engines.scenarios.core.graph import build_graph
 from engines.scenarios.core.kind import KIND as SCENARIO
 from orchestrator.domain.finding import Path
-from orchestrator.engines.flows.kind import FLOW
-from orchestrator.engines.flows.references import MARK, read_reference
 
 _STEPS: Final[Path] = ("steps",)
 _CHANNELS: Final[Path] = ("memory", "sharedChannels")

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from bot.console.definitions.form.agent_choices import load_agents
 from bot.console.definitions.form.changing import ABSENT, find_value, remove_value, set_value
 from bot.console.definitions.form.fields import Field, Group, parse_value
-from bot.console.definitions.form.flow_fields import FlowFields
-from bot.console.definitions.form.flow_form import build_flow_definition, enter_text, find_new_step_id, read_flow_form
 from bot.console.definitions.form.kind_schemas import build_kind_schema
 from bot.console.definitions.form.schema import SchemaReader
 from bot.console.definitions.form.schema_form import SchemaForm
 from bot.console.definitions.form.words import FormWords
 from bot.console.visit import Visit
+from engines.flows.core.kind import FLOW
+from engines.flows.form.agent_choices import load_agents
+from engines.flows.form.flow_fields import FlowFields
+from engines.flows.form.flow_form import build_flow_definition, enter_text, find_new_step_id, read_flow_form
 from orchestrator.domain.finding import Path
-from orchestrator.engines.flows.kind import FLOW
 
 _STEPS: Final = "steps"
 _TUUMS: Final = "tuums"

@@ -24,7 +24,7 @@ from engines.scenarios.core.step_types import (
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, Takes
-from orchestrator.engines.workflows.rendering import build_text_reply
+from orchestrator.engines.shared.rendering import build_text_reply
 from orchestrator.expressions.placeholders import format_value
 
 MOST_TRIES: Final = 10

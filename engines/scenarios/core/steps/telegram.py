@@ -26,7 +26,7 @@ from engines.scenarios.core.steps.effects import EffectParams, list_refused, sub
 from orchestrator.domain.address import Address
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import Option, RunEffect
-from orchestrator.engines.workflows.rendering import build_text_reply
+from orchestrator.engines.shared.rendering import build_text_reply
 from state.stored import JsonObject
 
 OUTPUT: Final = "message_id"

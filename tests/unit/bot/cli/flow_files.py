@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from bot.cli.flow import app as flow_app
+from engines.flows.terminal import app as flow_app
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.bot.cli import scenario_files

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import examples
+from engines.flows.core.engine import FlowEngine
+from engines.flows.rehearsal.case import FlowCase
+from engines.flows.rehearsal.playing import FlowPlayed, play_flow
 from orchestrator.documents.reading import read_document
-from orchestrator.engines.flows.engine import FlowEngine
-from orchestrator.rehearsals.flow_case import FlowCase
-from orchestrator.rehearsals.flow_playing import FlowPlayed, play_flow
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url

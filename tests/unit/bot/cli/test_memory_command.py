@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli.memory import app
+from engines.flows.terminal.memory import app
 from state.clock import SystemClock
 from state.journal import flow_memory
 from state.journal.flow_memory import MemoryEntry, MemoryPlace, MemoryWrite, Retention

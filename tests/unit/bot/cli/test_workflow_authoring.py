@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from bot.cli import definitions
-from bot.cli.workflow import app as workflow_app
+from engines.workflows.terminal import app as workflow_app
 from tests.unit.bot.cli import scenario_files
 from tests.unit.bot.cli.flow_files import create_database
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.engines.workflows.blocks import manager
-from orchestrator.engines.workflows.blocks.manager import Finish, Opening
+from engines.workflows.core.blocks import manager
+from engines.workflows.core.blocks.manager import Finish, Opening
 from orchestrator.runtime import worker
 from state.journal import record_blocks
 from state.journal.record_blocks import RecordPlace

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli.workflow import app as workflow_app
+from engines.workflows.terminal import app as workflow_app
 from tests.unit.bot.cli import scenario_files
 
 DEALS = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.features import SHIPPED_ENGINES
-from orchestrator.engines.workflows.kind import WORKFLOW
+from engines.workflows.core.kind import WORKFLOW
 from orchestrator.runs.registry import StaticDefinitions
 from state.journal.run_index import RunFilter, RunRow
 from tests.unit.bot.console.console_kit import ANNA, ConsoleWorld, a_console

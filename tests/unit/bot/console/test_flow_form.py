@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from bot.console.definitions.form.changing import PlaceGone, find_value
 from bot.console.definitions.form.fields import parse_text
-from bot.console.definitions.form.flow_form import (
+from engines.flows.core.kind import FLOWS
+from engines.flows.core.schema import build_flow_schema
+from engines.flows.form.flow_form import (
     Entry,
     FlowForm,
     Items,
@@ -27,8 +29,6 @@ from bot.console.definitions.form.flow_form import (
 )
 from orchestrator.documents.document import Document
 from orchestrator.documents.reading import read_document
-from orchestrator.engines.flows.kind import FLOWS
-from orchestrator.engines.flows.schema import build_flow_schema
 
 ROOT = Path(__file__).parents[4]
 EXAMPLES = sorted(path for path in (ROOT / "examples/flows").glob("*.yaml") if not path.name.endswith(".test.yaml"))

@@ -22,8 +22,6 @@ from bot.console.definitions.form.changing import (
 )
 from bot.console.definitions.form.comments import has_comments
 from bot.console.definitions.form.fields import Field, FieldRefused, Group, Listing, Node, parse_value, show_value, walk_fields
-from bot.console.definitions.form.flow_fields import FlowFields
-from bot.console.definitions.form.flow_form import read_flow_form
 from bot.console.definitions.form.kind_schemas import build_kind_schema
 from bot.console.definitions.form.places import assign_findings
 from bot.console.definitions.form.schema import SchemaReader
@@ -32,6 +30,8 @@ from bot.console.definitions.form.sources import SchemaSource, list_step_names
 from bot.console.definitions.form.words import FormWords
 from bot.console.definitions.graph import load_rune_types, load_step_types
 from bot.i18n.translate import Locale, Translator
+from engines.flows.form.flow_fields import FlowFields
+from engines.flows.form.flow_form import read_flow_form
 from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding

@@ -10,11 +10,11 @@ import httpx
 from pydantic import SecretStr
 
 from bot.access.access_file import TokenGrant
-from bot.flows import build_flows, connect_agents
 from bot.http_api.routers import build_read_routers
 from bot.http_api.server.app import build_app
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.tokens import Tokens, read_tokens
+from engines.flows.wiring import build_flows, connect_agents
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions

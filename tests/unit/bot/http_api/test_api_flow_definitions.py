@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import text
 
 from bot.access.access_file import TokenGrant
-from bot.http_api.flows import listing
 from bot.http_api.server.endpoint_context import encode_cursor
+from engines.flows.http import listing
 from orchestrator.runs.registry import Engines
 from tests.unit.bot.http_api.api_kit import together
 from tests.unit.bot.http_api.chat_kit import error_of

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from bot.access.access_file import TokenGrant
-from bot.http_api.flows.run_events import FlowHistory
+from engines.flows.http.run_events import FlowHistory
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.runtime import session as sessions
 from orchestrator.runtime import worker

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from bot.http_api.flows.run_events import FlowHistory
+from engines.flows.core.definition import Flow
+from engines.flows.http.run_events import FlowHistory
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.engines.flows.definition import Flow
 from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, agent, flow, start, step
 from tests.unit.runs.runs_kit import events

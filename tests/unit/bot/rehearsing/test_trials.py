@@ -7,9 +7,9 @@ import pytest
 
 from bot.rehearsing.trials import PlayableFlow, PlayableScenario, TrialInputs, Tried, Watch, try_definition
 from engines.scenarios.core.registry import build_step_types
-from orchestrator.engines.workflows.registry import build_rune_types
+from engines.workflows.core.registry import build_rune_types
+from engines.workflows.rehearsal.playing import PlayableWorkflow
 from orchestrator.rehearsals.rehearsal import PERSON
-from orchestrator.rehearsals.workflow_playing import PlayableWorkflow
 
 TYPES = build_step_types()
 ASKS: list[dict[str, Any]] = [

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.engines.flows.operations import OPERATIONS
+from engines.flows.core.operations import OPERATIONS
 
 ANSWER = "ответ на "
 MISTAKE = "Your last answer"

@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
+from engines.flows.core.engine import FlowEngine
+from engines.flows.stored_memory import StoredMemory
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.engine import FlowEngine
-from orchestrator.engines.flows.launch import CONTEXT, PARAMETERS
-from orchestrator.runs.person_memory import StoredMemory
+from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow

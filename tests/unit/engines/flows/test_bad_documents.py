@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from engines.flows.core.kind import FLOWS
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding
-from orchestrator.engines.flows.kind import FLOWS
 from tests.unit.engines.flows.bad_documents import FIELDS, FULL, WRONG_REFERENCES, Field, drop, put
 
 _FOLLOWS = frozenset(

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
+from engines.flows.core.checks import check_flow
+from engines.flows.core.sentences import SENTENCES
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST
 from orchestrator.documents.reading import read_document
-from orchestrator.engines.flows.checks import check_flow
-from orchestrator.engines.flows.sentences import SENTENCES
 
 SAMPLE: dict[str, Any] = {
     "flowId": "solution-workshop",

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import examples
+from engines.flows.core.kind import AGENTS, FLOWS
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.engines.flows.kind import AGENTS, FLOWS
 from orchestrator.runtime import worker
 from state.canonical import dumps
 from tests.unit.engines.flows.flow_kit import a_flow_world, result, start

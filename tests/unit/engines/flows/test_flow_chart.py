@@ -5,9 +5,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from engines.flows.core.chart import build_chart
 from orchestrator.charts.chart import Chart, write_mermaid
 from orchestrator.charts.svg import write_svg
-from orchestrator.engines.flows.chart import build_chart
 from tests.unit.engines.flows.flow_kit import flow, step
 
 EVIL = '"] click <script>alert(1)</script>'

@@ -9,13 +9,14 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from bot.cli import schema
+from engines.flows.core.agents import Agent
+from engines.flows.core.checks import check_flow
+from engines.flows.core.definition import Flow, FlowStep, Transitions
+from engines.flows.core.kind import check_agent
+from engines.flows.core.schema import build_agent_schema, build_flow_schema
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import has_errors
-from orchestrator.engines.flows.agents import Agent
-from orchestrator.engines.flows.checks import check_flow
-from orchestrator.engines.flows.definition import Flow, FlowStep, LaunchParameter, Transitions
-from orchestrator.engines.flows.kind import check_agent
-from orchestrator.engines.flows.schema import build_agent_schema, build_flow_schema
+from orchestrator.engines.shared.declared import LaunchParameter
 from tests.unit.engines.flows.flow_kit import agent, flow, step
 
 FLOWS, AGENTS = build_flow_schema(), build_agent_schema()

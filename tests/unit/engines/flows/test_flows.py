@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from engines.flows.core.definition import Flow
+from engines.flows.core.progress import draw_progress
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.flows.definition import Flow
-from orchestrator.engines.flows.progress import draw_progress
 from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, agent, flow, result, start, step
 from tests.unit.engines.flows.test_checks import mend

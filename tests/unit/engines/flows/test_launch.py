@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.flows import build_flows
 from bot.i18n.translate import Translator
+from engines.flows.wiring import build_flows
 from orchestrator.domain.actor import Actor
-from orchestrator.engines.flows.definition import LaunchParameter
-from orchestrator.engines.flows.launch import read_answer
+from orchestrator.engines.shared.declared import LaunchParameter
+from orchestrator.engines.shared.launch import read_answer
 from orchestrator.runs.offers import list_offers, list_startable
 from orchestrator.runs.registry import Engines, StaticDefinitions
 from orchestrator.runtime import worker

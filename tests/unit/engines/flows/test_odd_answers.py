@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from engines.flows.core.tools import MOST_CALLS, MOST_ROUNDS
 from orchestrator.domain.models import ModelAnswer, UnusableAnswer
-from orchestrator.engines.flows.tools import MOST_CALLS, MOST_ROUNDS
 from orchestrator.model_client.answer import MAX_CHARACTERS
 from orchestrator.runtime import worker
 from state.canonical import dumps

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.rehearsals.flow_recording import complete_flow_recording, read_flow_recording
+from engines.flows.rehearsal.recording import complete_flow_recording, read_flow_recording
 from orchestrator.runtime import worker
 from tests.unit.bot.http_api.flows_kit import FLOWS, a_running_flow_api
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, result, start, start_in_chat, step

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
+from engines.flows.core.operations import MOST_OPERATIONS
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.own_reads import DocumentAnswer
-from orchestrator.engines.flows.operations import MOST_OPERATIONS
 from orchestrator.runtime import worker
 from state.canonical import dumps
 from state.journal.store import OutboxRow

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from engines.flows.core.checks import check_flow
+from engines.flows.core.kind import check_agent
 from orchestrator.documents.reading import read_document
-from orchestrator.engines.flows.checks import check_flow
-from orchestrator.engines.flows.kind import check_agent
 
 PAGE = (Path(__file__).parents[4] / "docs" / "flows.md").read_text(encoding="utf-8")
 

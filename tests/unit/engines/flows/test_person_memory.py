@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
+from engines.flows.core.definition import Flow, SharedChannel
+from engines.flows.core.person_memory import MOST_ENTRY, Entry
+from engines.flows.stored_memory import StoredMemory
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.taint import Origin, Value
-from orchestrator.engines.flows.definition import Flow, SharedChannel
-from orchestrator.engines.flows.person_memory import MOST_ENTRY, Entry
 from orchestrator.engines.runs import RunInfo
-from orchestrator.runs.person_memory import StoredMemory
 from orchestrator.runtime import worker
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreUnwritable

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from engines.flows.core.kind import AGENTS
+from engines.flows.core.tools import LONGEST_ANSWER, MOST_CALLS, MOST_ROUNDS
 from orchestrator.definitions.checking import check_document
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer, ToolCall
 from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage
-from orchestrator.engines.flows.kind import AGENTS
-from orchestrator.engines.flows.tools import LONGEST_ANSWER, MOST_CALLS, MOST_ROUNDS
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.runtime import worker
 from state.canonical import loads

@@ -11,12 +11,12 @@ import pytest
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
+from engines.flows.core.engine import FlowEngine
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.core.kind import build_kind
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.engine import FlowEngine
 from orchestrator.runs.registry import RegisteredEngine
 from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter

@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bot.flows import describe_flow
-from bot.workflows import COMMAND
+from engines.workflows.core.engine import WorkflowEngine
+from engines.workflows.wiring import COMMAND
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.launch import PARAMETERS
-from orchestrator.engines.workflows.engine import WorkflowEngine
+from orchestrator.engines.shared.launch import PARAMETERS
+from orchestrator.engines.shared.triggers import describe_flow
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from state.journal.store import InboxRow

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from engines.workflows.core.engine import WorkflowEngine
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.launch import PARAMETERS
 from orchestrator.engines.runs import Ask, RunEffect, RunModelRequest, RunResult
-from orchestrator.engines.workflows.engine import WorkflowEngine
+from orchestrator.engines.shared.launch import PARAMETERS
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.rehearsal import Happening, Outside, Place, Rehearsal, TakeText
 from tests.unit.engines.workflows.workflow_kit import TYPES

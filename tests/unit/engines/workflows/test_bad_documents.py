@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from engines.workflows.core.chart import build_chart
+from engines.workflows.core.checks import check_tuum, check_workflow
+from engines.workflows.core.kind import build_kinds
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding
-from orchestrator.engines.workflows.chart import build_chart
-from orchestrator.engines.workflows.checks import check_tuum, check_workflow
-from orchestrator.engines.workflows.kind import build_kinds
 from tests.unit.engines.flows.bad_documents import Field
 from tests.unit.engines.workflows.bad_documents import FIELDS, FULL, drop, put
 from tests.unit.engines.workflows.workflow_kit import TYPES

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue.names import to_field_key
-from orchestrator.engines.workflows.blocks import manager
-from orchestrator.engines.workflows.blocks.conflicts import (
+from engines.workflows.core.blocks import manager
+from engines.workflows.core.blocks.conflicts import (
     PERSON,
     PROCESS,
     FieldConflict,
@@ -18,8 +18,8 @@ from orchestrator.engines.workflows.blocks.conflicts import (
     has_changes,
     list_differences,
 )
-from orchestrator.engines.workflows.blocks.manager import Finish, Opened, Opening
-from orchestrator.engines.workflows.operations import Emitted, read_operation
+from engines.workflows.core.blocks.manager import Finish, Opened, Opening
+from engines.workflows.core.operations import Emitted, read_operation
 from state.events.base import Event
 from state.record_blocks import Block, BlockEvent, BlockStatus, find_current, fold_blocks
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from engines.workflows.core import tuum_work
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer
-from orchestrator.engines.workflows import tuum_work
 from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start
 from tests.unit.engines.workflows.workflow_kit import prompt, put, tuum, workflow

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
+from engines.workflows.core.checks import check_tuum, check_workflow
+from engines.workflows.core.definition import Workflow
+from engines.workflows.core.mistakes import MISTAKES
+from engines.workflows.core.registry import build_rune_types
+from engines.workflows.core.rune_types import AnyRuneType, Changes, RuneCall, RuneMistake, RuneParams, RuneType
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Finding
-from orchestrator.engines.workflows.checks import check_tuum, check_workflow
-from orchestrator.engines.workflows.definition import Workflow
-from orchestrator.engines.workflows.mistakes import MISTAKES
-from orchestrator.engines.workflows.registry import build_rune_types
-from orchestrator.engines.workflows.rune_types import AnyRuneType, Changes, RuneCall, RuneMistake, RuneParams, RuneType
 from tests.unit.engines.workflows.workflow_kit import TYPES, link, parameter, prompt, put, script, tuum, workflow
 
 GOOD = workflow(

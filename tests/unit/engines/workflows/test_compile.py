@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from engines.workflows.core.compile import compile_workflow
+from engines.workflows.core.definition import Workflow
 from orchestrator.domain.finding import DefinitionRefused, Finding
-from orchestrator.engines.workflows.compile import compile_workflow
-from orchestrator.engines.workflows.definition import Workflow
 from tests.unit.engines.workflows.workflow_kit import (
     TYPES,
     compile_document,

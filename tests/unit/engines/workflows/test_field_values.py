@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from engines.workflows.core.field_values import compute_value, is_same
+from engines.workflows.core.operations import read_operation
 from orchestrator.engines.runs import RunFailed
-from orchestrator.engines.workflows.field_values import compute_value, is_same
-from orchestrator.engines.workflows.operations import read_operation
 
 SAME: list[tuple[Any, Any]] = [
     (100, "100.00"),

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from engines.workflows.core.engine import WorkflowEngine
 from orchestrator.domain.taint import Value
-from orchestrator.engines.workflows.engine import WorkflowEngine
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import RegisteredEngine
 from orchestrator.runtime import worker

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.engines.workflows.blocks import work
-from orchestrator.engines.workflows.blocks.conflicts import FieldConflict, Record, find_conflicts
-from orchestrator.engines.workflows.blocks.work import MOST_ASKINGS, RecordWork
-from orchestrator.engines.workflows.operations import Emitted
+from engines.workflows.core.blocks import work
+from engines.workflows.core.blocks.conflicts import FieldConflict, Record, find_conflicts
+from engines.workflows.core.blocks.work import MOST_ASKINGS, RecordWork
+from engines.workflows.core.operations import Emitted
 from orchestrator.runtime import worker
 from state.stored import JsonObject
 from tests.unit.engines.workflows.played_kit import a_workflow_world, start

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from bot.definition_service import build_definition_service
-from bot.workflows import build_workflows
+from engines.workflows.core.kind import TUUM, WORKFLOW, build_kinds
+from engines.workflows.wiring import build_workflows
 from orchestrator.definitions.kinds import find_writes
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.finding import DefinitionRefused
-from orchestrator.engines.workflows.kind import TUUM, WORKFLOW, build_kinds
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.workflow import app as workflow_app
+from engines.workflows.core.checks import check_tuum, check_workflow
+from engines.workflows.core.mistakes import MISTAKES, SEVERITIES
+from engines.workflows.terminal import app as workflow_app
 from orchestrator.documents.reading import read_document
-from orchestrator.engines.workflows.checks import check_tuum, check_workflow
-from orchestrator.engines.workflows.mistakes import MISTAKES, SEVERITIES
 from tests.unit.bot.cli import scenario_files
 from tests.unit.engines.workflows.workflow_kit import TYPES
 

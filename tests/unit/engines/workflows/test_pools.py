@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from engines.workflows.core.rune_types import AUTHOR
 from orchestrator.domain.taint import Value
-from orchestrator.engines.workflows.rendering import MOST_COLUMNS, build_result_reply, render_plain
-from orchestrator.engines.workflows.rune_types import AUTHOR
+from orchestrator.engines.shared.rendering import MOST_COLUMNS, build_result_reply, render_plain
 from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start
 from tests.unit.engines.workflows.workflow_kit import parameter, prompt, put, tuum, workflow

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.engines.workflows.raw_text import (
+from orchestrator.engines.shared.raw_text import (
     CLOSING,
     Block,
     BlockUnwritable,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.launch import PARAMETERS
+from orchestrator.engines.shared.launch import PARAMETERS
 from orchestrator.runtime import worker
 from state.canonical import loads
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.launch import TEXT
+from orchestrator.engines.shared.launch import TEXT
 from orchestrator.runtime import worker
 from state.journal import record_blocks
 from state.journal.record_blocks import RecordPlace

@@ -2,10 +2,10 @@
 
 import pytest
 
+from engines.workflows.core.rune_types import AUTHOR
 from orchestrator.domain.outputs import Passage, Text
 from orchestrator.domain.taint import Value
-from orchestrator.engines.workflows.rendering import LONGEST_TEXT, build_result_reply, list_result_options, render_plain
-from orchestrator.engines.workflows.rune_types import AUTHOR
+from orchestrator.engines.shared.rendering import LONGEST_TEXT, build_result_reply, list_result_options, render_plain
 
 
 @pytest.mark.req("S003-23", "S003-24")

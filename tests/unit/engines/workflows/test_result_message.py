@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.launch import TEXT
+from orchestrator.engines.shared.launch import TEXT
 from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, start
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow

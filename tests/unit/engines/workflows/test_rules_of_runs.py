@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from engines.workflows.core.definition import Script
+from engines.workflows.core.engine import WorkflowEngine
+from engines.workflows.core.operations import read_operation
+from engines.workflows.core.registry import build_rune_types
+from engines.workflows.core.rune_types import Changes, RuneCall, RuneParams, RuneType
 from orchestrator.domain.taint import NOWHERE, Value
-from orchestrator.engines.workflows.definition import Script
-from orchestrator.engines.workflows.engine import WorkflowEngine
-from orchestrator.engines.workflows.operations import read_operation
-from orchestrator.engines.workflows.registry import build_rune_types
-from orchestrator.engines.workflows.rune_types import Changes, RuneCall, RuneParams, RuneType
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from tests.unit.engines.workflows.played_kit import code
 from tests.unit.engines.workflows.stage_kit import QuietOutside, Stage, a_stage

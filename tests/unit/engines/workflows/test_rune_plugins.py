@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from engines.workflows.core.checks import check_workflow
+from engines.workflows.core.engine import WorkflowEngine
+from engines.workflows.core.registry import build_rune_types, load_plugins
+from engines.workflows.core.schema import build_workflow_schema
 from orchestrator.documents.document import Document
-from orchestrator.engines.workflows.checks import check_workflow
-from orchestrator.engines.workflows.engine import WorkflowEngine
-from orchestrator.engines.workflows.registry import build_rune_types, load_plugins
-from orchestrator.engines.workflows.schema import build_workflow_schema
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from tests.unit.engines.workflows.stage_kit import QuietOutside, Stage
 from tests.unit.engines.workflows.workflow_kit import parameter, put, tuum, workflow

@@ -2,8 +2,8 @@
 
 import pytest
 
-from orchestrator.engines.workflows.definition import Rune, Workflow
-from orchestrator.engines.workflows.registry import build_rune_types
+from engines.workflows.core.definition import Rune, Workflow
+from engines.workflows.core.registry import build_rune_types
 
 TYPES = build_rune_types()
 

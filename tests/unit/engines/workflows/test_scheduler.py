@@ -7,8 +7,8 @@ from typing import Literal
 
 import pytest
 
+from engines.workflows.core.scheduler import Graph, play_graph
 from orchestrator.engines.runs import RunSuspended
-from orchestrator.engines.workflows.scheduler import Graph, play_graph
 
 
 def graph(*needs: Sequence[int]) -> Graph:

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from engines.workflows.core import script_checks
+from engines.workflows.core.kind import build_kinds
+from engines.workflows.core.script_checks import check_scripts
 from orchestrator.definitions.checking import Submission, check_document
 from orchestrator.documents.document import Document
 from orchestrator.documents.reading import read_document
-from orchestrator.engines.workflows import script_checks
-from orchestrator.engines.workflows.kind import build_kinds
-from orchestrator.engines.workflows.script_checks import check_scripts
 from orchestrator.expressions.scripts.checking import ScriptChecker
 from orchestrator.expressions.scripts.failures import ScriptFailed, build_finding
 from tests.unit.engines.workflows.workflow_kit import TYPES, script, tuum, workflow

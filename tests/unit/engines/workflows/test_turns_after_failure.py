@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from engines.workflows.core.engine import WorkflowEngine
+from engines.workflows.core.scheduler import NotStarted
+from engines.workflows.core.surroundings import Bounds, Halt
+from engines.workflows.core.tuum_work import NO_ANSWER
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.engines.runs import RunFailed, RunModelRequest
-from orchestrator.engines.workflows.engine import WorkflowEngine
-from orchestrator.engines.workflows.scheduler import NotStarted
-from orchestrator.engines.workflows.surroundings import Bounds, Halt
-from orchestrator.engines.workflows.tuum_work import NO_ANSWER
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.rehearsal import Place, TakeText
 from orchestrator.runtime import worker

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from bot.workflows import connect_tuums
+from engines.workflows.core.blocks.host import NoBlocks
+from engines.workflows.core.blocks.manager import Opened
+from engines.workflows.core.engine import WorkflowEngine
+from engines.workflows.stored_blocks import build_record_host
+from engines.workflows.wiring import connect_tuums
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.engines.workflows.blocks.host import NoBlocks
-from orchestrator.engines.workflows.blocks.manager import Opened
-from orchestrator.engines.workflows.engine import WorkflowEngine
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.reports.node_inputs import read_node_inputs
-from orchestrator.runs.record_blocks import build_record_host
 from orchestrator.runs.registry import Engines, RegisteredEngine
 from state.journal.journal import load_state
 from tests.unit.engines.workflows.played_kit import a_workflow_world, start

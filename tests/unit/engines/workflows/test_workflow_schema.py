@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 
 import examples
 from bot.cli import schema
+from engines.workflows.core.checks import check_tuum, check_workflow
+from engines.workflows.core.definition import Rune, Terminal, Tuum, TuumReference, Workflow
+from engines.workflows.core.registry import build_rune_types
+from engines.workflows.core.rune_types import AnyRuneType, Changes, RuneCall, RuneParams, RuneType
+from engines.workflows.core.schema import build_tuum_schema, build_workflow_schema
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import has_errors
-from orchestrator.engines.workflows.checks import check_tuum, check_workflow
-from orchestrator.engines.workflows.definition import Rune, Terminal, Tuum, TuumReference, Workflow
-from orchestrator.engines.workflows.registry import build_rune_types
-from orchestrator.engines.workflows.rune_types import AnyRuneType, Changes, RuneCall, RuneParams, RuneType
-from orchestrator.engines.workflows.schema import build_tuum_schema, build_workflow_schema
 from tests.unit.engines.workflows.workflow_kit import TYPES, link, parameter, put, script, tuum, workflow
 
 WORKFLOWS, TUUMS = build_workflow_schema(TYPES), build_tuum_schema(TYPES)

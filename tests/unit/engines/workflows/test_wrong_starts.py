@@ -8,8 +8,8 @@ import pytest
 from bot.i18n.translate import Translator
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Value
-from orchestrator.engines.flows.definition import LaunchParameter
-from orchestrator.engines.flows.launch import explain_mistake, read_answer
+from orchestrator.engines.shared.declared import LaunchParameter
+from orchestrator.engines.shared.launch import explain_mistake, read_answer
 from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.engines.workflows.compile import CompiledWorkflow, compile_workflow
-from orchestrator.engines.workflows.definition import Tuum, Workflow
-from orchestrator.engines.workflows.registry import build_rune_types
+from engines.workflows.core.compile import CompiledWorkflow, compile_workflow
+from engines.workflows.core.definition import Tuum, Workflow
+from engines.workflows.core.registry import build_rune_types
 
 TYPES = build_rune_types()
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.flows import build_flows
 from bot.i18n.translate import Translator
+from engines.flows.wiring import build_flows
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import DefinitionNews
 from orchestrator.features.definitions import feature

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.engines.workflows.blocks import manager
-from orchestrator.engines.workflows.blocks.manager import Finish, Opening
+from engines.workflows.core.blocks import manager
+from engines.workflows.core.blocks.manager import Finish, Opening
 from state.journal import record_blocks
 from state.journal.record_blocks import RecordPlace
 from state.transfer.move import move_database

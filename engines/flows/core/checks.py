@@ -1,0 +1,284 @@
+"""Finds every mistake of a flow before it runs, each with its place (S002-4, S002-11, S002-47 … S002-52, S002-A2 … A7, A13).
+
+Whether its agents exist is not checked here, for that is known to the store alone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from engines.flows.core.definition import USUAL_LIMIT, Flow, FlowStep, MemoryWrite, Outputs
+from engines.flows.core.references import EXAMPLE, MARK, list_references, read_reference
+from engines.flows.core.routes import find_route_after_failure, find_route_after_success, list_next, may_end
+from engines.flows.core.sentences import SENTENCES
+from orchestrator.definitions.mistakes import report_name_twice
+from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import MOST, Findings
+from orchestrator.documents.reports import quote_part
+from orchestrator.domain.finding import Finding, Path, Severity
+from orchestrator.domain.suggestions import suggest_name
+from orchestrator.engines.shared.declared import LaunchParameter
+from orchestrator.engines.shared.parameters import fits_type
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+EXCLUDED: Final = ("retryPolicy", "timeoutSec")
+"""Fields of earlier schemas that people may still write (S002-52)."""
+_SHOWN_LOOP: Final = 6
+_SYNC: Final = "syncOnly"
+
+
+def check_flow(document: Document) -> Iterable[Finding]:
+    """Return what is wrong with a flow, all of it."""
+    checking = _Checking(document)
+    checking.check()
+    return checking.findings.list_all()
+
+
+class _Checking:
+    """One check of one document."""
+
+    def __init__(self, document: Document) -> None:
+        self.findings = Findings(document)
+        self._data = document.data
+        self._suggested = 0
+
+    def check(self) -> None:
+        data = self._data
+        if isinstance(data, Mapping) and data.get(_SYNC, True) is not True:
+            self._add("finding-flow-sync-only", (_SYNC,))
+            data = {name: one for name, one in data.items() if name != _SYNC}
+        report_model_mistakes(self.findings, Flow, data, ())
+        if not isinstance(data, Mapping):
+            return
+        self._report_fields((), data, Flow)
+        metadata = data.get("metadata")
+        if not (isinstance(metadata, Mapping) and metadata.get("title")):
+            self._add("finding-flow-title-missing", ("metadata",), severity="warning")
+        raw = data.get("steps")
+        given = raw if isinstance(raw, list) else []
+        self._check_parts(data)
+        self._check_steps(given)
+        ids = _list_ids(given)
+        start = data.get("startStepId")
+        if isinstance(start, str) and start not in ids:
+            self._report_unknown_step(("startStepId",), start, ids)
+        self._check_outputs(data.get("outputs"), ids)
+        steps = [_read(FlowStep, one) for one in given]
+        if given and all(step is not None for step in steps):
+            self._check_ways([step for step in steps if step is not None], start if isinstance(start, str) else "")
+
+    def _check_parts(self, data: Mapping[str, object]) -> None:
+        """Check what is declared once for the whole flow."""
+        memory, parameters = data.get("memory"), data.get("launchParameters")
+        channels = memory.get("sharedChannels") if isinstance(memory, Mapping) else None
+        self._check_names(("memory", "sharedChannels"), channels, "id")
+        self._check_names(("launchParameters",), parameters, "name")
+        for index, one in enumerate(parameters if isinstance(parameters, list) else ()):
+            read = _read(LaunchParameter, one)
+            if read is not None:
+                check_launch_parameter(self.findings, ("launchParameters", index), read)
+
+    def _check_names(self, path: Path, given: object, field: str) -> None:
+        seen: set[str] = set()
+        for index, one in enumerate(given if isinstance(given, list) else ()):
+            name = one.get(field) if isinstance(one, Mapping) else None
+            if isinstance(name, str) and name:
+                if name in seen:
+                    report_name_twice(self.findings, (*path, index, field), name)
+                seen.add(name)
+
+    def _check_steps(self, given: Sequence[object]) -> None:
+        self._check_names(("steps",), given, "id")
+        ids = _list_ids(given)
+        for index, step in enumerate(given):
+            if isinstance(step, Mapping):
+                self._check_step(("steps", index), step, ids)
+
+    def _check_step(self, path: Path, step: Mapping[str, object], ids: Mapping[str, None]) -> None:
+        attempts = step.get("maxAttempts")
+        if isinstance(attempts, int) and attempts < 1:
+            self._warn_of_usual((*path, "maxAttempts"), "maxAttempts", 1)
+        self._check_memory(path, step)
+        transitions = step.get("transitions")
+        for name, way in transitions.items() if isinstance(transitions, Mapping) else ():
+            following = way.get("next") if isinstance(way, Mapping) else None
+            if isinstance(following, str) and following and following not in ids:
+                self._report_unknown_step((*path, "transitions", name, "next"), following, ids)
+        success = transitions.get("onSuccess") if isinstance(transitions, Mapping) else None
+        if isinstance(success, Mapping):
+            place = (*path, "transitions", "onSuccess")
+            if success.get("complete") is False and not success.get("next"):
+                self._add("finding-flow-success-open", place)
+            if success.get("complete") is True and success.get("next"):
+                self._add("finding-flow-next-unused", (*place, "next"), severity="warning")
+
+    def _check_memory(self, path: Path, step: Mapping[str, object]) -> None:
+        reads, writes = step.get("memoryReads"), step.get("memoryWrites")
+        for index, one in enumerate(reads if isinstance(reads, list) else ()):
+            limit = one.get("limit") if isinstance(one, Mapping) else None
+            if isinstance(limit, int) and limit < 1:
+                self._warn_of_usual((*path, "memoryReads", index, "limit"), "limit", USUAL_LIMIT)
+        for index, one in enumerate(writes if isinstance(writes, list) else ()):
+            read = _read(MemoryWrite, one)
+            place = (*path, "memoryWrites", index)
+            if read is not None and read.mode == "STATIC" and read.payload is None:
+                self._add("finding-flow-payload-missing", place, severity="warning")
+            elif read is not None and read.mode == "AGENT_OUTPUT" and read.payload is not None:
+                self._add("finding-flow-payload-unused", (*place, "payload"), severity="warning")
+
+    def _check_outputs(self, given: object, ids: Mapping[str, None]) -> None:
+        outputs = _read(Outputs, given)
+        if outputs is None:
+            return
+        for index, written in enumerate(outputs.summary_fields):
+            self._check_reference(("outputs", "summaryFields", index), written, ids, EXAMPLE)
+        for path, written in list_references(outputs.result_payload):
+            self._check_reference(("outputs", "resultPayload", *path), written, ids, f"{MARK[0]}{EXAMPLE}")
+
+    def _check_reference(self, path: Path, written: str, ids: Mapping[str, None], example: str) -> None:
+        found = read_reference(written)
+        if found is None:
+            self._add("finding-flow-reference-form", path, of_value=True, name=quote_part(written), example=example)
+        elif found.step not in ids:
+            suggestion = self._suggest(found.step, ids)
+            self._add("finding-flow-reference-unknown", path, of_value=True, suggestion=suggestion, name=quote_part(found.step))
+
+    def _check_ways(self, steps: Sequence[FlowStep], start: str) -> None:
+        """Warn of steps to which nothing leads, and report those that lead round for ever."""
+        places: dict[str, int] = {}
+        for index, step in enumerate(steps):
+            places.setdefault(step.id, index)
+        ways = [[places[name] for name in list_next(step) if name in places] for step in steps]
+        reached = _find_reached(ways, places.get(start, 0))
+        ending = _find_ending(ways, [index for index, step in enumerate(steps) if may_end(step) or len(ways[index]) < len(list_next(step))])
+        for index in range(len(steps)):
+            if index not in reached:
+                self._add("finding-flow-step-unreachable", ("steps", index), severity="warning")
+        endless = [index for index in sorted(reached) if index not in ending]
+        if endless:
+            shown = " → ".join(quote_part(steps[index].id) for index in endless[:_SHOWN_LOOP])
+            names = shown + (" → …" if len(endless) > _SHOWN_LOOP else "")
+            self._add("finding-flow-loop-endless", ("steps", endless[0]), names=names)
+        elif steps and not _may_complete(steps, places, places.get(start, 0)):
+            self._add("finding-flow-only-fails", ("steps", places.get(start, 0)), severity="warning")
+
+    def _report_fields(self, path: Path, given: Mapping[str, object], model: type[BaseModel]) -> None:
+        """Report fields that belonged to flows once, and warn of those that look misspelt; other fields are the author's own.
+
+        The parts of which the model consists are looked through as well, each with its own fields.
+        """
+        known = [field.alias or name for name, field in model.model_fields.items()]
+        for field, name in zip(model.model_fields.values(), known, strict=True):
+            self._report_part((*path, name), given.get(name), field.annotation)
+        for name in given:
+            if name in EXCLUDED and model in {Flow, FlowStep}:
+                self._add("finding-flow-field-excluded", (*path, name), name=name)
+            elif name not in known and (near := self._suggest(name, known)):
+                message = f'there is no field "{quote_part(name)}" here'
+                self.findings.add(
+                    "finding-field-unknown", message, (*path, name), severity="warning", suggestion=near, args={"name": quote_part(name)}
+                )
+
+    def _report_part(self, path: Path, given: object, form: object) -> None:
+        """Look through the fields of a part whose form is a model, and of each element of a list of such parts."""
+        if get_origin(form) is list:
+            for index, one in enumerate(given if isinstance(given, list) else ()):
+                self._report_part((*path, index), one, get_args(form)[0])
+        elif isinstance(form, type) and issubclass(form, BaseModel) and isinstance(given, Mapping):
+            self._report_fields(path, given, form)
+
+    def _report_unknown_step(self, path: Path, name: str, ids: Mapping[str, None]) -> None:
+        self._add("finding-flow-step-unknown", path, of_value=True, suggestion=self._suggest(name, ids), name=quote_part(name))
+
+    def _warn_of_usual(self, path: Path, name: str, usual: int) -> None:
+        self._add("finding-flow-number-usual", path, severity="warning", of_value=True, name=name, usual=usual)
+
+    def _suggest(self, wrong: str, known: Iterable[str]) -> str:
+        """Return what was probably meant, for as many names as are reported; to look for more would take minutes for a hostile document."""
+        self._suggested += 1
+        return suggest_name(wrong, known) if self._suggested <= MOST else ""
+
+    def _add(
+        self, code: str, path: Path, *, severity: Severity = "error", suggestion: str = "", of_value: bool = False, **args: str | int
+    ) -> None:
+        _add(self.findings, code, path, severity=severity, suggestion=suggestion, of_value=of_value, **args)
+
+
+def check_launch_parameter(findings: Findings, path: Path, one: LaunchParameter) -> None:
+    """Report values of a launch parameter that are not of its type, or not among its choices. Workflows declare theirs in the same way."""
+    if one.default is not None and not fits_type(one.default, one.type):
+        _add(findings, "finding-flow-default-unfit", (*path, "default"), type=one.type)
+    elif one.default is not None and one.choices and one.default not in one.choices:
+        _add(findings, "finding-flow-default-no-choice", (*path, "default"))
+    for index, choice in enumerate(one.choices):
+        if not fits_type(choice, one.type):
+            _add(findings, "finding-flow-choice-unfit", (*path, "choices", index), type=one.type)
+
+
+def _add(
+    findings: Findings,
+    code: str,
+    path: Path,
+    *,
+    severity: Severity = "error",
+    suggestion: str = "",
+    of_value: bool = False,
+    **args: str | int,
+) -> None:
+    message = SENTENCES[code].format(**args)
+    findings.add(code, message, path, severity=severity, suggestion=suggestion, of_value=of_value, args=dict(args))
+
+
+def _list_ids(given: Sequence[object]) -> dict[str, None]:
+    """Return the ids of steps, in their order."""
+    return dict.fromkeys(step["id"] for step in given if isinstance(step, Mapping) and isinstance(step.get("id"), str))
+
+
+def _read(model: type[ModelT], given: object) -> ModelT | None:
+    """Return a part as its model, None if it is none; what is wrong with it has been reported with the whole."""
+    try:
+        return model.model_validate(given)
+    except ValidationError:
+        return None
+
+
+def _find_reached(ways: Sequence[Sequence[int]], start: int) -> frozenset[int]:
+    """Return the places to which a way leads from `start`."""
+    seen: set[int] = set()
+    waiting = [start]
+    while waiting:
+        place = waiting.pop()
+        if place not in seen:
+            seen.add(place)
+            waiting.extend(ways[place])
+    return frozenset(seen)
+
+
+def _may_complete(steps: Sequence[FlowStep], places: Mapping[str, int], start: int) -> bool:
+    """Return whether a way leads from `start` to an end at which the flow is complete, or to a step that there is not."""
+    ways: list[list[int]] = []
+    ends: list[int] = []
+    for index, step in enumerate(steps):
+        routes = [one for one in (find_route_after_success(step), find_route_after_failure(step)) if not one.is_doomed]
+        ways.append([places[one.next_step] for one in routes if one.next_step in places])
+        if any(one.next_step not in places if one.next_step else one.ending == "completed" for one in routes):
+            ends.append(index)
+    return not _find_reached(ways, start).isdisjoint(ends)
+
+
+def _find_ending(ways: Sequence[Sequence[int]], ends: Iterable[int]) -> frozenset[int]:
+    """Return the places from which a way leads to one of `ends`."""
+    before: list[list[int]] = [[] for _ in ways]
+    for place, following in enumerate(ways):
+        for one in following:
+            before[one].append(place)
+    seen: set[int] = set()
+    waiting = list(ends)
+    while waiting:
+        place = waiting.pop()
+        if place not in seen:
+            seen.add(place)
+            waiting.extend(before[place])
+    return frozenset(seen)

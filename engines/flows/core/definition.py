@@ -1,0 +1,141 @@
+"""The form of a flow as authors write it: a JSON object with steps, each done by an agent (S002-1 … S002-43, S002-X10).
+
+Names are those of the seed's schema, in its spelling; fields beyond it are marked as ours.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, Field
+
+from orchestrator.engines.shared.declared import Budget, FlowModel, LaunchParameter, Metadata, Options, Slug, Triggers
+from state.stored import JsonObject
+
+MOST_STEPS: Final = 500
+USUAL_LIMIT: Final = 10
+"""How many entries of a channel a step reads if its author does not say (S002-30)."""
+USUAL_VERSIONS: Final = 10
+USUAL_DAYS: Final = 30
+"""How long a channel keeps its entries if its author does not say (S002-X10)."""
+
+WriteMode = Literal["AGENT_OUTPUT", "STATIC"]
+
+
+def _to_upper(given: object) -> object:
+    """Return a word in capitals: modes may be written either way (S002-X7)."""
+    return given.upper() if isinstance(given, str) else given
+
+
+class DefaultOverrides(FlowModel):
+    """What is changed for all steps."""
+
+    options: Options = Field(default_factory=Options, description="Options of all steps that say nothing else.")
+
+
+class Defaults(FlowModel):
+    """What all steps share (S002-18, S002-19)."""
+
+    context: JsonObject = Field(default_factory=dict, description="Facts that every agent is told; those of the start replace them.")
+    overrides: DefaultOverrides = Field(default_factory=DefaultOverrides, description="Options of the models.")
+
+
+class SharedChannel(FlowModel):
+    """A channel of memory that outlives a step, and with the scope `user` the run (S002-16, S002-A8)."""
+
+    id: Slug = Field(description="The name by which steps read and write it.")
+    retention_versions: int = Field(USUAL_VERSIONS, ge=1, le=1000, description="How many entries it keeps.")
+    retention_days: int = Field(USUAL_DAYS, ge=1, le=3650, description="For how many days it keeps an entry.")
+    scope: Literal["run", "user"] = Field(
+        "run", description="Ours: whether it ends with the run, or later runs of the same person read it."
+    )
+
+
+class Memory(FlowModel):
+    """The channels that are declared. Others may be used, too, and keep what is usual (S002-A7)."""
+
+    shared_channels: list[SharedChannel] = Field(default_factory=list, max_length=100, description="The channels.")
+
+
+class MemoryRead(FlowModel):
+    """A channel whose newest entries a step is told (S002-29)."""
+
+    channel: Slug = Field(description="The channel.")
+    limit: int = Field(USUAL_LIMIT, description="How many entries; a number that is not positive means the usual (S002-X7).")
+
+
+class MemoryWrite(FlowModel):
+    """What a step leaves in a channel (S002-31, S002-32)."""
+
+    channel: Slug = Field(description="The channel.")
+    mode: Annotated[WriteMode, BeforeValidator(_to_upper)] = Field("AGENT_OUTPUT", description="The agent's answer, or a fixed payload.")
+    payload: Any = Field(None, description="What STATIC writes.")
+
+
+class SuccessRoute(FlowModel):
+    """Where a step that succeeded leads (S002-34, S002-35)."""
+
+    next: str | None = Field(None, max_length=64, description="The step that follows.")
+    complete: bool | None = Field(None, description="Whether the flow is complete. It counts more than next (S002-A2).")
+
+
+class FailureRoute(FlowModel):
+    """Where a step leads whose every attempt failed (S002-36, S002-37)."""
+
+    next: str | None = Field(None, max_length=64, description="The step that follows.")
+    fail: bool | None = Field(None, description="Whether the flow fails, also after the step that follows (S002-A1).")
+
+
+class Transitions(FlowModel):
+    """Where a step leads. Without any, success completes the flow and failure fails it (S002-38, S002-39)."""
+
+    on_success: SuccessRoute = Field(default_factory=SuccessRoute, description="After an answer.")
+    on_failure: FailureRoute = Field(default_factory=FailureRoute, description="After the last attempt without one.")
+
+
+class FlowStep(FlowModel):
+    """One step: which agent does it, what it is told, and where the flow goes from there."""
+
+    id: Slug = Field(description="Its name in this flow.")
+    name: str = Field("", max_length=200, description="What people call it.")
+    agent_version_id: str = Field(
+        min_length=1, max_length=200, description="The agent: the UUID of a version, or its key, or key@version (S002-A15)."
+    )
+    prompt: str | None = Field(None, max_length=100_000, description="What the agent is told about its part; without it its own (S002-27).")
+    overrides: Options = Field(default_factory=Options, description="Options of this step alone.")
+    memory_reads: list[MemoryRead] = Field(default_factory=list, max_length=50, description="Channels that it is told.")
+    memory_writes: list[MemoryWrite] = Field(default_factory=list, max_length=50, description="Channels that it writes, any number.")
+    transitions: Transitions = Field(default_factory=Transitions, description="Where it leads.")
+    max_attempts: int = Field(1, le=20, description="How often it is tried, the first time included; below 1 means once (S002-X6, X7).")
+
+
+class Title(FlowModel):
+    """What people read in place of a name of the result, or of a field of an answer."""
+
+    name: str = Field(min_length=1, max_length=200, description="The name.")
+    title: str = Field(min_length=1, max_length=200, description="What people read.")
+
+
+class Outputs(FlowModel):
+    """What the flow gives at its end (S002-42, S002-43)."""
+
+    summary_fields: list[str] = Field(default_factory=list, max_length=100, description="Paths such as steps.review.output.content.")
+    result_payload: JsonObject = Field(default_factory=dict, description="JSON in which $steps.review.output.content is replaced.")
+    titles: list[Title] = Field(
+        default_factory=list, max_length=200, description="Ours: what people read in place of names, in the order in which they read it."
+    )
+
+
+class Flow(FlowModel):
+    """A whole flow."""
+
+    flow_id: Slug = Field(description="Its name, the key under which it is stored (S002-13).")
+    version: int | None = Field(None, ge=1, description="Its number; the store gives it (S002-14, S002-A14).")
+    metadata: Metadata = Field(default_factory=Metadata, description="What people read about it.")
+    sync_only: Literal[True] = Field(True, description="Always true: steps do not stream (S002-6).")
+    memory: Memory = Field(default_factory=Memory, description="Its channels of memory.")
+    triggers: Triggers = Field(default_factory=Triggers, description="From where it may be started.")
+    defaults: Defaults = Field(default_factory=Defaults, description="What all steps share.")
+    budget: Budget = Field(default_factory=Budget, description="Ours: how much one run may use.")
+    launch_parameters: list[LaunchParameter] = Field(default_factory=list, max_length=100, description="What its start asks for.")
+    start_step_id: str | None = Field(None, description="The first step; without it the first of the list (S002-49).")
+    steps: list[FlowStep] = Field(min_length=1, max_length=MOST_STEPS, description="Its steps.")
+    outputs: Outputs = Field(default_factory=Outputs, description="What it gives at its end.")

@@ -1,0 +1,266 @@
+"""Plays flows: one agent after another, as the routes of their steps say, until one ends the flow (S002)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import ValidationError
+
+from engines.flows.core.agents import Agent, FindAgents, find_no_agents
+from engines.flows.core.attempts import Attempted, Attempts, Why
+from engines.flows.core.definition import Flow, FlowStep
+from engines.flows.core.memory import Channels
+from engines.flows.core.operations import OPERATIONS, submit_operations
+from engines.flows.core.outputs import StepOutputs
+from engines.flows.core.person_memory import LongChannels, NoMemory, PersonMemory
+from engines.flows.core.progress import StepMark, draw_progress
+from engines.flows.core.prompt import build_request
+from engines.flows.core.routes import find_route_after_failure, find_route_after_success
+from engines.flows.core.telling import build_result_reply
+from orchestrator.domain.outputs import Reply
+from orchestrator.domain.own_reads import FindDocuments
+from orchestrator.domain.taint import NOWHERE, Origins, Value
+from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunUpdate
+from orchestrator.engines.shared.budget import StepCounter
+from orchestrator.engines.shared.launch import find_start
+from orchestrator.engines.step_nodes import name_step_node
+from state.stored import JsonObject
+
+MOST_STEPS: Final = 100
+"""How many steps a run makes at most (S002-A6)."""
+LEFT: Final = "left"
+"""The node of a visit that failed and from which the flow went on with another step."""
+REOPENED: Final = "reopened"
+"""The node of a visit that succeeded after a person had the run retried: it notes the visits that had followed its failure."""
+TOO_OLD: Final = "outdated"
+"""The node that notes which entries of channels had become too old when a visit read them; without it none had."""
+_AUTHOR: Final[Origins] = frozenset({"definition"})
+NoteStep = Callable[[str, int, bool], None]
+"""Is called with (step, its visit, whether it succeeded) each time a step is over, also when the run is played again."""
+
+
+def note_nothing(_step: str, _visit: int, _is_success: bool, /) -> None:  # noqa: FBT001 - see NoteStep
+    """Note nothing: of an engine that nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """What flows are played with, beside their runs."""
+
+    most_steps: int
+    memory: PersonMemory
+    find_documents: FindDocuments | None
+    note_step: NoteStep
+
+
+class FlowEngine:
+    """Plays flows. What it has played stands in the run's stream, so a restart goes on where it was."""
+
+    replay = 1
+    replays = frozenset({1})
+
+    def __init__(
+        self,
+        find_agents: FindAgents = find_no_agents,
+        memory: PersonMemory | None = None,
+        *,
+        most_steps: int = MOST_STEPS,
+        find_documents: FindDocuments | None = None,
+        note_step: NoteStep = note_nothing,
+    ) -> None:
+        """Play flows whose agents `find_agents` finds; channels of scope `user` are kept in `memory`, without it they end with the run.
+
+        The tool rag_search asks `find_documents`; `note_step` hears of each step's end.
+        """
+        self._find_agents = find_agents
+        self._surroundings = _Surroundings(most_steps, memory or NoMemory(), find_documents, note_step)
+
+    def connect(
+        self, find_agents: FindAgents, find_documents: FindDocuments | None = None, memory: PersonMemory | None = None
+    ) -> "FlowEngine":
+        """Return an engine that is the same with these ways to find agents and documents and to keep memory.
+
+        Itself if it was made with a way to find agents.
+        """
+        if self._find_agents is not find_no_agents:
+            return self
+        known = self._surroundings
+        return FlowEngine(find_agents, memory, most_steps=known.most_steps, find_documents=find_documents, note_step=known.note_step)
+
+    async def run(self, ctx: RunContext) -> RunResult:
+        """Play the flow and return {payload, summary}. Raises RunFailed and RunSuspended."""
+        try:
+            flow = Flow.model_validate(ctx.run.definition.document)
+        except ValidationError as error:
+            raise RunFailed("flow-unreadable", f"the definition is no flow: {error.error_count()} mistakes") from None
+        agents = await self._load_agents(ctx, flow)
+        start = await find_start(ctx, flow)
+        channels = Channels(flow, LongChannels(ctx, flow, self._surroundings.memory))
+        await channels.load()
+        return await _Playing(ctx, flow, agents, start, channels, self._surroundings).play()
+
+    async def _load_agents(self, ctx: RunContext, flow: Flow) -> Mapping[str, Agent]:
+        """Return the agents by version, as they were when the run began: what is published afterwards does not reach it."""
+        versions = list(dict.fromkeys(step.agent_version_id for step in flow.steps))
+        found = await ctx.memo("agents", lambda: self._find(versions), origins=_AUTHOR)
+        missing = [version for version in versions if version not in found.data]
+        if missing:
+            raise RunFailed("flow-agent-gone", f"the agents {', '.join(missing)} are not published or not active", agent=missing[0])
+        return {version: Agent.model_validate(document) for version, document in found.data.items()}
+
+    async def _find(self, versions: list[str]) -> dict[str, object]:
+        return dict(await self._find_agents(versions))
+
+
+class _Playing:
+    """One pass through a flow."""
+
+    def __init__(
+        self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, channels: Channels, surroundings: _Surroundings
+    ) -> None:
+        self._ctx, self._flow, self._agents, self._start, self._channels = ctx, flow, agents, start, channels
+        self._note_step = surroundings.note_step
+        self._counter = StepCounter(ctx, flow.budget, surroundings.most_steps)
+        self._visits = self._counter.visits
+        self._steps = {step.id: step for step in flow.steps}
+        self._outputs = StepOutputs()
+        self._marks: dict[str, StepMark] = {}
+        self._attempts = Attempts(ctx, surroundings.find_documents, self._show)
+
+    async def play(self) -> RunResult:
+        """Follow the routes from the first step to an end. Raises RunFailed if the flow fails."""
+        place = self._flow.start_step_id or self._flow.steps[0].id
+        doomed: FlowStep | None = None
+        reasons: dict[str, Why] = {}
+        while place:
+            step = self._steps[place]
+            self._counter.begin(step.id)
+            why = await self._play_step(step)
+            self._marks[step.id] = "failed" if why else "done"
+            self._note_step(step.id, self._visits[step.id], not why)
+            route = find_route_after_failure(step) if why else find_route_after_success(step)
+            reasons[step.id] = why
+            if route.is_doomed and doomed is None:
+                doomed = step
+            if not route.next_step and route.ending == "failed":
+                doomed = doomed or step
+            if why and route.next_step and not route.is_doomed:
+                await self._leave(step, why)
+            place = route.next_step
+        if doomed is not None:
+            why = reasons[doomed.id]
+            raise RunFailed("flow-step-failed", f"step {doomed.id} failed: {why}", step=doomed.name or doomed.id, why=why)
+        result = self._outputs.resolve(self._flow.outputs)
+        caused = Value(result.data, result.origins | self._attempts.heard.origins)
+        return RunResult(value=caused, reply=self._build_reply(result.data))
+
+    def _build_reply(self, result: Mapping[str, object]) -> Reply | None:
+        """Return the last message; None for a flow that another run started, whose author decides what the person reads of it."""
+        run, locale = self._ctx.run, self._ctx.actor.locale
+        if run.parent:
+            return None
+        return build_result_reply(self._flow, self._outputs, result, today=run.today, locale=locale)
+
+    async def _show(self, step: FlowStep, attempt: int) -> None:
+        """Show how far the flow is: a draft in the chat, and a picture to clients that watch the run."""
+        self._marks[step.id] = "working"
+        update = RunUpdate(
+            text=draw_progress(self._flow, self._marks, attempt),
+            snapshot={"step": step.id, "attempt": attempt, "visits": dict(self._visits), "marks": dict(self._marks)},
+        )
+        await self._ctx.show(update, node=f"{self._name_visit(step)}/begins")
+
+    def _name_visit(self, step: FlowStep) -> str:
+        """Return the first parts of the names of the nodes of a step's present visit."""
+        return f"{name_step_node(step.id)}/{self._visits[step.id]}"
+
+    async def _play_step(self, step: FlowStep) -> Why:
+        """Play a step: its attempts, its operations, its memory. Return why it failed, "" if it did not."""
+        agent, base = self._agents[step.agent_version_id], self._name_visit(step)
+        if self._ctx.find_state(f"{base}/{LEFT}") == "finished":
+            return await self._recall_failure(step)
+        told = await self._read_channels(step, base)
+        request = build_request(self._flow, step, agent, self._start, told, self._ctx.run)
+        made = await self._attempts.make(step, agent, request, base)
+        output, why = made.output, made.why
+        if output is not None:
+            if made.operations:
+                heard = self._attempts.heard
+                done = await submit_operations(self._ctx, f"{base}/{OPERATIONS}", made.operations, output, heard.origins)
+                output, why = done.output, "" if done.is_success else "refused"
+                heard.add(output.origins)
+            self._outputs.add(step.id, output)
+        if why or output is None:
+            self._outputs.note_failure(step.id)
+            return why
+        await self._leave_other_way(base, made)
+        last = f"{base}/{OPERATIONS}" if made.operations else made.node
+        await self._channels.write(step, output, self._ctx.find_time(last), place=base)
+        return ""
+
+    async def _read_channels(self, step: FlowStep, base: str) -> Sequence[tuple[str, Value]]:
+        """Return what a visit is told of its channels: what they held when it began, however long it has been trying since."""
+        reads, node = step.memory_reads, f"{base}/{TOO_OLD}"
+        first = f"{base}/1"
+        has_begun = self._ctx.find_state(first) == "finished" or self._ctx.count_failures(first) > 0
+        too_old = {} if has_begun else self._channels.count_too_old(reads, self._ctx.now)
+        if too_old or self._ctx.find_state(node) == "finished":
+
+            async def note() -> Mapping[str, int]:
+                return too_old
+
+            too_old = (await self._ctx.memo(node, note, origins=_AUTHOR)).data
+        return self._channels.read(reads, too_old)
+
+    async def _leave_other_way(self, base: str, made: Attempted) -> None:
+        """Take no visit for one of this way that followed the failure of this one, if a person's retry has made it succeed.
+
+        Such a visit has answered for another failure, so its step is asked anew. One that has changed something stays what it is: whether
+        the change is also for this way nobody can tell, and it must not be made twice.
+        """
+        ctx, node = self._ctx, f"{base}/{REOPENED}"
+        is_reopened = ctx.is_before_retry(f"{base}/1") and (
+            not ctx.is_before_retry(made.node) or (bool(made.operations) and ctx.count_failures(f"{base}/{OPERATIONS}") > 0)
+        )
+        if not is_reopened and ctx.find_state(node) != "finished":
+            return
+
+        async def count_visits() -> Mapping[str, int]:
+            return {name: count for name in self._steps if (count := self._count_before_retry(name)) > self._visits[name]}
+
+        found = await ctx.memo(node, count_visits, origins=_AUTHOR)
+        for name, count in found.data.items():
+            self._visits[name] = max(self._visits[name], count)
+
+    def _count_before_retry(self, step: str) -> int:
+        """Return the number of the last visit of a step that began before the retry, up to one that has changed something."""
+        count = self._visits[step]
+        while self._has_only_answered(f"{name_step_node(step)}/{count + 1}"):
+            count += 1
+        return count
+
+    def _has_only_answered(self, base: str) -> bool:
+        return self._ctx.is_before_retry(f"{base}/1") and self._ctx.find_state(f"{base}/{OPERATIONS}") == "new"
+
+    async def _leave(self, step: FlowStep, why: Why) -> None:
+        """Note that the flow has recovered from this failure: a person's retry does not open it again, for another step did its part."""
+        output = self._outputs.find(step.id) if why == "refused" else None
+        await self._note_left(step, {"why": why, "output": None if output is None else output.data}, output)
+
+    async def _recall_failure(self, step: FlowStep) -> Why:
+        """Return why a step failed from which the flow has recovered, with what it gave all the same."""
+        left = await self._note_left(step, {}, None)
+        self._attempts.heard.add(left.origins)
+        if left.data["output"] is not None:
+            self._outputs.add(step.id, Value(left.data["output"], left.origins))
+        self._outputs.note_failure(step.id)
+        why: Why = left.data["why"]
+        return why
+
+    async def _note_left(self, step: FlowStep, told: JsonObject, output: Value | None) -> Value:
+        origins = _AUTHOR | self._attempts.heard.origins | (NOWHERE if output is None else output.origins)
+
+        async def make() -> JsonObject:
+            return told
+
+        return await self._ctx.memo(f"{self._name_visit(step)}/{LEFT}", make, origins=origins)

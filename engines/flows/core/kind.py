@@ -1,0 +1,82 @@
+"""The kinds of definitions that flows and their agents are: how they are checked, what they name, and what they may write."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from engines.flows.core.agents import KIND as AGENT
+from engines.flows.core.agents import OWN_TOOLS, Agent
+from engines.flows.core.checks import check_flow
+from engines.flows.core.definition import Flow
+from orchestrator.definitions.kinds import DefinitionKind, MethodUse, Reference, Write
+from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import Findings
+from orchestrator.domain.finding import Finding
+
+FLOW: Final = "flow"
+"""The kind of definitions that flows are."""
+
+
+def check_agent(document: Document) -> Iterable[Finding]:
+    """Return what is wrong with an agent, all of it."""
+    findings = Findings(document)
+    report_model_mistakes(findings, Agent, document.data, ())
+    return findings.list_all()
+
+
+def list_agent_writes(document: object) -> Sequence[Write] | None:
+    """Return the methods that an agent may propose."""
+    return [("bitrix", method) for method in Agent.model_validate(document).effects]
+
+
+def list_agent_methods(document: object) -> Iterable[MethodUse]:
+    """Return the methods that an agent may read with, and those that it may propose."""
+    agent = Agent.model_validate(document)
+    for index, tool in enumerate(agent.tools):
+        if tool not in OWN_TOOLS:
+            yield MethodUse(("tools", index), tool, must_read=True)
+    for index, method in enumerate(agent.effects):
+        yield MethodUse(("effects", index), method)
+
+
+def list_flow_writes(_document: object) -> Sequence[Write] | None:
+    """Return nothing: what the agents of a flow propose is theirs, and they are published on their own."""
+    return ()
+
+
+def list_agents(document: object) -> Iterable[Reference]:
+    """Return the agents that the steps of a flow name; of a draft, those that can be read."""
+    steps = document.get("steps") if isinstance(document, Mapping) else None
+    for index, step in enumerate(steps if isinstance(steps, list) else ()):
+        written = step.get("agentVersionId") if isinstance(step, Mapping) else None
+        if isinstance(written, str) and written:
+            yield Reference(("steps", index, "agentVersionId"), AGENT, written)
+
+
+def find_agent_title(document: object) -> str:
+    """Return the title of an agent."""
+    return Agent.model_validate(document).title
+
+
+def find_flow_title(document: object) -> str:
+    """Return the title of a flow, which stands in its metadata (S002-15, S002-M4)."""
+    return Flow.model_validate(document).metadata.title
+
+
+AGENTS: Final = DefinitionKind(
+    name=AGENT,
+    check=check_agent,
+    list_writes=list_agent_writes,
+    list_methods=list_agent_methods,
+    find_title=find_agent_title,
+    is_told=False,
+)
+FLOWS: Final = DefinitionKind(
+    name=FLOW,
+    check=check_flow,
+    list_writes=list_flow_writes,
+    list_references=list_agents,
+    find_title=find_flow_title,
+    key_field="flowId",
+    number_field="version",
+)

@@ -1,0 +1,148 @@
+"""The changes that a step ends with: what an agent proposes in its answer, as one effect for the gate (one card a step).
+
+An answer that is a JSON object may hold `operations: [{method, params, comment}]`. Only methods that the agent's author listed are taken,
+all of an answer's operations or none. They are submitted once: what was refused, failed or is not known is never tried again by the flow.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from engines.flows.core.agents import Agent
+from orchestrator.domain.effect import BatchUnwritable, write_batch
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.taint import NOWHERE, Origins, Value
+from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
+from state.stored import JsonObject
+
+OPERATIONS: Final = "operations"
+"""The field of an answer that proposes changes, and of an output that says what became of them."""
+MOST_OPERATIONS: Final = 50
+"""How many operations one answer proposes at most: as many commands as a batch of the portal takes."""
+_LONGEST_COMMENT: Final = 300
+_PROSE: Final[Origins] = frozenset({"prose"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One change that an agent proposes."""
+
+    method: str
+    params: JsonObject
+    comment: str = ""
+
+
+class OperationsUnfit(ValueError):
+    """The operations of an answer cannot be taken; the message says why, in English, for the model and for operations staff."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What became of the operations of a step: the output that says it, and whether all of them were done (or planned)."""
+
+    output: Value
+    is_success: bool
+
+
+def describe_operations(agent: Agent) -> str:
+    """Return what the model is told of the changes that it may propose; "" for an agent that may propose none."""
+    if not agent.effects:
+        return ""
+    return (
+        "You may propose changes in the CRM: then answer with one JSON object that has, beside your other fields, the field operations: "
+        f'a list of at most {MOST_OPERATIONS} objects {{"method": "…", "params": {{…}}, "comment": "why"}}. '
+        f"Methods: {', '.join(agent.effects)}. "
+        "An operation may name the record that the first one creates as $result[op01], the second as $result[op02]. "
+        "A person decides about them afterwards, so never say that anything is done."
+    )
+
+
+def read_operations(agent: Agent, output: Value) -> Sequence[Operation]:
+    """Return the operations of an output; none for an agent that may propose none. Raises OperationsUnfit."""
+    given = output.data.get(OPERATIONS) if agent.effects else None
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        raise OperationsUnfit("operations is no list")
+    if len(given) > MOST_OPERATIONS:
+        raise OperationsUnfit(f"there are {len(given)} operations, and {MOST_OPERATIONS} are allowed")
+    allowed = {method.lower(): method for method in agent.effects}
+    operations = [_read_operation(place, one, allowed) for place, one in enumerate(given, start=1)]
+    try:
+        _write_commands(operations)
+    except BatchUnwritable as error:
+        raise OperationsUnfit(f"an operation cannot be written: {error}") from None
+    return operations
+
+
+def _read_operation(place: int, given: object, allowed: Mapping[str, str]) -> Operation:
+    if not isinstance(given, Mapping):
+        raise OperationsUnfit(f"operation {place} is no object")
+    method, params, comment = given.get("method"), given.get("params", {}), given.get("comment", "")
+    if not isinstance(method, str) or method.lower() not in allowed:
+        raise OperationsUnfit(f"operation {place} has another method; allowed are {', '.join(allowed.values())}")
+    if not isinstance(params, Mapping):
+        raise OperationsUnfit(f"the params of operation {place} are no object")
+    return Operation(
+        method=allowed[method.lower()],
+        params={str(name): one for name, one in params.items()},
+        comment=str(comment or "")[:_LONGEST_COMMENT],
+    )
+
+
+async def submit_operations(ctx: RunContext, node: str, operations: Sequence[Operation], output: Value, caused_by: Origins) -> Done:
+    """Submit the operations as one effect, and return the output with what became of them.
+
+    Their values come from where the output comes from, and from what the flow read before (`caused_by`). Raises RunSuspended while a person
+    decides, or must look whether they were done; RunFailed if it is not known of some of them, for nothing may follow on that.
+    """
+    outcome = await ctx.submit(node, _build_effect(operations, output.origins | caused_by))
+    done = report_operations(operations, output, outcome)
+    unknown = [str(one["method"]) for one in done.output.data[OPERATIONS] if one["status"] == "unknown"]
+    if unknown:
+        names = ", ".join(unknown)
+        raise RunFailed("flow-outcome-unknown", f"{node}: it is not known whether {names} happened", methods=names)
+    return done
+
+
+def report_operations(operations: Sequence[Operation], output: Value, outcome: Outcome) -> Done:
+    """Return the output with what became of its operations. Pure, so that whoever reads the journal of a run reads the same of it."""
+    reports = _list_reports(operations, outcome)
+    told = Value({**output.data, OPERATIONS: reports}, output.origins | (_PROSE if outcome.foreign_text else NOWHERE))
+    return Done(output=told, is_success=all(one["status"] in {"succeeded", "planned", "already"} for one in reports))
+
+
+def _build_effect(operations: Sequence[Operation], origins: Origins) -> RunEffect:
+    """Return one call, or a batch that stops at its first error."""
+    if len(operations) == 1:
+        (only,) = operations
+        return RunEffect(method=only.method, params={name: Value(one, origins) for name, one in only.params.items()}, comment=only.comment)
+    cmd = _write_commands(operations)
+    comment = "; ".join(dict.fromkeys(one.comment for one in operations if one.comment))[:_LONGEST_COMMENT]
+    return RunEffect(method="batch", params={"halt": 1, "cmd": Value(cmd, origins)}, comment=comment)
+
+
+def _write_commands(operations: Sequence[Operation]) -> JsonObject:
+    return write_batch({_name_command(place): (one.method, one.params) for place, one in enumerate(operations)})
+
+
+def _name_command(place: int) -> str:
+    """Return the key of a command: in alphabetical order, so that the batch keeps it."""
+    return f"op{place + 1:02}"
+
+
+def _list_reports(operations: Sequence[Operation], outcome: Outcome) -> list[JsonObject]:
+    """Return {method, status, created, error} of each operation, for later steps and for the result."""
+    commands = {one.key: one for one in outcome.commands}
+    reports: list[JsonObject] = []
+    for place, one in enumerate(operations):
+        command = commands.get(_name_command(place))
+        status: str = "already" if outcome.already else outcome.status
+        if command is not None and outcome.status == "succeeded":
+            status = {"success": "succeeded", "error": "failed"}.get(command.status, command.status)
+        report: JsonObject = {"method": one.method, "status": status}
+        if len(operations) == 1 and outcome.created:
+            report = {**report, "created": outcome.created}
+        error = command.error if command is not None else "" if status in {"succeeded", "planned"} else outcome.detail
+        reports.append({**report, "error": error} if error else report)
+    return reports

@@ -1,0 +1,55 @@
+"""What the steps of a run gave, and the result that its flow makes of it (S002-42, S002-43, S002-A9)."""
+
+from typing import Any
+
+from engines.flows.core.definition import Outputs
+from engines.flows.core.references import MARK, read_reference
+from orchestrator.domain.taint import Value, join_origins
+from state.stored import JsonObject
+
+
+class StepOutputs:
+    """The outputs by step; of a step that ran several times the last one counts."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._outputs: dict[str, Value] = {}
+        self._failed: list[str] = []
+
+    def add(self, step: str, output: Value) -> None:
+        """Keep what a step gave."""
+        self._outputs[step] = output
+
+    def find(self, step: str) -> Value | None:
+        """Return what a step gave, None if it gave nothing."""
+        return self._outputs.get(step)
+
+    def note_failure(self, step: str) -> None:
+        """Keep that a step failed, whatever became of the flow."""
+        self._failed.append(step)
+
+    def list_all(self) -> list[tuple[str, JsonObject]]:
+        """Return (step, its output) of each step that gave one, in the order in which they were first done."""
+        return [(step, output.data) for step, output in self._outputs.items()]
+
+    def resolve(self, outputs: Outputs) -> Value:
+        """Return {payload, summary}: each path that leads nowhere is null. `failedSteps` is there if a step failed on the way."""
+        data: JsonObject = {
+            "payload": self._fill(outputs.result_payload),
+            "summary": {path: self._find(path) for path in outputs.summary_fields},
+        }
+        if self._failed:
+            data = {**data, "failedSteps": list(self._failed)}
+        return Value(data, join_origins(self._outputs.values()))
+
+    def _fill(self, part: Any) -> Any:
+        if isinstance(part, str):
+            return self._find(part) if part.startswith(MARK) else part
+        if isinstance(part, dict):
+            return {name: self._fill(one) for name, one in part.items()}
+        return [self._fill(one) for one in part] if isinstance(part, list) else part
+
+    def _find(self, path: str) -> object:
+        found = read_reference(path)
+        output = self._outputs.get(found.step) if found is not None else None
+        return found.find(output.data) if found is not None and output is not None else None

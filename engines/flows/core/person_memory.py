@@ -1,0 +1,138 @@
+"""The memory of a person: channels of scope `user`, which later runs of the same flow and the same person read (S002-16, S002-A8).
+
+What a run reads of earlier runs is fixed when it first looks, so that playing it again is equal. Each entry keeps its origins: what an
+agent made of a stranger's text is a stranger's text in later runs, too.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from engines.flows.core.definition import Flow, SharedChannel
+from orchestrator.domain.taint import Origins, Value, join_origins
+from orchestrator.engines.runs import RunContext, RunFailed, RunInfo
+from state.canonical import dumps
+from state.stored import JsonObject
+
+MOST_ENTRY: Final = 200_000
+"""How many characters of JSON one entry may have."""
+MOST_READ: Final = 500_000
+"""How many characters of JSON a run reads of a channel: the newest entries up to there."""
+SHADOW: Final = "shadow"
+_AUTHOR: Final[Origins] = frozenset({"definition"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a step left in a channel."""
+
+    channel: str
+    value: Value
+    at: datetime | None = None
+    """When it was left; None if that is not known, as of one that is being written."""
+
+
+class PersonMemory(Protocol):
+    """Keeps what runs of a flow leave for later runs of the same person; `run` names both."""
+
+    async def find_end(self, run: RunInfo, /) -> int:
+        """Return a mark for what is stored by now, which `read` takes."""
+
+    async def read(self, run: RunInfo, channels: Sequence[SharedChannel], at: datetime, end: int, /) -> Sequence[Entry]:
+        """Return what these channels hold at this time of what was stored up to the mark, oldest first."""
+
+    async def write(self, run: RunInfo, node: str, entries: Sequence[Entry], channels: Sequence[SharedChannel], at: datetime, /) -> None:
+        """Store the entries durably, once for each node of a run. `channels` are those that the flow declares."""
+
+
+class NoMemory:
+    """The memory of a program without a store: nothing is kept."""
+
+    async def find_end(self, _run: RunInfo, /) -> int:
+        """Return 0."""
+        return 0
+
+    async def read(self, _run: RunInfo, _channels: Sequence[SharedChannel], _at: datetime, _end: int, /) -> Sequence[Entry]:
+        """Return nothing."""
+        return ()
+
+    async def write(
+        self, _run: RunInfo, _node: str, _entries: Sequence[Entry], _channels: Sequence[SharedChannel], _at: datetime, /
+    ) -> None:
+        """Keep nothing."""
+
+
+class LongChannels:
+    """The channels of scope `user` of one pass."""
+
+    def __init__(self, ctx: RunContext, flow: Flow, memory: PersonMemory) -> None:
+        """Read and write those that the flow declares."""
+        self._ctx, self._memory = ctx, memory
+        self._declared = [one for one in flow.memory.shared_channels if one.scope == "user"]
+        read = {one.channel for step in flow.steps for one in step.memory_reads}
+        self._read = [one for one in self._declared if one.id in read]
+
+    async def load(self) -> Mapping[str, Sequence[Entry]]:
+        """Return by channel what earlier runs left, oldest first; the same each time the run is played."""
+        if not self._read:
+            return {}
+        index = (await self._ctx.memo("memory", self._look, origins=_AUTHOR)).data
+        return {one.id: await self._load_channel(one, index) for one in self._read if one.id in index["origins"]}
+
+    async def _look(self) -> dict[str, Any]:
+        """Return until where and at which time the run reads, and the origins of what it will read by channel, but nothing of its text."""
+        at, end = self._ctx.now, await self._memory.find_end(self._ctx.run)
+        origins = {one.id: sorted(join_origins(entry.value for entry in await self._find_entries(one, at, end))) for one in self._read}
+        return {"at": at.isoformat(), "end": end, "origins": {name: found for name, found in origins.items() if found}}
+
+    async def _load_channel(self, channel: SharedChannel, index: Mapping[str, Any]) -> list[Entry]:
+        at = datetime.fromisoformat(index["at"])
+
+        async def read() -> list[JsonObject]:
+            found = await self._find_entries(channel, at, index["end"])
+            return [{**one.value.to_stored(), "at": (one.at or at).isoformat()} for one in found]
+
+        declared: Origins = frozenset(index["origins"][channel.id])
+        told = await self._ctx.memo(f"memory/{channel.id}/entries", read, origins=declared)
+        more = told.origins - declared  # what the run itself found foreign in these texts
+        found: list[Entry] = []
+        for stored in told.data:
+            value = Value.from_stored(stored)
+            found.append(Entry(channel.id, Value(value.data, value.origins | more), datetime.fromisoformat(stored.get("at", index["at"]))))
+        return found
+
+    async def _find_entries(self, channel: SharedChannel, at: datetime, end: int) -> list[Entry]:
+        """Return the newest entries that a run may hold, oldest first."""
+        found: list[Entry] = []
+        length = 0
+        for entry in reversed(await self._memory.read(self._ctx.run, [channel], at, end)):
+            length += len(dumps(entry.value.data))
+            if length > MOST_READ:
+                break
+            found.append(entry)
+        return found[::-1]
+
+    async def keep(self, place: str, written: Sequence[Entry]) -> None:
+        """Keep for later runs what a visit of a step left, `place` being its node. In shadow mode nothing is kept: nothing happened.
+
+        That is noted, too: a run that goes on in another mode must not remember then what was only planned.
+
+        Raises RunFailed if an entry is too large.
+        """
+        named = {one.id for one in self._declared}
+        entries = [one for one in written if one.channel in named]
+        if not entries:
+            return
+        for one in entries:
+            if (length := len(dumps(one.value.data))) > MOST_ENTRY:
+                raise RunFailed("run-large-value", f"an entry of {one.channel} has {length} characters", node=place, most=MOST_ENTRY)
+        node = f"{place}/memory"
+
+        async def write() -> int:
+            if self._ctx.mode == SHADOW:
+                return 0
+            await self._memory.write(self._ctx.run, node, entries, self._declared, self._ctx.now)
+            return len(entries)
+
+        await self._ctx.memo(node, write, origins=_AUTHOR)

@@ -1,0 +1,71 @@
+"""What an agent is told at a step, and what becomes of its answer (S002-26 … S002-28, S002-X7, S002-X8, S002-A9, S002-A10)."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from engines.flows.core.agents import Agent
+from engines.flows.core.definition import Flow, FlowStep
+from engines.flows.core.memory import render_channel
+from engines.flows.core.operations import describe_operations
+from orchestrator.domain.taint import Origins, Value, join_origins
+from orchestrator.engines.runs import RunInfo, RunModelRequest
+from orchestrator.engines.shared.model_options import join_options
+from state.canonical import FOREIGN_JSON, check_depth, dumps, to_storable
+from state.stored import JsonObject
+
+CONTENT: Final = "content"
+"""The field of an output that holds the whole answer."""
+MOST_DEPTH: Final = 100
+"""How deep JSON of a model is nested at most: deeper data is none, for neither journal nor API could hold it."""
+_AUTHOR: Final[Origins] = frozenset({"definition"})
+
+
+def build_request(
+    flow: Flow, step: FlowStep, agent: Agent, given: Value, told: Sequence[tuple[str, Value]], run: RunInfo
+) -> RunModelRequest:
+    """Return the request of a step: its part, what it is told of channels of memory, and what the flow was started with as JSON.
+
+    An agent that reaches the portal is told for whom it works, and the day.
+    """
+    part = "\n\n".join(one for one in (step.prompt or agent.system_prompt, _describe_person(agent, run), describe_operations(agent)) if one)
+    messages: list[JsonObject] = [{"role": "system", "content": part}]
+    messages += [{"role": "user", "content": render_channel(channel, entries.data)} for channel, entries in told]
+    messages.append({"role": "user", "content": dumps(given.data)})
+    origins = _AUTHOR | given.origins | join_origins(entries for _, entries in told)
+    options = join_options(agent.default_options, flow.defaults.overrides.options, step.overrides)
+    return RunModelRequest(messages=messages, service=agent.model, options=options, origins=origins, is_shown=False)
+
+
+def _describe_person(agent: Agent, run: RunInfo) -> str:
+    if not agent.tools and not agent.effects:
+        return ""
+    employee = f", employee {run.employee}" if run.employee is not None else ""
+    return f"Today is {run.today} ({run.time_zone}). You work for {run.owner_name}{employee}."
+
+
+def read_output(answer: Value) -> Value:
+    """Return the output of a step: the whole answer as `content`, and its fields if it is a JSON object, also inside of a code fence."""
+    return answer.map(lambda text: {**_read_fields(str(text)), CONTENT: text})
+
+
+def _read_fields(text: str) -> JsonObject:
+    stripped = text.strip()
+    if stripped.startswith("```") and stripped.endswith("```"):
+        stripped = stripped.removesuffix("```").partition("\n")[2].strip()
+    if not stripped.startswith("{"):
+        return {}
+    try:
+        found = read_json(stripped)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def read_json(text: str) -> Any:
+    """Return JSON that a model wrote; what no journal holds in it, such as numbers beyond 2^53, is text. Raises ValueError."""
+    try:
+        found = FOREIGN_JSON.decode(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    check_depth(found, MOST_DEPTH)
+    return to_storable(found)

@@ -1,0 +1,210 @@
+"""The tools that an agent may use while it works on a step: reading methods of the portal, the company's documents, a calculator.
+
+The model asks for them; each call is a node of the run, so what was read is not read again. Reads of the portal pass the gate, with the
+rights of the person for whom the run works. A call that cannot be made is answered to the model as such.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from engines.flows.core.agents import OWN_TOOLS, Agent
+from engines.flows.core.prompt import read_json
+from orchestrator.domain.errors import ServiceFailed
+from orchestrator.domain.models import ModelTool
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.own_reads import FindDocuments
+from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value
+from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
+from orchestrator.engines.tool_agent.tools.calculate import NotCalculable, calculate_text
+from state.canonical import dumps
+from state.stored import JsonObject
+
+MOST_ROUNDS: Final = 6
+"""How often the model is asked in one attempt: after as many questions it has to have answered."""
+MOST_CALLS: Final = 8
+"""How many calls of one answer are made; the others are answered to the model as too many."""
+LONGEST_ANSWER: Final = 20_000
+"""The most characters of what one call gives that the model is told."""
+_PROSE: Final[Origins] = frozenset({"prose"})
+_DOCUMENT: Final[Origins] = frozenset({"document"})
+_DETAIL: Final[Origins] = frozenset({"label"})
+
+
+class Heard:
+    """Where the texts of strangers come from that a run has got so far. It only grows, also by attempts that gave nothing."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.origins: Origins = NOWHERE
+
+    def add(self, origins: Origins) -> None:
+        """Add what strangers may have written."""
+        self.origins |= origins & FOREIGN
+
+
+class ToolsEndless(Exception):
+    """Raised when the model still asks for tools after `MOST_ROUNDS` questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools of one agent, and what they reach."""
+
+    agent: Agent
+    ctx: RunContext
+    heard: Heard
+    """Takes in where the answers of the tools come from."""
+    find_documents: FindDocuments | None = None
+
+    def describe(self) -> tuple[ModelTool, ...]:
+        """Return the tools as they are offered to the model."""
+        return tuple(_describe(name) for name in dict.fromkeys(self.agent.tools))
+
+    async def answer(self, node: str, name: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
+        """Return what a call gives, as a text for the model with where it comes from. `origins` are those of the arguments."""
+        methods = {_name_function(one): one for one in self.agent.tools}
+        method = methods.get(name)
+        if method is None:
+            return Value(f"There is no tool {name[:80]!r}. There are: {', '.join(methods)}.", _DETAIL)
+        perform = _OWN.get(method)
+        if perform is not None:
+            return await perform(self, node, arguments, origins)
+        return await self._read(node, method, arguments, origins)
+
+    async def _read(self, node: str, method: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
+        """Return what a reading method of the portal gives, or why it was not called."""
+        params = _read_params(arguments.get("params"))
+        if params is None:
+            return Value("The parameter params is no JSON object.", _DETAIL)
+        wanted = RunEffect(method=method, params={name: Value(one, origins) for name, one in params.items()}, must_read=True)
+        outcome = await self.ctx.submit(node, wanted)
+        return Value(_tell_outcome(outcome), _PROSE)
+
+    async def search(self, node: str, arguments: Mapping[str, Any], _origins: Origins) -> Value:
+        """Return the answer of the company's documents with its passages."""
+        question = str(arguments.get("question") or "").strip()
+        if not question:
+            return Value("The parameter question is missing.", _DETAIL)
+        found = await self.ctx.memo(node, lambda: self._find(question), origins=_DOCUMENT)
+        return found.map(lambda data: _shorten(dumps(data)))
+
+    async def _find(self, question: str) -> JsonObject:
+        if self.find_documents is None:
+            return {"error": "there is no service of documents"}
+        try:
+            found = await self.find_documents(question, person=self.ctx.run.owner, role=self.ctx.actor.role, top_k=None)
+        except ServiceFailed as error:
+            return {"error": str(error)}
+        return {"answer": found.answer, "passages": [{"title": one.title, "text": one.text} for one in found.passages]}
+
+    async def calculate(self, _node: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
+        """Return the result of a calculation, or that it is none. The same words always give the same, so nothing is stored."""
+        try:
+            result, currency = calculate_text(str(arguments.get("expression") or ""), self.ctx.actor.locale)
+        except NotCalculable:
+            return Value("This is no calculation that can be carried out.", _DETAIL)
+        return Value(f"{result:f} {currency or ''}".strip(), origins)
+
+
+_OWN: Final[Mapping[str, Callable[[Toolbox, str, Mapping[str, Any], Origins], Awaitable[Value]]]] = {
+    "rag_search": Toolbox.search,
+    "calculate": Toolbox.calculate,
+}
+
+
+async def ask_with_tools(toolbox: Toolbox, node: str, request: RunModelRequest) -> Value:
+    """Return the text with which the model ends, after the calls of tools that it asked for were made.
+
+    Raises RunFailed if the model gives no answer to one of the questions, ToolsEndless after `MOST_ROUNDS`.
+    """
+    ctx, messages, origins = toolbox.ctx, list(request.messages), request.origins
+    calls = 0
+    for number in range(1, MOST_ROUNDS + 1):
+        name = node if number == 1 else f"{node}/round-{number}"
+        if ctx.count_failures(name):
+            raise RunFailed("degraded", f"the model gave no answer to {name}")
+        answer = await ctx.ask_model(name, replace(request, messages=tuple(messages), tools=toolbox.describe(), origins=origins))
+        asked: Sequence[Mapping[str, Any]] = answer.data["calls"]
+        if not asked:
+            return answer.get("text")
+        messages.append(_write_calls(answer.data))
+        for place, call in enumerate(asked):
+            calls += 1
+            told = await _answer_call(toolbox, f"{node}/call-{calls}", call, answer.origins, is_one_too_many=place >= MOST_CALLS)
+            origins |= told.origins
+            toolbox.heard.add(told.origins)
+            messages.append({"role": "tool", "tool_call_id": str(call["id"]), "content": told.data})
+    raise ToolsEndless(f"the agent asks for tools again and again: {MOST_ROUNDS} questions were not enough")
+
+
+async def _answer_call(toolbox: Toolbox, node: str, call: Mapping[str, Any], origins: Origins, *, is_one_too_many: bool) -> Value:
+    if is_one_too_many:
+        return Value(f"Not more than {MOST_CALLS} calls at once. Ask again if it is needed.", _DETAIL)
+    if call.get("problem"):
+        return Value(f"The call cannot be made: {call['problem']}", _DETAIL)
+    return await toolbox.answer(node, str(call["name"]), call.get("arguments") or {}, origins)
+
+
+def _write_calls(answer: Mapping[str, Any]) -> JsonObject:
+    """Return the model's own message with its calls, as the next question repeats it."""
+    written = [
+        {"id": str(one["id"]), "type": "function", "function": {"name": one["name"], "arguments": dumps(one.get("arguments") or {})}}
+        for one in answer["calls"]
+    ]
+    return {"role": "assistant", "content": answer.get("text") or "", "tool_calls": written}
+
+
+def _name_function(tool: str) -> str:
+    """Return the name by which a model calls a tool: functions of models have no dots in their names."""
+    return tool.replace(".", "_")
+
+
+def _describe(tool: str) -> ModelTool:
+    text = {"type": "string"}
+    if tool in OWN_TOOLS:
+        summary, parameter, meaning = OWN_TOOLS[tool]
+        properties = {parameter: {**text, "description": meaning}}
+        return ModelTool(name=tool, description=summary, parameters={"type": "object", "properties": properties, "required": [parameter]})
+    meaning = 'The parameters of the method as a JSON object, such as {"filter": {"CLOSED": "N"}, "select": ["ID", "TITLE"]}.'
+    properties = {"params": {**text, "description": meaning}}
+    return ModelTool(
+        name=_name_function(tool),
+        description=f"Reads with the method {tool} of Bitrix24. A list gives at most 50 rows; start gives the next.",
+        parameters={"type": "object", "properties": properties, "required": []},
+    )
+
+
+def _read_params(given: object) -> JsonObject | None:
+    """Return the parameters of a method: a JSON object, or the text of one; nothing counts as an empty one. None for anything else."""
+    if isinstance(given, str):
+        try:
+            given = read_json(given) if given.strip() else {}
+        except ValueError:
+            return None
+    if given is None:
+        return {}
+    return {str(name): one for name, one in given.items()} if isinstance(given, Mapping) else None
+
+
+def _tell_outcome(outcome: Outcome) -> str:
+    """Return what the model is told of a read: its rows, as many as there is room for, or why there are none."""
+    if outcome.status != "succeeded":
+        return _shorten(f"Not read ({outcome.status}): {outcome.detail}")
+    rows = outcome.result
+    total = {} if outcome.total is None else {"total": outcome.total}
+    if not isinstance(rows, list):
+        return _shorten(dumps({"result": rows, **total}))
+    kept: list[object] = []
+    room = LONGEST_ANSWER - 100
+    for row in rows:
+        room -= len(dumps(row)) + 1
+        if room < 0:
+            break
+        kept.append(row)
+    left = {"left_out": len(rows) - len(kept)} if len(kept) < len(rows) else {}
+    return dumps({"result": kept, **total, **left})
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= LONGEST_ANSWER else f"{text[:LONGEST_ANSWER]} … (cut)"

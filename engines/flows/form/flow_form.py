@@ -1,0 +1,261 @@
+"""The form of a flow: what stands in its fields, made of a document, and the document made of it again (S002-49 … S002-56, S002-A12).
+
+`build_flow_definition` is the seed's helper `buildFlowDefinition`: the console saves what it returns, and tests call it alone. Every field
+holds the text that a person reads and types. What was not changed, and what the form does not know, stays in the document as it was.
+"""
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Final, Literal, TypeVar
+
+from bot.console.definitions.form.changing import ABSENT, PlaceGone, find_value, remove_value, set_value
+from bot.console.definitions.form.fields import FieldRefused, Kind, parse_text, show_value
+from engines.flows.core.definition import MOST_STEPS, USUAL_DAYS, USUAL_LIMIT, USUAL_VERSIONS
+from orchestrator.domain.finding import Path
+
+Section = Literal["", "start", "shared", "memory", "budget", "result", "where", "more"]
+"""The part of the form in which a field stands; "" for the head of its group."""
+Offer = Literal["", "agents", "steps", "types", "modes", "scopes"]
+"""From where the values come of which a field is one."""
+_PLACE: Final = "place"
+YEAR: Final = 31_536_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Where the value of a field stands in its part of the document, and what it may be."""
+
+    path: Path
+    kind: Kind
+    least: float | None = None
+    most: float | None = None
+    usual: str = ""
+    offer: Offer = ""
+    section: Section = ""
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Items:
+    """Where a list of parts stands."""
+
+    path: Path
+    part: type["Part"]
+    section: Section = ""
+
+
+def _place(*path: str, kind: Kind = "line", **more: float | str | bool) -> str:
+    """Return a field of a form for the value at `path`; `more` is the rest of its `Entry`."""
+    return field(default="", metadata={_PLACE: Entry(path=path, kind=kind, **more)})  # type: ignore[arg-type]  # as Entry has them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of the form, which stands for an object of the document."""
+
+    base: object = None
+    """What the part was made of; it keeps what the form does not know."""
+
+
+P = TypeVar("P", bound=Part)
+
+
+def _list_of(part: type[P], *path: str, section: Section = "") -> tuple[P, ...]:
+    return field(default=(), metadata={_PLACE: Items(path=path, part=part, section=section)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterForm(Part):
+    """A launch parameter."""
+
+    name: str = _place("name", is_required=True)
+    type: str = _place("type", kind="choice", usual="string", offer="types")
+    required: str = _place("required", kind="boolean", usual="true")
+    description: str = _place("description")
+    default: str = _place("default", kind="any")
+    choices: str = _place("choices", kind="json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelForm(Part):
+    """A channel of memory that is declared."""
+
+    id: str = _place("id", is_required=True)
+    versions: str = _place("retentionVersions", kind="integer", least=1, most=1000, usual=str(USUAL_VERSIONS))
+    days: str = _place("retentionDays", kind="integer", least=1, most=3650, usual=str(USUAL_DAYS))
+    scope: str = _place("scope", kind="choice", usual="run", offer="scopes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadForm(Part):
+    """A channel that a step is told."""
+
+    channel: str = _place("channel", is_required=True)
+    limit: str = _place("limit", kind="integer", usual=str(USUAL_LIMIT))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteForm(Part):
+    """A channel into which a step writes."""
+
+    channel: str = _place("channel", is_required=True)
+    mode: str = _place("mode", kind="choice", usual="AGENT_OUTPUT", offer="modes")
+    payload: str = _place("payload", kind="json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepForm(Part):
+    """A step."""
+
+    id: str = _place("id", is_required=True)
+    name: str = _place("name")
+    agent: str = _place("agentVersionId", kind="choice", offer="agents", is_required=True)
+    prompt: str = _place("prompt", kind="text")
+    next: str = _place("transitions", "onSuccess", "next", kind="choice", offer="steps", section="where")
+    complete: str = _place("transitions", "onSuccess", "complete", kind="boolean", section="where")
+    next_after_failure: str = _place("transitions", "onFailure", "next", kind="choice", offer="steps", section="where")
+    fail: str = _place("transitions", "onFailure", "fail", kind="boolean", section="where")
+    attempts: str = _place("maxAttempts", kind="integer", most=20, usual="1", section="where")
+    reads: tuple[ReadForm, ...] = _list_of(ReadForm, "memoryReads", section="memory")
+    writes: tuple[WriteForm, ...] = _list_of(WriteForm, "memoryWrites", section="memory")
+    temperature: str = _place("overrides", "temperature", kind="number", least=0, most=2, section="more")
+    top_p: str = _place("overrides", "topP", kind="number", least=0, most=1, section="more")
+    max_tokens: str = _place("overrides", "maxTokens", kind="integer", least=1, most=1_000_000, section="more")
+    transitions: str = _place("transitions", kind="json", section="more")
+    """All ways of the step as JSON; a way that is changed on its own counts more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TitleForm(Part):
+    """What people read in place of a name of the result."""
+
+    name: str = _place("name", is_required=True)
+    title: str = _place("title", is_required=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowForm(Part):
+    """A whole flow."""
+
+    flow_id: str = _place("flowId", is_required=True)
+    title: str = _place("metadata", "title")
+    description: str = _place("metadata", "description", kind="text")
+    tags: str = _place("metadata", "tags", kind="words")
+    start_step: str = _place("startStepId", kind="choice", offer="steps")
+    ui: str = _place("triggers", "ui", kind="boolean", usual="true", section="start")
+    api: str = _place("triggers", "api", kind="boolean", usual="true", section="start")
+    parameters: tuple[ParameterForm, ...] = _list_of(ParameterForm, "launchParameters", section="start")
+    steps: tuple[StepForm, ...] = _list_of(StepForm, "steps")
+    channels: tuple[ChannelForm, ...] = _list_of(ChannelForm, "memory", "sharedChannels", section="memory")
+    context: str = _place("defaults", "context", kind="json", section="shared")
+    temperature: str = _place("defaults", "overrides", "options", "temperature", kind="number", least=0, most=2, section="shared")
+    top_p: str = _place("defaults", "overrides", "options", "topP", kind="number", least=0, most=1, section="shared")
+    max_tokens: str = _place("defaults", "overrides", "options", "maxTokens", kind="integer", least=1, most=1_000_000, section="shared")
+    most_steps: str = _place("budget", "maxSteps", kind="integer", least=1, most=100, section="budget")
+    most_tokens: str = _place("budget", "maxTokens", kind="integer", least=1, most=1_000_000_000, section="budget")
+    most_cost: str = _place("budget", "maxCost", kind="number", least=0, most=1e12, section="budget")
+    most_seconds: str = _place("budget", "maxSeconds", kind="integer", least=1, most=YEAR, section="budget")
+    result: str = _place("outputs", "resultPayload", kind="json", section="result")
+    summary: str = _place("outputs", "summaryFields", kind="words", section="result")
+    titles: tuple[TitleForm, ...] = _list_of(TitleForm, "outputs", "titles", section="result")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMistake:
+    """A field whose text cannot be taken, by the place of its value in the document, and why."""
+
+    path: Path
+    refusal: FieldRefused
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltFlow:
+    """A document made of a form. Where a text could not be taken it has what the form was made of."""
+
+    document: object
+    mistakes: tuple[FieldMistake, ...]
+
+
+def read_flow_form(document: object) -> FlowForm:
+    """Return the form of a document, which may be a draft with any content."""
+    return _read_part(FlowForm, document)
+
+
+def build_flow_definition(form: FlowForm) -> BuiltFlow:
+    """Return the document of a form, with numbers and JSON checked once more (S002-56).
+
+    A form that `read_flow_form` has made, and nobody has changed, gives the document of which it was made.
+    """
+    mistakes: list[FieldMistake] = []
+    document = _build_part(form, (), mistakes)
+    return BuiltFlow(document, tuple(mistakes))
+
+
+def enter_text(form: P, path: Path, typed: str) -> P:
+    """Return the form with a text typed into the field whose value stands at `path`. Raises PlaceGone if there is no such field."""
+    for name, place in list_places(form):
+        if isinstance(place, Entry):
+            if place.path == path:
+                return replace(form, **{name: typed})
+            continue
+        size = len(place.path)
+        items: tuple[Part, ...] = getattr(form, name)
+        if path[:size] == place.path and len(path) > size:
+            index = path[size]
+            if not isinstance(index, int) or not 0 <= index < len(items):
+                raise PlaceGone(path)
+            return replace(form, **{name: (*items[:index], enter_text(items[index], path[size + 1 :], typed), *items[index + 1 :])})
+    raise PlaceGone(path)
+
+
+def list_places(part: Part | type[Part]) -> Iterator[tuple[str, Entry | Items]]:
+    """Yield the names of the fields of a part of the form, each with the place for which it stands."""
+    for one in fields(part):
+        if _PLACE in one.metadata:
+            yield one.name, one.metadata[_PLACE]
+
+
+def _read_part(part: type[P], base: object) -> P:
+    values: dict[str, str | tuple[Part, ...]] = {}
+    for name, place in list_places(part):
+        found = find_value(base, place.path)
+        if isinstance(place, Entry):
+            values[name] = show_value(place.kind, found)
+        else:
+            values[name] = tuple(_read_part(place.part, one) for one in found) if isinstance(found, list) else ()
+    return part(base=base, **values)
+
+
+def _build_part(form: Part, at: Path, mistakes: list[FieldMistake]) -> object:
+    """Return the object of a part of the form: what it was made of, with what was changed."""
+    made = form.base
+    for name, place in list_places(form):
+        if isinstance(place, Items):
+            made = _put_items(made, place, getattr(form, name), at, mistakes)
+            continue
+        typed: str = getattr(form, name)
+        if typed == show_value(place.kind, find_value(form.base, place.path)):
+            continue
+        try:
+            value = parse_text(place.kind, typed, least=place.least, most=place.most)
+        except FieldRefused as refusal:
+            mistakes.append(FieldMistake((*at, *place.path), refusal))
+            continue
+        made = remove_value(made, place.path) if value is ABSENT else set_value(made, place.path, value)
+    return made
+
+
+def _put_items(made: object, place: Items, items: tuple[Part, ...], at: Path, mistakes: list[FieldMistake]) -> object:
+    present = find_value(made, place.path)
+    if not items and not isinstance(present, list):
+        return made
+    built = [_build_part(one, (*at, *place.path, index), mistakes) for index, one in enumerate(items)]
+    is_same = isinstance(present, list) and len(built) == len(present) and all(map(operator.is_, built, present))
+    return made if is_same else set_value(made, place.path, built)
+
+
+def find_new_step_id(form: FlowForm) -> str:
+    """Return the id of a further step: one that no step has yet."""
+    taken = {one.id for one in form.steps}
+    return next(name for number in range(len(taken) + 1, MOST_STEPS * 2 + 2) if (name := f"step{number}") not in taken)

@@ -1,0 +1,266 @@
+"""Finds the flow that a caller wants to start, checks how it would be started, and estimates what that costs (S002-X3, S002-A12)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from pydantic import ValidationError
+
+from bot.http_api.runs.run_inputs import RunInputs, check_start
+from bot.http_api.runs.run_models import RunBody
+from bot.http_api.server.endpoint_context import EndpointContext
+from bot.http_api.server.errors import ApiError
+from bot.http_api.server.tokens import Client
+from engines.flows.core.agents import KIND as AGENT
+from engines.flows.core.agents import Agent
+from engines.flows.core.definition import USUAL_LIMIT, USUAL_VERSIONS, Flow, FlowStep, MemoryRead
+from engines.flows.core.kind import FLOW
+from engines.flows.core.prompt import build_request
+from engines.flows.core.routes import list_next
+from engines.flows.core.tools import LONGEST_ANSWER, MOST_CALLS, MOST_ROUNDS
+from engines.flows.http.run_models import (
+    Estimate,
+    FlowError,
+    LaunchBody,
+    LaunchParameterShown,
+    LaunchPreview,
+    PlannedStep,
+    Started,
+    round_cost,
+    to_problems,
+)
+from orchestrator.definitions.references import is_version_id
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.models import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER, ModelRequest
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import Definition, RunFailed, RunInfo
+from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS
+from orchestrator.engines.shared.parameters import ParameterMistake, read_parameters
+from orchestrator.gate.call.budget import Tokens
+from orchestrator.runs.registry import Engines
+from state.canonical import dumps, to_storable
+from state.definitions import DefinitionVersion
+from state.journal import definitions
+
+_STAND_IN: Final = Agent(systemPrompt="-")
+"""An agent that cannot be used."""
+_NOT_FOUND: Final = "There is no such flow; GET /api/flows/definitions lists them."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Startable:
+    """A flow that may be started now; `ordered` is its version if the caller named that, 0 for whichever is in force."""
+
+    definition: Definition
+    flow: Flow
+    ordered: int = 0
+
+
+class FlowStarter:
+    """Starts flows for callers of the API, and tells them before what that would mean. All methods raise ApiError and StoreError."""
+
+    def __init__(self, desk: EndpointContext, inputs: RunInputs, engines: Engines) -> None:
+        """Keep the services of the endpoints, and the engines whose runs may be started."""
+        self._desk, self._inputs, self._engines = desk, inputs, engines
+
+    async def start(self, client: Client, wanted: str, body: LaunchBody, key: str | None) -> Started:
+        """Start the flow with that key, or that version of one. What does not fit is refused before anything is stored."""
+        body = _to_storable(body)  # what no journal holds would fail late, or here
+        found = await self._find_startable(client, wanted)
+        _, mistakes = read_parameters(found.flow.launch_parameters, body.parameters)
+        if mistakes:
+            raise _refuse_parameters(mistakes)
+        order = RunBody(
+            engine=FLOW, definition=found.definition.key, args={PARAMETERS: dict(body.parameters), CONTEXT: dict(body.shared_context)}
+        )
+        accepted = await self._inputs.start_run(client, order, key, version=found.ordered)
+        return Started(session_id=accepted.id, flow_id=found.definition.key, version=found.definition.version)
+
+    async def _find_startable(self, client: Client, wanted: str) -> Startable:
+        version = await self._find_version(wanted) if is_version_id(wanted) else None
+        key = version.key if version is not None else wanted
+        await check_start(self._engines, client, FLOW, key)
+        try:
+            definition = await self._engines.definitions.find(FLOW, key)
+            flow = Flow.model_validate(definition.document) if definition is not None else None
+        except (RunFailed, ValidationError):
+            raise ApiError(409, "definition_damaged", "id: the stored flow cannot be read; publish it anew.") from None
+        if definition is None or flow is None:
+            raise ApiError(404, "definition_not_found", _NOT_FOUND)
+        if version is not None and version.version != definition.version:
+            state = "a draft" if version.status != "published" else "not active"
+            sentence = f"id: version {version.version} of {key} is {state}; version {definition.version} is the one that is used."
+            raise ApiError(409, "definition_inactive", sentence)
+        return Startable(definition=definition, flow=flow, ordered=version.version if version is not None else 0)
+
+    async def _find_version(self, version_id: str) -> DefinitionVersion | None:
+        """Return the version with that UUID; None if there is none, for the text of a UUID may be the key of a flow as well."""
+        found = await self._desk.store.read(definitions.find_by_id, version_id.lower())
+        return found if found is not None and found.kind == FLOW else None
+
+    async def preview(self, client: Client, version: DefinitionVersion, body: LaunchBody) -> LaunchPreview:
+        """Return what starting this version would mean, also of a draft. Nothing is stored."""
+        body = _to_storable(body)  # what no journal holds would fail late, or here
+        try:
+            flow = Flow.model_validate(version.document)
+        except ValidationError:
+            raise ApiError(409, "definition_damaged", "id: the stored flow cannot be read; save it anew.") from None
+        read, mistakes = read_parameters(flow.launch_parameters, body.parameters)
+        objections = await self._list_objections(client, version, flow)
+        agents, titles = await self._find_agents(flow)
+        given = Value({"context": {**flow.defaults.context, **body.shared_context}, "parameters": read})
+        run = _describe_run(client.actor, self._desk.clock.now())
+        planned = [self._plan_step(flow, step, agents, titles, (given, run)) for step in flow.steps]
+        return LaunchPreview(
+            id=version.id,
+            flow_id=version.key,
+            version=version.version,
+            can_start=not (mistakes or objections),
+            objections=objections,
+            launch_parameters=[
+                LaunchParameterShown(**one.model_dump(include=set(type(one).model_fields)), value=read.get(one.name))
+                for one in flow.launch_parameters
+            ],
+            problems=to_problems(mistakes),
+            steps=planned,
+            estimate=self._sum_up(flow, agents, planned),
+        )
+
+    async def _list_objections(self, client: Client, version: DefinitionVersion, flow: Flow) -> list[FlowError]:
+        """Return why the version cannot be started now."""
+        found: list[FlowError] = []
+        try:
+            await self._find_startable(client, version.id)
+        except ApiError as error:
+            found.append(FlowError(code=error.code, message=error.message))
+        missing = [step.id for step in flow.steps if await self._find_agent(step.agent_version_id) is None]
+        if missing:
+            sentence = f"The agents of these steps are not published, or switched off: {', '.join(missing)}."
+            found.append(FlowError(code="agent_gone", message=sentence))
+        return found
+
+    async def _find_agents(self, flow: Flow) -> tuple[Mapping[str, Agent], Mapping[str, str]]:
+        """Return the agents that can be used and their titles, by version."""
+        agents, titles = {}, {}
+        for version_id in {step.agent_version_id for step in flow.steps}:
+            found = await self._find_agent(version_id)
+            if found is not None:
+                agents[version_id] = Agent.model_validate(found.document)
+                titles[version_id] = agents[version_id].title or found.key
+        return agents, titles
+
+    async def _find_agent(self, version_id: str) -> DefinitionVersion | None:
+        found = await self._desk.store.read(definitions.find_by_id, version_id)
+        if found is None or found.kind != AGENT or found.status != "published":
+            return None
+        head = await self._desk.store.read(definitions.find_key, AGENT, found.key)
+        return found if head is not None and head.enabled else None
+
+    def _plan_step(
+        self, flow: Flow, step: FlowStep, agents: Mapping[str, Agent], titles: Mapping[str, str], start: tuple[Value, RunInfo]
+    ) -> PlannedStep:
+        request = build_request(flow, step, agents.get(step.agent_version_id) or _STAND_IN, start[0], (), start[1])
+        read, written = _estimate_attempt(flow, step, agents, request)
+        model = self._desk.orchestrator.tools.model.find_model_name(request)
+        attempts = max(step.max_attempts, 1)
+        return PlannedStep(
+            id=step.id,
+            name=step.name or step.id,
+            agent_version_id=step.agent_version_id,
+            agent=titles.get(step.agent_version_id, ""),
+            model=model,
+            max_attempts=attempts,
+            prompt_tokens=read,
+            completion_tokens=written,
+            cost=self._value({model: (read * attempts, written * attempts)}),
+        )
+
+    def _value(self, used: Mapping[str, Tokens]) -> float | None:
+        budget = self._desk.orchestrator.tools.gate.deps.policies.now().budget
+        is_known = all(budget.find_price(model) is not None for model in used)
+        return round_cost(budget.calculate_cost(used)) if is_known else None
+
+    def _sum_up(self, flow: Flow, agents: Mapping[str, Agent], planned: list[PlannedStep]) -> Estimate:
+        budget = self._desk.orchestrator.tools.gate.deps.policies.now().budget
+        costs = [one.cost for one in planned]
+        limits = {step.id: _find_most_tokens(flow, step, agents.get(step.agent_version_id)) for step in flow.steps}
+        return Estimate(
+            prompt_tokens=sum(one.prompt_tokens * one.max_attempts for one in planned),
+            completion_tokens=sum(one.completion_tokens * one.max_attempts for one in planned),
+            cost=round(sum(cost for cost in costs if cost is not None), 6) if None not in costs else None,
+            currency=budget.currency,
+            unpriced=sorted({one.model for one in planned if one.cost is None}),
+            has_loops=_has_loops(flow),
+            open_ended=[step for step, limit in limits.items() if limit is None],
+        )
+
+
+def _refuse_parameters(mistakes: list[ParameterMistake]) -> ApiError:
+    told = "; ".join(f"{one.name}: {one.problem}{f' ({one.expected})' if one.expected else ''}" for one in mistakes)
+    problems = [one.model_dump(mode="json", by_alias=True) for one in to_problems(mistakes)]
+    return ApiError(422, "parameters_unfit", f"parameters: {told}."[:500], more={"parameters": problems})
+
+
+def _find_most_tokens(flow: Flow, step: FlowStep, agent: Agent | None) -> int | None:
+    """Return how long an answer of the step may be, as the last says it that says anything; None if nobody does."""
+    own = agent.default_options.max_tokens if agent is not None else None
+    return step.overrides.max_tokens or flow.defaults.overrides.options.max_tokens or own
+
+
+def _estimate_attempt(flow: Flow, step: FlowStep, agents: Mapping[str, Agent], request: ModelRequest) -> Tokens:
+    """Return at most how many tokens one attempt reads and writes: with full channels of memory, and with all questions between tools."""
+    read, written = request.estimate_tokens()
+    read += sum(_estimate_channel(flow, one, agents) for one in step.memory_reads)
+    if not (agents.get(step.agent_version_id) or _STAND_IN).tools:
+        return read, written
+    told = MOST_CALLS * LONGEST_ANSWER // CHARACTERS_PER_TOKEN  # what each question reads more than the one before it
+    return read * MOST_ROUNDS + (told + written) * MOST_ROUNDS * (MOST_ROUNDS - 1) // 2, written * MOST_ROUNDS
+
+
+def _estimate_channel(flow: Flow, asked: MemoryRead, agents: Mapping[str, Agent]) -> int:
+    """Return at most how many tokens a step reads of a channel: all that it asks for, each as long as the longest that is written there."""
+    sizes = [0]
+    for step in flow.steps:
+        for one in step.memory_writes:
+            if one.channel == asked.channel:
+                answer = _find_most_tokens(flow, step, agents.get(step.agent_version_id)) or EXPECTED_ANSWER
+                sizes.append(answer if one.mode == "AGENT_OUTPUT" else len(dumps(one.payload)) // CHARACTERS_PER_TOKEN + 1)
+    kept = next((one.retention_versions for one in flow.memory.shared_channels if one.id == asked.channel), USUAL_VERSIONS)
+    return max(sizes) * min(asked.limit if asked.limit > 0 else USUAL_LIMIT, kept)
+
+
+def _has_loops(flow: Flow) -> bool:
+    """Return whether a step may follow itself, directly or through others."""
+    following = {step.id: list_next(step) for step in flow.steps}
+    for begin, after in following.items():
+        seen, waiting = set[str](), list(after)
+        while waiting:
+            step = waiting.pop()
+            if step == begin:
+                return True
+            if step not in seen:
+                seen.add(step)
+                waiting.extend(following.get(step, ()))
+    return False
+
+
+def _describe_run(actor: Actor, now: datetime) -> RunInfo:
+    """Return what agents would be told of a run that this client starts now."""
+    return RunInfo(
+        run_id="",
+        definition=Definition(key=""),
+        owner=actor.key,
+        home="",
+        owner_name=actor.name,
+        employee=actor.bitrix_user_id,
+        time_zone=actor.time_zone,
+        today=now.astimezone(ZoneInfo(actor.time_zone)).date().isoformat(),
+    )
+
+
+def _to_storable(body: LaunchBody) -> LaunchBody:
+    """Return the body as a run would keep it: with texts in place of what no journal holds, such as numbers that are too large."""
+    kept = {"parameters": to_storable(dict(body.parameters)), "shared_context": to_storable(dict(body.shared_context))}
+    return body.model_copy(update=kept)

@@ -1,0 +1,401 @@
+"""Translates the journal of a flow's run into the seed's words: its status, its steps with their executions, its events (S002-X5). Pure.
+
+An execution is one attempt of one visit of a step. It begins when the first question of the attempt to the model is noted, which happens
+while the model thinks; nothing of the journal is guessed. What each event stands for is a table in docs/flows.md.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import dropwhile
+from typing import Final, Literal
+
+from engines.flows.core.agents import Agent
+from engines.flows.core.definition import Flow
+from engines.flows.core.engine import REOPENED
+from engines.flows.core.operations import OPERATIONS, Operation, OperationsUnfit, read_operations, report_operations
+from engines.flows.core.prompt import read_output
+from engines.flows.core.tools import MOST_ROUNDS
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.taint import Value
+from orchestrator.engines.step_nodes import find_step_id
+from orchestrator.runs.limits import RETRY
+from state.events.conversation import ModelAsked
+from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWaits, RunWoken
+from state.journal.store import StoredEvent
+from state.stored import JsonObject
+
+Key = tuple[str, int, int]
+"""What names an execution: its step, the visit, the attempt."""
+
+FlowStatus = Literal["PENDING", "RUNNING", "PAUSED", "COMPLETED", "FAILED", "ABORTED", "CANCELLED"]
+StepStatus = Literal["PENDING", "WAITING_APPROVAL", "RUNNING", "COMPLETED", "FAILED", "SKIPPED", "CANCELLED"]
+EventType = Literal[
+    "FLOW_STARTED",
+    "FLOW_PAUSED",
+    "FLOW_RESUMED",
+    "FLOW_COMPLETED",
+    "FLOW_FAILED",
+    "FLOW_CANCELLED",
+    "STEP_STARTED",
+    "STEP_COMPLETED",
+    "STEP_FAILED",
+    "STEP_SKIPPED",
+    "STEP_RETRY_SCHEDULED",
+]
+EVENTS_EACH: Final = 1000
+"""How many numbers of events each record of the journal has: a flow that ends skips at most as many steps as it has, 500."""
+EMPTY: Final = "empty-answer"
+"""The code of an attempt whose answer was empty (S002-X7)."""
+STEP_FAILED: Final = "flow-step-failed"
+_OF_PROGRAM: Final = "run-"
+"""How the codes of failures begin that are the program's or its operators', not the flow's: the run was aborted."""
+TOOLS: Final = "tools-endless"
+OPERATIONS_UNFIT: Final = "operations-unfit"
+REFUSED: Final = "operations-refused"
+"""The codes of attempts whose agent asked for tools without end, proposed what it may not, or whose operations were not done."""
+_PLACE: Final = 3
+_ROUND: Final = "round-"
+_LAST_ROUND: Final = f"{_ROUND}{MOST_ROUNDS}"
+_PAUSE: Final = "pause"
+_AGENTS: Final = "agents"
+"""The node that fixed the agents of the run."""
+_IN_HAND: Final = frozenset({"RUNNING", "WAITING_APPROVAL"})
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Why something failed: a word for programs, and an English sentence, "" where none is known."""
+
+    code: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One attempt of one visit of a step. Times are those of the journal, "" for none yet."""
+
+    step: str
+    visit: int
+    attempt: int
+    status: StepStatus = "RUNNING"
+    started_at: str = ""
+    ended_at: str = ""
+    used: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """The tokens (read, written) by model."""
+    seconds: float = 0.0
+    """How long the models took to answer."""
+    error: Trouble | None = None
+    retry_at: str = ""
+    """When the next attempt begins, if one was scheduled after this one."""
+    output: JsonObject | None = None
+    """The answer as `content` with its fields, and what became of its operations."""
+
+    @property
+    def key(self) -> Key:
+        """Return what names it."""
+        return self.step, self.visit, self.attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """One event in the seed's words; `execution` is that of its step as it was then."""
+
+    number: int
+    type: EventType
+    at: str
+    step: str = ""
+    execution: Execution | None = None
+    error: Trouble | None = None
+    by: str = ""
+    """The key of the person who ordered it."""
+    reason: str = ""
+    """Of FLOW_RESUMED: resume or retry."""
+
+
+class FlowHistory:
+    """All that happened in one run of a flow, as far as its events were added."""
+
+    def __init__(self, flow: Flow | None) -> None:
+        """Begin with nothing. `flow` is what the run executes; None if its text is gone, which leaves the events of the whole run."""
+        self._agents: dict[str, Agent] = {}
+        self._proposed: dict[Key, Sequence[Operation]] = {}
+        self._steps = {step.id: step for step in flow.steps} if flow is not None else {}
+        self._attempts = {step.id: max(step.max_attempts, 1) for step in flow.steps} if flow is not None else {}
+        self.status: FlowStatus = "PENDING"
+        self.seq = 0
+        """The number of the last event of the journal that was added."""
+        self.version = 0
+        """The number of the last one that changed anything here."""
+        self.happenings: list[Happening] = []
+        self.started: RunStarted | None = None
+        self.started_at = self.ended_at = ""
+        self.finished: RunFinished | None = None
+        self.error: Trouble | None = None
+        self._executions: dict[Key, Execution] = {}
+        self._failed: Counter[tuple[str, int]] = Counter()
+        """The failed attempts by step and visit, without those that a person's order to retry forgave."""
+        self.left_behind: set[Key] = set()
+        """The executions that followed the failure of a step which has succeeded since: they are no part of the way any more."""
+        self._count, self._is_changed = 0, False
+
+    @property
+    def executions(self) -> list[Execution]:
+        """The executions in the order in which they began."""
+        return list(self._executions.values())
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing happens any more, unless somebody has it retried."""
+        return self.finished is not None
+
+    def find_status(self, step: str) -> StepStatus:
+        """Return the status of a step: that of its last execution; of a step that never began it follows from how the flow ended."""
+        last = next((one for one in reversed(self._executions.values()) if one.step == step), None)
+        if last is not None:
+            return "PENDING" if last.retry_at and last.status == "FAILED" and not self.is_over else last.status
+        return {"COMPLETED": "SKIPPED", "CANCELLED": "CANCELLED"}.get(self.status, "PENDING")  # type: ignore[return-value]  # as named
+
+    def add(self, event: StoredEvent) -> None:
+        """Take in the next event of the journal."""
+        self._count, self._is_changed = 0, False
+        self._translate(event)
+        self.seq = event.seq
+        if self._is_changed:
+            self.version = event.seq
+
+    def _translate(self, event: StoredEvent) -> None:
+        match event.type:
+            case RunStarted.__name__:
+                self.started, self.started_at = RunStarted.from_data(event.data), event.ts
+                self._tell(event, "FLOW_STARTED", by=str(self.started.actor.get("key", "")))
+            case ModelAsked.__name__:
+                self._begin(event, ModelAsked.from_data(event.data))
+            case NodeDone.__name__:
+                self._note_done(event, NodeDone.from_data(event.data))
+            case NodeFailed.__name__:
+                self._note_failure(event, NodeFailed.from_data(event.data))
+            case RunWaits.__name__:
+                self._note_wait(event, RunWaits.from_data(event.data))
+            case RunWoken.__name__:
+                self._note_wake(event, RunWoken.from_data(event.data))
+            case RunFinished.__name__:
+                self._finish(event, RunFinished.from_data(event.data))
+
+    def _begin(self, event: StoredEvent, asked: ModelAsked) -> None:
+        """Begin an execution with the first question of its attempt; what a crash made to be asked again has begun already."""
+        place = self._find_place(asked.node)
+        if place is None or place[1] or place[0] in self._executions:
+            return
+        if self.status == "PENDING":
+            self.status = "RUNNING"
+        step, visit, attempt = place[0]
+        self._executions[place[0]] = Execution(step=step, visit=visit, attempt=attempt, started_at=event.ts)
+        self._tell_step(event, "STEP_STARTED", place[0])
+
+    def _note_done(self, event: StoredEvent, done: NodeDone) -> None:
+        self._note_decision(done.node)
+        if done.node == _AGENTS and isinstance(done.output, Mapping):
+            self._agents = {str(version): Agent.model_validate(document) for version, document in done.output.items()}
+            return
+        place = self._find_place(done.node)
+        if place is None and done.node.endswith(f"/{REOPENED}"):
+            self._leave_behind(done)
+        elif place is None:
+            self._note_operations(event, done)
+        elif done.kind == "model" and place[0] in self._executions and _is_question(place[1]):
+            self._add_use(place[0], done.model, done.prompt_tokens, done.completion_tokens, done.seconds)
+            self._note_answer(event, place[0], _find_text(done.output), is_last=place[1] == _LAST_ROUND)
+
+    def _leave_behind(self, reopened: NodeDone) -> None:
+        own, numbers = (find_step_id(reopened.node), int(reopened.node.split("/")[1])), reopened.output or {}
+        followed = dropwhile(lambda key: key[:2] != own, self._executions)
+        self.left_behind.update(key for key in followed if key[:2] != own and key[1] <= numbers.get(key[0], 0))
+        self._is_changed = True
+
+    def _note_answer(self, event: StoredEvent, key: Key, text: str | None, *, is_last: bool) -> None:
+        """Take the answer to a question, None where it calls tools, as the engine takes it."""
+        if event.erased:
+            self._complete(event, key)
+        elif text is None and is_last:
+            self._fail_attempt(event, key, Trouble(TOOLS, "The agent asks for tools again and again."))
+        elif text is not None and not text.strip():
+            self._fail_attempt(event, key, Trouble(EMPTY, "The agent gave an empty answer."))
+        elif text is not None:
+            output = read_output(Value(text))
+            self._change(key, output=output.data)
+            agent = self._agents.get(self._steps[key[0]].agent_version_id)
+            try:
+                proposed = read_operations(agent, output) if agent is not None else ()
+            except OperationsUnfit as error:
+                self._fail_attempt(event, key, Trouble(OPERATIONS_UNFIT, f"Its operations could not be taken: {error}."))
+                return
+            self._proposed[key] = proposed
+            if not proposed:
+                self._complete(event, key)
+
+    def _note_operations(self, event: StoredEvent, done: NodeDone) -> None:
+        """Take what became of the operations with which a visit of a step ends."""
+        key = self._find_waiting(done.node)
+        if done.kind != "effect" or key is None or not self._proposed.get(key):
+            return
+        output = Value(self._executions[key].output or {})
+        told = report_operations(self._proposed[key], output, Outcome.model_validate(done.output))
+        self._change(key, output=told.output.data, error=None)
+        if told.is_success:
+            self._complete(event, key)
+        else:
+            self._change(key, status="FAILED", ended_at=event.ts, error=Trouble(REFUSED, "Not all of its operations were done."))
+            self._tell_step(event, "STEP_FAILED", key)
+
+    def _note_failure(self, event: StoredEvent, failed: NodeFailed) -> None:
+        place = self._find_place(failed.node)
+        if place is None or place[0] not in self._executions or not _is_question(place[1]):
+            return
+        self._add_use(place[0], failed.model, failed.prompt_tokens, failed.completion_tokens)
+        self._fail_attempt(event, place[0], Trouble(failed.code, failed.detail))
+
+    def _fail_attempt(self, event: StoredEvent, key: Key, error: Trouble) -> None:
+        """End an execution without an answer; the step has failed if it was the last attempt."""
+        self._change(key, status="FAILED", ended_at=event.ts, error=error)
+        self._failed[key[:2]] += 1
+        if self._failed[key[:2]] >= self._attempts.get(key[0], 1):
+            self._tell_step(event, "STEP_FAILED", key)
+
+    def _note_wait(self, event: StoredEvent, waits: RunWaits) -> None:
+        if waits.node == WHOLE:
+            self.status = "PAUSED"
+            self._tell(event, "FLOW_PAUSED", by=waits.by)
+            return
+        place = self._find_place(waits.node)
+        if place is not None and place[1] == _PAUSE and place[0] in self._executions:
+            self._change(place[0], retry_at=waits.until)
+            self._tell_step(event, "STEP_RETRY_SCHEDULED", place[0])
+        elif waits.on == "effect" and (key := self._find_waiting(waits.node)) is not None:
+            self._change(key, status="WAITING_APPROVAL")
+
+    def _note_wake(self, event: StoredEvent, woken: RunWoken) -> None:
+        if woken.node != WHOLE:
+            self._note_decision(woken.node)
+            return
+        if woken.by == RETRY:
+            self._failed.clear()
+            self.finished, self.error, self.ended_at = None, None, ""
+        self.status = "RUNNING" if self._executions else "PENDING"
+        self._tell(event, "FLOW_RESUMED", reason=woken.by)
+
+    def _note_decision(self, node: str) -> None:
+        """Let the step go on whose card was decided."""
+        key = self._find_waiting(node)
+        if key is not None and self._executions[key].status == "WAITING_APPROVAL":
+            self._change(key, status="RUNNING")
+
+    def _finish(self, event: StoredEvent, finished: RunFinished) -> None:
+        self.finished, self.ended_at = finished, event.ts
+        match finished.status:
+            case "done":
+                for key in self._list_in_hand():  # the text of its answer was erased
+                    self._complete(event, key)
+                self.status = "COMPLETED"
+                begun = {one.step for one in self._executions.values()}
+                for step in self._attempts:
+                    if step not in begun:
+                        self._tell(event, "STEP_SKIPPED", step=step)
+                self._tell(event, "FLOW_COMPLETED")
+            case "cancelled":
+                for key in self._list_in_hand():
+                    self._change(key, status="CANCELLED", ended_at=event.ts)
+                self.status = "CANCELLED"
+                self._tell(event, "FLOW_CANCELLED", by=finished.by)
+            case _:
+                for key in self._list_in_hand():
+                    self._change(key, status="FAILED", ended_at=event.ts, error=Trouble(finished.code))
+                    self._tell_step(event, "STEP_FAILED", key)
+                self.status = "ABORTED" if finished.code.startswith(_OF_PROGRAM) else "FAILED"
+                self.error = self._explain(finished)
+                self._tell(event, "FLOW_FAILED", error=self.error)
+
+    def _explain(self, finished: RunFinished) -> Trouble:
+        """Return why the flow failed: what ended the attempt that failed last, where a step was the reason."""
+        code = finished.code
+        last = next((one for one in reversed(self._executions.values()) if one.status == "FAILED" and one.error is not None), None)
+        if code != STEP_FAILED or last is None or last.error is None:
+            return Trouble(code, finished.detail)
+        return Trouble(code, f"Step {last.step} failed: {last.error.message or last.error.code}")
+
+    def _complete(self, event: StoredEvent, key: Key) -> None:
+        self._change(key, status="COMPLETED", ended_at=event.ts)
+        self._tell_step(event, "STEP_COMPLETED", key)
+
+    def _list_in_hand(self) -> list[Key]:
+        return [key for key, one in self._executions.items() if one.status in _IN_HAND]
+
+    def _find_place(self, node: str) -> tuple[Key, str] | None:
+        """Return (step, visit, attempt) of a node and what follows them in its name; None for a node of no attempt."""
+        parts = node.split("/", _PLACE)
+        step = find_step_id(node)
+        if len(parts) < _PLACE or step not in self._attempts or not (parts[1].isdecimal() and parts[2].isdecimal()):
+            return None
+        return (step, int(parts[1]), int(parts[2])), parts[_PLACE] if len(parts) > _PLACE else ""
+
+    def _find_waiting(self, node: str) -> Key | None:
+        """Return the execution whose call this node is: one of its own, or one of those that its visit ends with."""
+        if (place := self._find_place(node)) is not None:
+            return place[0] if place[1] and place[0] in self._executions else None
+        parts = node.split("/")
+        if len(parts) < _PLACE or parts[2] != OPERATIONS:
+            return None
+        return next((key for key in reversed(self._executions) if (key[0], str(key[1])) == (find_step_id(node), parts[1])), None)
+
+    def _add_use(self, key: Key, model: str, read: int, written: int, seconds: float = 0.0) -> None:
+        if not model:
+            return
+        one = self._executions[key]
+        known = one.used.get(model, (0, 0))
+        self._change(key, used={**one.used, model: (known[0] + read, known[1] + written)}, seconds=round(one.seconds + seconds, 3))
+
+    def _change(self, key: Key, **values: object) -> None:
+        self._is_changed = True
+        self._executions[key] = replace(self._executions[key], **values)  # type: ignore[arg-type]  # the fields that callers name
+
+    def _tell_step(self, event: StoredEvent, kind: EventType, key: Key) -> None:
+        one = self._executions[key]
+        self._tell(event, kind, step=one.step, execution=one, error=one.error)
+
+    def _tell(
+        self,
+        event: StoredEvent,
+        kind: EventType,
+        *,
+        step: str = "",
+        execution: Execution | None = None,
+        error: Trouble | None = None,
+        by: str = "",
+        reason: str = "",
+    ) -> None:
+        number = event.seq * EVENTS_EACH + self._count
+        self._count, self._is_changed = self._count + 1, True
+        self.happenings.append(
+            Happening(number=number, type=kind, at=event.ts, step=step, execution=execution, error=error, by=by, reason=reason)
+        )
+
+
+def sum_use(executions: Iterable[Execution]) -> dict[str, tuple[int, int]]:
+    """Return the tokens (read, written) of executions by model."""
+    total: dict[str, tuple[int, int]] = {}
+    for one in executions:
+        for model, (read, written) in one.used.items():
+            known = total.get(model, (0, 0))
+            total[model] = (known[0] + read, known[1] + written)
+    return total
+
+
+def _is_question(rest: str) -> bool:
+    return not rest or rest.startswith(_ROUND)
+
+
+def _find_text(output: object) -> str | None:
+    """Return the answer that a question to the model gave, None if it calls tools."""
+    if isinstance(output, Mapping):
+        return str(output.get("text") or "") if not output.get("calls") else None
+    return output if isinstance(output, str) else None

@@ -1,0 +1,237 @@
+"""Reads runs of flows for callers of the API, as far as each may see them, and waits for what is new in them (S002-X3)."""
+
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from pydantic import ValidationError
+
+from bot.http_api.audit.session_events import ReadableStream, StreamReader, build_invalid_cursor
+from bot.http_api.chat.responses import BEAT_EVERY, HEARTBEAT, STREAM_WITHIN, format_event
+from bot.http_api.runs.router import build_run_stream, rest_after
+from bot.http_api.runs.run_reader import FoundRun, RunReader, build_not_found
+from bot.http_api.server.endpoint_context import EndpointContext
+from bot.http_api.server.errors import ApiError
+from bot.http_api.server.tokens import Client
+from engines.flows.core.definition import Flow, MemoryRead
+from engines.flows.core.kind import FLOW
+from engines.flows.core.memory import Channels
+from engines.flows.http.run_events import FlowHistory, sum_use
+from engines.flows.http.run_models import (
+    FlowRun,
+    FlowSnapshot,
+    MemoryChannel,
+    MemoryVersion,
+    PollQuery,
+    Reading,
+    RunDefinition,
+    StepWhole,
+)
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunFailed
+from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS
+from orchestrator.runs.definitions import load_definition
+from orchestrator.runs.memo import PAGE, load_output, read_args
+from state.clock import parse_iso, read_boottime
+from state.events.runs import NodeDone, RunStarted
+from state.journal import definitions
+from state.journal.async_store import AsyncStore
+from state.journal.store import StoredEvent, StoreError
+
+MOST_KEPT: Final = 1000
+"""More entries than a channel may keep."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenRun:
+    """A run of a flow that a caller may see, with its history so far; `flow` is None if its text is gone."""
+
+    found: FoundRun
+    stream: ReadableStream
+    flow: Flow | None
+    document: object
+    history: FlowHistory
+
+    @property
+    def id(self) -> str:
+        """The id of the run, which the API of flows calls a session."""
+        return self.found.run_id
+
+
+class FlowRunReader:
+    """Reads runs of flows. There is one instance per app; all methods raise StoreError."""
+
+    def __init__(self, desk: EndpointContext, reader: RunReader, streams: StreamReader) -> None:
+        """Keep the services of the endpoints."""
+        self._desk, self._reader, self._streams = desk, reader, streams
+
+    async def open(self, client: Client, session_id: str) -> OpenRun:
+        """Return the run with all that has happened in it; raises ApiError 404 if it is no flow's, or the caller may not see it."""
+        found = await self._reader.find_run(client, session_id)
+        if found.run.engine != FLOW:
+            raise build_not_found()
+        [first] = await self._desk.store.read_events(found.key, limit=1)
+        document, flow = await self._load_flow(RunStarted.from_data(first.data))
+        stream = build_run_stream(found, self._desk)
+        opened = OpenRun(found=found, stream=stream, flow=flow, document=document, history=FlowHistory(flow))
+        await self._catch_up(opened)
+        return opened
+
+    async def _load_flow(self, started: RunStarted) -> tuple[object, Flow | None]:
+        try:
+            document = (await load_definition(started, self._desk.orchestrator.tools)).document
+            return document, Flow.model_validate(document)
+        except (RunFailed, ValidationError):
+            return None, None
+
+    async def _catch_up(self, opened: OpenRun) -> None:
+        """Add what was stored since the last call."""
+        head, _ = await self._desk.store.read_head(opened.found.key)
+        while opened.history.seq < head and (page := await self._desk.store.read_events(opened.found.key, opened.history.seq, PAGE)):
+            for event in page:
+                opened.history.add(await load_large_output(event, self._desk.store))
+
+    def build_reading(self, client: Client, opened: OpenRun) -> Reading:
+        """Return how this caller reads the run."""
+        budget = self._desk.orchestrator.tools.gate.deps.policies.now().budget
+        return Reading(budget, shows_words=self._streams.shows_words(client, opened.stream))
+
+    async def poll(self, client: Client, session_id: str, asked: PollQuery) -> FlowRun | None:
+        """Return the run with its new events as soon as there is something that the caller has not seen; None if that takes too long.
+
+        A run that is over has no news for somebody who has seen its end, so nobody waits for it. Raises ApiError 400 for an event or a
+        state that the run has not reached.
+        """
+        opened = await self.open(client, session_id)
+        history = opened.history
+        if (asked.since_event_id or 0) > history.happenings[-1].number:
+            raise build_invalid_cursor("sinceEventId")
+        if (asked.state_version or 0) > history.seq:
+            raise build_invalid_cursor("stateVersion")
+
+        async def look(_present: Client) -> bool | None:
+            await self._catch_up(opened)
+            return True if _has_news(history, asked) else None
+
+        if not await self._streams.wait_for(client, opened.stream, look, 0 if history.is_over else asked.timeout):
+            return None
+        return self._describe(client, opened, asked.since_event_id or 0)
+
+    def _describe(self, client: Client, opened: OpenRun, since: int) -> FlowRun:
+        reading, history = self.build_reading(client, opened), opened.history
+        return FlowRun(
+            **dict(reading.describe_line(opened.id, history)),
+            steps=reading.list_steps(opened.flow, history),
+            events=[reading.to_event(one) for one in history.happenings if one.number > since],
+        )
+
+    async def show(self, client: Client, session_id: str) -> FlowRun:
+        """Return the run as it is now, without events."""
+        opened = await self.open(client, session_id)
+        return self._describe(client, opened, opened.history.happenings[-1].number)
+
+    async def take_snapshot(self, client: Client, session_id: str) -> FlowSnapshot:
+        """Return the whole picture of the run."""
+        opened = await self.open(client, session_id)
+        reading, history = self.build_reading(client, opened), opened.history
+        started = history.started
+        given = read_args(started) if started is not None and reading.shows_words else {}
+        return FlowSnapshot(
+            **dict(reading.describe_line(opened.id, history)),
+            definition=await self._describe_definition(opened, reading),
+            parameters=given[PARAMETERS].data if PARAMETERS in given else None,
+            shared_context=given[CONTEXT].data if CONTEXT in given else None,
+            steps=[
+                StepWhole(
+                    **dict(step),
+                    executions=[reading.to_execution(one) for one in history.executions if one.step == step.id],
+                )
+                for step in reading.list_steps(opened.flow, history)
+            ],
+            channels=_list_channels(opened.flow, history, self._desk.clock.now()) if reading.shows_words else (),
+            usage=reading.value_use(sum_use(history.executions), sum(one.seconds for one in history.executions)),
+        )
+
+    async def _describe_definition(self, opened: OpenRun, reading: Reading) -> RunDefinition:
+        """Return what the run executes; its UUID if the store still has this version as it was."""
+        run = opened.found.run
+        stored = await self._desk.store.read(definitions.find_version, FLOW, run.definition, run.version)
+        return RunDefinition(
+            id=stored.id if stored is not None and stored.digest == run.digest else "",
+            flow_id=run.definition,
+            version=run.version,
+            digest=run.digest,
+            document=opened.document if reading.shows_words else None,
+        )
+
+    async def stream(self, client: Client, opened: OpenRun, since: int) -> AsyncIterator[bytes]:
+        """Yield the events after `since` as server-sent events, each with its eventId as id, and "end" once the run is over.
+
+        If the caller may not read the run any more, or nothing can be read, "error" ends it.
+        """
+        until, history = read_boottime() + STREAM_WITHIN, opened.history
+
+        async def look(_present: Client) -> bool | None:
+            await self._catch_up(opened)
+            return True if history.happenings[-1].number > since or history.is_over else None
+
+        try:
+            while (begun := read_boottime()) < until:
+                news = await self._streams.wait_for(client, opened.stream, look, BEAT_EVERY)
+                reading = self.build_reading(client, opened)
+                for one in [one for one in history.happenings if one.number > since]:
+                    since = one.number
+                    yield format_event(one.type, str(one.number), reading.to_event(one).model_dump(mode="json", by_alias=True))
+                if history.is_over:
+                    yield format_event("end", str(since), {"status": history.status})
+                    return
+                if not news:
+                    yield HEARTBEAT
+                    await rest_after(begun)
+        except ApiError as error:
+            yield format_event("error", str(since), {"code": error.code, "message": error.message})
+        except StoreError:
+            told = {"code": "unavailable", "message": "Nothing can be read now: come again with the id."}
+            yield format_event("error", str(since), told)
+
+
+async def load_large_output(event: StoredEvent, store: AsyncStore) -> StoredEvent:
+    """Return the event with the output that stands in a blob; without it if the blob is gone."""
+    if event.type != NodeDone.__name__ or not event.data.get("output_blob"):
+        return event
+    try:
+        output = (await load_output(NodeDone.from_data(event.data), store)).data
+    except RunFailed:
+        return event._replace(erased=True)
+    return event._replace(data={**event.data, "output": output, "output_blob": ""})
+
+
+def _has_news(history: FlowHistory, asked: PollQuery) -> bool:
+    """Return whether anything happened that the caller has not seen; for a caller that names nothing all is new."""
+    seen_events, seen_state = asked.since_event_id, asked.state_version
+    if seen_events is None and seen_state is None:
+        return True
+    has_events = seen_events is not None and history.happenings[-1].number > seen_events
+    return has_events or (seen_state is not None and history.version > seen_state)
+
+
+def _list_channels(flow: Flow | None, history: FlowHistory, now: datetime) -> list[MemoryChannel]:
+    """Return what the channels of memory hold now, or held at the end of the run, of what the completed executions wrote."""
+    if flow is None:
+        return []
+    channels, steps = Channels(flow), {step.id: step for step in flow.steps}
+    written: Counter[str] = Counter()
+    done = [one for one in history.executions if one.status == "COMPLETED" and one.output is not None]
+    for one in sorted((one for one in done if one.key not in history.left_behind), key=lambda one: one.ended_at):
+        channels.append(steps[one.step], Value(one.output), parse_iso(one.ended_at))
+        written.update(write.channel for write in steps[one.step].memory_writes if write.mode != "STATIC" or write.payload is not None)
+    reads = [MemoryRead(channel=channel, limit=MOST_KEPT) for channel in written]
+    kept = channels.read(reads, channels.count_too_old(reads, parse_iso(history.ended_at) if history.is_over else now))
+    return [
+        MemoryChannel(
+            id=name, versions=[MemoryVersion(version=written[name] - place, data=data) for place, data in enumerate(entries.data)]
+        )
+        for name, entries in kept
+    ]

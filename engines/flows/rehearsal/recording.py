@@ -1,0 +1,257 @@
+"""Turns a finished run of a flow into a test that can be played.
+
+What its agents answered, or did not, and what effects and tools gave is read from the run's stream. The test is played once: it must take
+the same steps to the same end, which then is what it expects.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import dropwhile
+from typing import Any, Final
+
+from engines.flows.core.engine import LEFT, REOPENED
+from engines.flows.core.kind import FLOW
+from engines.flows.rehearsal.case import ExpectedFlow, FlowCase, is_operation
+from engines.flows.rehearsal.playing import FlowPlayed, is_tool, play_flow
+from orchestrator.definitions.rules import FindClasses
+from orchestrator.domain.outcome import Outcome
+from orchestrator.engines.runs import RunFailed
+from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT
+from orchestrator.engines.step_nodes import find_step_id
+from orchestrator.rehearsals.case import FAILED, Given
+from orchestrator.rehearsals.comparing import list_effects, list_messages
+from orchestrator.rehearsals.operation_mocks import build_operation_mock
+from orchestrator.rehearsals.recorded_nodes import (
+    NOTHING,
+    STREAM,
+    Done,
+    NotRecordable,
+    build_mock,
+    build_mocks,
+    check_effects,
+    describe_start,
+    list_done,
+    load_run_document,
+    read_finished,
+    read_input,
+)
+from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Place
+from orchestrator.rehearsals.script import find_shipped_classes
+from orchestrator.runs.limits import RETRY
+from orchestrator.runs.memo import PAGE, load_output, read_args
+from state.canonical import dumps
+from state.events.runs import WHOLE, NodeDone, NodeFailed, RunWaits, RunWoken
+from state.journal.async_store import AsyncStore
+from state.journal.store import StoredEvent
+from state.stored import JsonObject
+
+_AGENTS: Final = "agents"
+"""The node at which a flow keeps its agents."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedFlow:
+    """What was read of a run."""
+
+    key: str
+    case: FlowCase
+    document: object
+    agents: Mapping[str, object]
+    status: str
+    code: str
+    result: Any
+    path: Sequence[str]
+    effects: Sequence[Done]
+
+
+@dataclass
+class _Visit:
+    """What the agent of a step answered at one visit."""
+
+    answers: list[Any] = field(default_factory=list)
+    is_answered: bool = False
+    is_left: bool = False
+    """Whether the flow went on from its failure, which no retry opens again."""
+
+
+@dataclass
+class _Tape:
+    """What has been read so far, in the order in which it happened."""
+
+    key: str
+    inputs: list[str | Given] = field(default_factory=list)
+    visits: dict[tuple[str, str], _Visit] = field(default_factory=dict)
+    operations: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What operations gave, by step and then by node; `calls` alike for tools."""
+    calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    effects: dict[str, Done] = field(default_factory=dict)
+    agents: Mapping[str, object] = field(default_factory=dict)
+    buttons: dict[str, Sequence[str]] = field(default_factory=dict)
+    begun: dict[tuple[str, str], None] = field(default_factory=dict)
+    """All visits in the order in which they began, also those that gave no answer."""
+
+    def find_visit(self, node: str) -> _Visit:
+        """Return the visit to which a node belongs."""
+        key = find_visit_key(node)
+        self.begun.setdefault(key)
+        return self.visits.setdefault(key, _Visit())
+
+    def forget_unanswered(self) -> None:
+        """Forget the attempts of steps that gave no answer: a run that is retried begins them anew, unless it has left them."""
+        self.visits = {key: one for key, one in self.visits.items() if one.is_answered or one.is_left}
+
+    def forget_other_way(self, reopened: NodeDone) -> None:
+        """Forget the visits that had followed the failure of this one: it has succeeded since, and they are no part of the way."""
+        own, numbers = find_visit_key(reopened.node), reopened.output or {}
+        followed = dropwhile(lambda key: key != own, self.begun)
+        gone = {key for key in followed if key != own and int(key[1]) <= numbers.get(key[0], 0)}
+        self.visits = {key: one for key, one in self.visits.items() if key not in gone}
+        for given in (self.effects, *self.calls.values()):
+            for node in [node for node in given if find_visit_key(node) in gone]:
+                del given[node]
+
+
+def find_visit_key(node: str) -> tuple[str, str]:
+    """Return the step and the number of the visit to which a node belongs."""
+    return find_step_id(node), node.partition("/")[2].partition("/")[0]
+
+
+async def read_flow_recording(run_id: str, store: AsyncStore) -> RecordedFlow:
+    """Return what a run of a flow was given, ready to be played. Raises NotRecordable."""
+    stream = f"{STREAM}{run_id}"
+    memo, started = await read_finished(store, stream, FLOW)
+    document = await load_run_document(started, store)
+    tape = _Tape(key=started.definition)
+    after = 0
+    while page := await store.read_events(stream, after=after, limit=PAGE):
+        for event in page:
+            after = event.seq
+            await _read_event(event, tape, store)
+    who, day = describe_start(memo, started)
+    args = {name: one.data for name, one in read_args(started).items()}
+    case = FlowCase(
+        name=f"{started.definition} {run_id}",
+        person=who,
+        day=day,
+        inputs=tape.inputs,
+        parameters=args.get(PARAMETERS),
+        context=args.get(CONTEXT) or {},
+        text=str(args.get(TEXT, "")),
+        answers=_join_answers(tape),
+        operations={step: build_mocks(list(values.values())) for step, values in tape.operations.items()},
+        calls={step: build_mocks(list(values.values())) for step, values in tape.calls.items()},
+    )
+    finished = memo.finished
+    return RecordedFlow(
+        key=started.definition,
+        case=case,
+        document=document,
+        agents=tape.agents,
+        status=finished.status if finished else "",
+        code=finished.code if finished else "",
+        result=finished.result if finished else None,
+        path=[step for step, _ in tape.visits],
+        effects=list(tape.effects.values()),
+    )
+
+
+def _join_answers(tape: _Tape) -> dict[str, Any]:
+    """Return the answers by step, over all its visits."""
+    found: dict[str, list[Any]] = {}
+    for (step, _), visit in tape.visits.items():
+        found.setdefault(step, []).extend(visit.answers)
+    return {step: build_mocks(answers) for step, answers in found.items()}
+
+
+async def _read_event(event: StoredEvent, tape: _Tape, store: AsyncStore) -> None:
+    match event.type:
+        case "RunWaits":
+            waits = RunWaits.from_data(event.data)
+            if waits.on == "input":
+                tape.buttons[waits.node] = (*waits.options, *waits.controls)
+        case "RunWoken":
+            woken = RunWoken.from_data(event.data)
+            if woken.node == WHOLE and woken.by == RETRY:
+                tape.forget_unanswered()
+            elif (buttons := tape.buttons.get(woken.node)) is not None:
+                tape.inputs.append(read_input(woken, buttons))
+        case "NodeFailed":
+            failed = NodeFailed.from_data(event.data)
+            if failed.code == NO_ANSWER:
+                tape.find_visit(failed.node).answers.append({FAILED: failed.detail or failed.code})
+        case "NodeDone":
+            await _read_output(NodeDone.from_data(event.data), tape, store)
+
+
+async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
+    """Take what a model, an effect or a tool gave; what the flow itself noted is made anew."""
+    place = Place(tape.key, done.node)
+    if done.node.endswith(f"/{REOPENED}"):
+        tape.forget_other_way(done)
+    if done.node.endswith(f"/{LEFT}"):
+        tape.find_visit(done.node).is_left = True
+    is_wanted = done.kind in {"model", "effect"} or (done.kind == "memo" and (done.node == _AGENTS or is_tool(place)))
+    if not is_wanted or "#" in done.node:
+        return
+    try:
+        output = (await load_output(done, store)).data
+    except RunFailed as error:
+        raise NotRecordable(error.detail) from None
+    if done.node == _AGENTS:
+        tape.agents = output
+    elif done.kind == "model":
+        visit, answer = tape.find_visit(done.node), _build_answer(output)
+        visit.answers.append(answer)
+        visit.is_answered |= isinstance(answer, str) and bool(answer.strip())
+    else:
+        if done.kind == "effect":
+            outcome = Outcome.model_validate(output)
+            tape.effects[done.node] = Done(tape.key, place.step, outcome.method, outcome.status == "refused" and not outcome.already)
+        mock = build_operation_mock(Outcome.model_validate(output)) if is_operation(place) else build_mock(done.kind, output)
+        if mock is not NOTHING:
+            mocks = tape.operations if is_operation(place) else tape.calls
+            mocks.setdefault(place.step, {})[done.node] = mock
+
+
+def _build_answer(output: Any) -> Any:
+    """Return the answer of an agent as a mock: its text, or with the tools that it called."""
+    if not isinstance(output, Mapping):
+        return output
+    calls = [{"name": one["name"], "arguments": one["arguments"]} for one in output.get(CALLS) or ()]
+    return {"text": output.get("text", ""), CALLS: calls} if calls else output.get("text", "")
+
+
+async def complete_flow_recording(recorded: RecordedFlow, find_classes: FindClasses = find_shipped_classes) -> FlowCase:
+    """Return the test with what is to come of it, after playing it.
+
+    Raises NotRecordable if it takes other steps, has other effects, or does not end as the run did.
+    """
+    case = recorded.case
+    played = await play_flow(recorded.key, recorded.document, recorded.agents, case, find_classes=find_classes)
+    if played.problem:
+        raise NotRecordable(f"played again it does not come to its end: {played.problem}")
+    if (played.result.status, played.result.code) != (recorded.status, recorded.code):
+        came = f"{played.result.status} {played.result.code}".strip()
+        raise NotRecordable(f"the run ended as {recorded.status} {recorded.code}, and played again it ends as {came}")
+    if played.path != list(recorded.path):
+        raise NotRecordable(f"the run did the steps {', '.join(recorded.path)}, and played again it does {', '.join(played.path)}")
+    check_effects(recorded.effects, list_done(played.happenings))
+    if dumps(played.result.value.data) != dumps(recorded.result):
+        raise NotRecordable("the run gave another result than it gives when it is played again")
+    return case.model_copy(update={"expect": build_expected_flow(played)})
+
+
+def build_expected_flow(played: FlowPlayed) -> ExpectedFlow:
+    """Return what came of a flow as what is expected of it."""
+    told: JsonObject = {
+        "outcome": played.result.status,
+        "code": played.result.code,
+        "path": played.path,
+        "failedSteps": played.failed_steps,
+        "payload": played.find_result("payload"),
+        "summary": played.find_result("summary"),
+        "operations": list_effects(played.operations),
+        "calls": list_effects(played.calls),
+        "messages": list_messages(played.happenings),
+    }
+    return ExpectedFlow.model_validate(told)

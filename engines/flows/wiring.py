@@ -1,0 +1,55 @@
+"""Builds the engine of flows, and connects it with the store, for its agents and its memory. Part of the composition root."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from engines.flows.core.agents import KIND as AGENT
+from engines.flows.core.agents import FindAgents
+from engines.flows.core.engine import FlowEngine
+from engines.flows.core.kind import AGENTS, FLOW, FLOWS
+from engines.flows.stored_memory import StoredMemory
+from orchestrator.domain.outputs import Notice
+from orchestrator.domain.own_reads import FindDocuments
+from orchestrator.engines.shared.triggers import allows_start, describe_flow
+from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
+from orchestrator.runs.stored_definitions import find_part
+from state.journal.async_store import AsyncStore
+
+COMMAND: Final = "flow"
+
+
+def build_flows() -> RegisteredEngine:
+    """Return the engine of flows with its command; until `connect_agents` it finds no agents."""
+    return RegisteredEngine(
+        engine=FlowEngine(),
+        commands={COMMAND: RunCommand(definition="", menu=Notice(code="menu-flow"))},
+        describe=describe_flow,
+        is_listed=partial(allows_start, "ui"),
+        is_for_programs=partial(allows_start, "api"),
+        kind=FLOWS,
+        parts=(AGENTS,),
+    )
+
+
+def connect_agents(engines: Engines, store: AsyncStore, find_documents: FindDocuments | None = None) -> Engines:
+    """Return the engines in which flows find their agents, and keep what they remember of people, in `store`.
+
+    Agents look for documents with `find_documents`.
+    """
+    found = engines.runs.get(FLOW)
+    if found is None or not isinstance(found.engine, FlowEngine):
+        return engines
+    engine = found.engine.connect(build_agent_finder(store), find_documents, StoredMemory(store))
+    return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=engine)})
+
+
+def build_agent_finder(store: AsyncStore) -> FindAgents:
+    """Return the function that finds published agents in `store`."""
+
+    async def find(versions: list[str], /) -> Mapping[str, object]:
+        documents = {version: await find_part(store, AGENT, version) for version in versions}
+        return {version: document for version, document in documents.items() if document is not None}
+
+    return find

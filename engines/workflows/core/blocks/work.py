@@ -1,0 +1,359 @@
+"""The work of one run on its record: its block, the snapshots, and the choice where people changed the same fields (S003-54, S003-X10).
+
+Input is the record when the run begins, Temp when its operations are known, PostAI what the run proposes, PostUser what stands there in the
+end. A micro workflow has no block: it only asks whether the record may be changed now.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from engines.workflows.core.applying import AWAY, Applied
+from engines.workflows.core.blocks.choosing import Chosen
+from engines.workflows.core.blocks.conflicts import (
+    PERSON,
+    PROCESS,
+    FieldConflict,
+    Record,
+    build_conflicts,
+    choose_operations,
+    compute_changes,
+    find_conflicts,
+    has_changes,
+    list_differences,
+)
+from engines.workflows.core.blocks.host import RecordHost
+from engines.workflows.core.blocks.manager import Finish, Opening
+from engines.workflows.core.blocks.queries import RecordQueries
+from engines.workflows.core.definition import Workflow
+from engines.workflows.core.display import Notifier
+from engines.workflows.core.entities import ENTITIES, find_field_name
+from engines.workflows.core.execution import Execution
+from engines.workflows.core.operations import Emitted
+from orchestrator.domain.outputs import Notice
+from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed
+from orchestrator.language.lexicon import load_lexicon
+from state.record_blocks import find_block
+from state.stored import JsonObject
+
+MOST_CONFLICTS: Final = 20
+"""About how many fields a person is asked after one run; with more the run fails."""
+MOST_ASKINGS: Final = 5
+"""How often a run asks about conflicts, because the record was changed again before the person answered."""
+MOST_TEXT: Final = 200_000
+"""How many characters the text of a block may have."""
+SHADOW: Final = "shadow"
+_READ: Final[Origins] = frozenset({"prose"})
+_AUTHOR: Final[Origins] = frozenset({"definition"})
+_LONGEST_VALUE: Final = 40
+_MADE: Final = frozenset({"succeeded", "already"})
+_WORDS: Final = load_lexicon("workflows")
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordWork:
+    """One run at work on its record."""
+
+    ctx: RunContext
+    host: RecordHost
+    chosen: Chosen
+    block: str
+    """The id of its block; "" for a micro workflow, which has none."""
+    input: JsonObject
+    title: str
+    notifier: Notifier
+    is_planned: bool = False
+    """Whether nothing is stored, because the run began in shadow mode."""
+    now: JsonObject = field(default_factory=dict)
+    """The snapshot Temp, once it was read."""
+    choices: dict[str, str] = field(default_factory=dict)
+    """What was chosen until now, by field."""
+    _round: str = ""
+    """Which reading of the record counts, once conflicts are looked for."""
+
+    @property
+    def record(self) -> Record:
+        """The record."""
+        return self.chosen.record
+
+    def build_queries(self) -> RecordQueries:
+        """Return what the scripts of the run may ask about records and blocks."""
+        return RecordQueries(ctx=self.ctx, blocks=self.host.blocks, record=self.record, block=self.block)
+
+    async def settle(self, execution: Execution) -> Sequence[Emitted]:
+        """Return those of the run's operations that shall be applied, after a person has chosen where others changed the same.
+
+        Raises RunFailed if the record may not be changed now, RunSuspended while the person is asked.
+        """
+        if len(execution.raw_text.data) > MOST_TEXT:
+            raise RunFailed("run-large-value", "the text of the block is too long", node="block", most=MOST_TEXT)
+        if not has_changes(self.record, execution.operations):
+            return execution.operations
+        number = await self._find_round()
+        if not self.block:
+            await self._check_permission(number)
+            return execution.operations
+        self._round = str(number)
+        left = await self._settle_conflicts(self._round, 1, self.input, dict(enumerate(execution.operations)))
+        return list(left.values())
+
+    async def recheck(self, card: int, operations: Mapping[int, Emitted]) -> Mapping[int, Emitted]:
+        """Return those of the operations of a later card that shall be applied now: the cards before it may have waited for days."""
+        if not self._round or self.is_planned or not has_changes(self.record, list(operations.values())):
+            return operations
+        place = f"{self._round}/card{card}"
+        if self._is_sent(card) and self.ctx.find_state(f"_block/temp/{place}") != "finished":  # by an earlier program
+            return operations
+        return await self._settle_conflicts(place, card, self.now, operations)
+
+    def _is_sent(self, card: int) -> bool:
+        return self.ctx.find_state(f"apply/{card}") != "new"
+
+    async def _settle_conflicts(
+        self, place: str, card: int, before: JsonObject, operations: Mapping[int, Emitted]
+    ) -> Mapping[int, Emitted]:
+        """Return the operations that are left after the person has chosen, by place. `before` is the record as the run has known it.
+
+        A choice may come days later, and a run may stand still for days. So nothing is sent unless a reading of this very pass has found
+        nothing to ask about.
+        """
+        asked, reading = 0, 1
+        while True:
+            node, following = (f"{place}/again{one}" if one > 1 else place for one in (reading, reading + 1))
+            is_fresh = self.ctx.find_state(f"_block/temp/{node}") == "new"
+            self.now = await read_record(self.ctx, self.chosen, f"_block/temp/{node}")
+            if self.is_planned or not self.now:  # the mode is shadow, or has become it
+                return operations
+            conflicts = await self._keep_conflicts(node, card, before, list(operations.values()))
+            is_last = self.ctx.find_state(f"_block/temp/{following}") != "finished"
+            if not conflicts and is_last and (is_fresh or self._is_sent(card)):
+                return operations
+            if conflicts:
+                before = {**before, **{find_field_name(self.now, one.key, self.record.kind) or one.key: one.person for one in conflicts}}
+                chosen = await self._ask_choices(node, conflicts)
+                left = choose_operations(self.record, list(operations.values()), conflicts, chosen)
+                operations = {at: one for at, one in zip(operations, left, strict=True) if one is not None}
+                asked += 1
+            if asked == MOST_ASKINGS:
+                raise RunFailed("workflow-conflicts-again", f"after {MOST_ASKINGS} questions it was changed again", title=self.title)
+            reading += 1
+
+    async def _keep_conflicts(self, place: str, card: int, before: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
+        """Return the conflicts of this reading: the fields are those of the first time, also if a later program compares otherwise.
+
+        An answer is kept by the place of its question, so with other fields it would be given to another one; and nobody must be asked
+        about a field whose change has gone to the gate.
+        """
+
+        async def keep() -> list[str]:
+            if self.ctx.find_state(f"_block/conflict/{place}") == "finished":
+                return await self._recall_fields(place)
+            found = find_conflicts(self.record, before, self.now, operations) if not self._is_sent(card) else []
+            return [one.key for one in found]
+
+        keys = (await self.ctx.memo(f"_block/asked/{place}", keep, origins=_AUTHOR)).data
+        return build_conflicts(self.record, before, self.now, operations, keys)
+
+    async def _recall_fields(self, place: str) -> list[str]:
+        """Return the fields about which an earlier program has asked, which kept them in the block alone.
+
+        Of several rounds the block does not tell which field was asked about where: RunFailed, for nothing is assigned by chance.
+        """
+        block = find_block(await self.host.blocks.read(self.record), self.block)
+        is_only = place == "1" and self.ctx.find_state("_block/conflict/1/again2") == "new"
+        if block is None or not is_only:
+            raise RunFailed("workflow-conflicts-forgotten", f"{self.block}: it is not known what was asked about", title=self.title)
+        return [str(one["key"]) for one in block.conflict]
+
+    async def _find_round(self) -> int:
+        """Return which reading of the record counts: after a retry a new one, unless changes of this run were made before it."""
+        attempt = 1
+        while self.ctx.is_before_retry(f"_block/round/{attempt}"):
+            attempt += 1
+        first = attempt
+
+        async def decide() -> int:
+            if attempt > 1 and self._is_sent(1):
+                return int((await self._recall_round(attempt - 1)).data)
+            return first
+
+        return int((await self.ctx.memo(f"_block/round/{attempt}", decide, origins=_AUTHOR)).data)
+
+    async def _recall_round(self, attempt: int) -> Value:
+        async def refuse() -> int:
+            raise LookupError(attempt)
+
+        return await self.ctx.memo(f"_block/round/{attempt}", refuse, origins=_AUTHOR)
+
+    async def _check_permission(self, number: int) -> None:
+        """Raise RunFailed if the status of the record's block forbids changes by others (S003-X10)."""
+
+        async def look() -> str:
+            return await self.host.blocks.find_permission(self.record)
+
+        found = await self.ctx.memo(f"_block/permission/{number}", look, origins=_AUTHOR)
+        if found.data == "refuse":
+            raise RunFailed("workflow-record-locked", f"the block of {self.record.key} is in conflict, or failed", title=self.title)
+
+    async def _ask_choices(self, number: str, conflicts: Sequence[FieldConflict]) -> dict[str, str]:
+        """Return what a person chose for each field."""
+        if len(conflicts) > MOST_CONFLICTS:
+            raise RunFailed("workflow-conflicts-many", f"{len(conflicts)} fields were changed meanwhile", count=len(conflicts))
+        ctx, blocks, owner = self.ctx, self.host.blocks, self.ctx.run.owner
+
+        async def enter() -> bool:
+            return await blocks.enter_conflict(self.record, self.block, [one.to_stored() for one in conflicts], owner, ctx.now)
+
+        if not (await ctx.memo(f"_block/conflict/{number}", enter, origins=_AUTHOR)).data:
+            raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
+        await self.notifier.tell_conflict([one.to_stored() for one in conflicts])
+        choices: dict[str, str] = {}
+        by = owner
+        for place, one in enumerate(conflicts, 1):
+            heard = await ctx.wait_input(f"_block/choice/{number}/{place}", await self._build_question(one, f"{number}/{place}"))
+            choices[one.key], by = str(heard.value.data), heard.by or by
+
+        async def resolve() -> bool:
+            return await blocks.resolve(self.record, self.block, {**self.choices, **choices}, by, ctx.now)
+
+        if not (await ctx.memo(f"_block/resolved/{number}", resolve, origins=_AUTHOR)).data:
+            raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
+        await self.notifier.tell_conflict([])
+        self.choices |= choices
+        return choices
+
+    async def _build_question(self, one: FieldConflict, place: str) -> Ask:
+        """Return the question whose value of a field stays, with both values as people read them."""
+        name = find_field_name(self.now, one.key, self.record.kind) or find_field_name(self.input, one.key, self.record.kind) or one.key
+        states: list[JsonObject] = [{**self.input, name: one.before}, self.now, {**self.now, name: one.process}]
+
+        async def describe() -> JsonObject:
+            told = await self.host.words.describe_field(self.ctx.actor, self.record.kind, name, states)
+            return {"title": told.title, "values": list(told.values)}
+
+        told = (await self.ctx.memo(f"_block/words/{place}", describe, origins=_READ)).data
+        before, person, process = told["values"]
+        args = {"title": self.title, "field": told["title"], "before": before, "person": person, "process": process}
+        options = [Option(label=self._label(side, value), value=side) for side, value in ((PERSON, person), (PROCESS, process))]
+        return Ask(notice=Notice(code="workflow-conflict", args=args), options=options)
+
+    def _label(self, side: str, value: str) -> str:
+        short = value if len(value) <= _LONGEST_VALUE else f"{value[:_LONGEST_VALUE]}…"
+        return _WORDS.read_text("conflict", side, self.ctx.actor.locale).format(value=short)
+
+    async def finish(self, execution: Execution, operations: Sequence[Emitted], applied: Applied) -> JsonObject:
+        """Leave the result in the block and return what the run's own result says of it. `operations` are those that were applied."""
+        if not self.block:
+            return {}
+        made = [one for place, one in enumerate(operations) if applied.found.get(place, {}).get("status") in _MADE]
+        given = Finish(
+            raw_text=execution.raw_text.data,
+            origins=tuple(sorted(execution.raw_text.origins)),
+            operations=tuple(applied.reports),
+            post_ai=compute_changes(self.record, self.input, execution.operations),
+            post_user=list_differences(self.input, await self._read_after(made)),
+        )
+
+        async def write() -> bool:
+            return self.is_planned or await self.host.blocks.finish(self.record, self.block, given, self.ctx.run.owner, self.ctx.now)
+
+        await self.ctx.memo("_block/finish", write, origins=_AUTHOR)
+        await self.notifier.tell_status("Idle")
+        await self.notifier.tell_change(sorted(given.post_user))
+        return {"block": {"id": self.block, "status": "Planned" if self.is_planned else "Idle"}}
+
+    async def _read_after(self, made: Sequence[Emitted]) -> JsonObject:
+        """Return the record as it stands after the changes that were made; computed if it cannot be read any more."""
+        now = self.now or self.input
+        if not made:
+            return now
+        try:
+            return await read_record(self.ctx, self.chosen, "_block/after")
+        except RunFailed:  # the changes are made: that they cannot be looked at must not make the run a failed one
+            return {**now, **compute_changes(self.record, now, made)}
+
+    async def fail(self, code: str) -> None:
+        """Mark the block as failed; a run that is retried afterwards takes it up again."""
+        if not self.block:
+            return
+
+        async def write() -> bool:
+            return self.is_planned or await self.host.blocks.fail(self.record, self.block, code, self.ctx.run.owner, self.ctx.now)
+
+        await self.ctx.memo(name_attempt(self.ctx, "_block/fail"), write, origins=_AUTHOR)
+        await self.notifier.tell_status("Error")
+
+
+async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: RecordHost) -> RecordWork:
+    """Read the record and open the run's block.
+
+    Raises RunFailed if the person may not see the record, or if another run works on it.
+    """
+    fields = await read_record(ctx, chosen, "_block/input")
+    told = await _describe_record(ctx, chosen, fields, host)
+    work = RecordWork(ctx=ctx, host=host, chosen=chosen, block="", input=fields, title=told, notifier=Notifier(ctx))
+    if workflow.kind == "main":
+        work.block = work.notifier.block = f"{chosen.record.key}:{ctx.run.run_id}"
+        work.is_planned = await _open_block(work, workflow)
+        await work.notifier.tell_status("Loading")
+    return work
+
+
+async def _describe_record(ctx: RunContext, chosen: Chosen, fields: JsonObject, host: RecordHost) -> str:
+    return (await host.words.describe_record(ctx.actor, chosen.record, fields)).title
+
+
+async def _open_block(work: RecordWork, workflow: Workflow) -> bool:
+    """Open the block, or take it up again after a retry; return whether it is only planned, in shadow mode."""
+    ctx = work.ctx
+    given = Opening(
+        block=work.block,
+        run=ctx.run.run_id,
+        definition=workflow.workflow_id,
+        version=ctx.run.definition.version,
+        by=ctx.run.owner,
+        title=work.title,
+        input=work.input,
+    )
+
+    async def open_it() -> JsonObject:
+        if ctx.mode == SHADOW:
+            return {"planned": True}
+        opened = await work.host.blocks.open(work.record, given, ctx.now)
+        other = opened.other
+        if other is None:
+            return {"refusal": opened.refusal, "workflow": "", "run": ""}
+        return {"refusal": opened.refusal, "workflow": opened.title or other.definition, "run": other.run}
+
+    told = (await ctx.memo(name_attempt(ctx, "_block/open"), open_it, origins=_AUTHOR)).data
+    if refusal := told.get("refusal"):
+        detail = f"{work.record.key}: {refusal} by run {told['run']}"
+        raise RunFailed(f"workflow-block-{refusal}", detail, title=work.title, workflow=told["workflow"])
+    return bool(told.get("planned"))
+
+
+async def read_record(ctx: RunContext, chosen: Chosen, node: str) -> JsonObject:
+    """Return the fields of the record; nothing in shadow mode, in which no call is made.
+
+    Raises RunFailed if the person may not see it, if there is none, or if the portal does not answer.
+    """
+    record = chosen.record
+    entity = ENTITIES[record.kind]
+    effect = RunEffect(method=entity.get_method, params={entity.id_parameter: chosen.number}, must_read=True)
+    outcome = await ctx.submit(node, effect)
+    if outcome.status == "planned":
+        return {}
+    if outcome.status != "succeeded" or not isinstance(outcome.result, dict) or not outcome.result:
+        code = "workflow-record-away" if outcome.reason is not None and outcome.reason.code in AWAY else "workflow-record-hidden"
+        raise RunFailed(code, f"{record.key} was not read: {outcome.detail}", kind=record.kind, number=record.number)
+    return outcome.result
+
+
+def name_attempt(ctx: RunContext, node: str) -> str:
+    """Return the node under which something is done that must be done anew after each retry."""
+    name, number = node, 1
+    while ctx.is_before_retry(name):
+        number += 1
+        name = f"{node}/{number}"
+    return name

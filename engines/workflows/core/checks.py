@@ -1,0 +1,183 @@
+"""Finds every mistake of a workflow or a tuum before it runs, each with its place (S003-X6).
+
+A workflow that names tuums which are stored elsewhere is checked with those that are at hand. What others need and publish is not known,
+but for what the references map themselves: nothing counts as missing then that one of them could give.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic.alias_generators import to_camel
+
+from engines.flows.core.checks import check_launch_parameter
+from engines.workflows.core.compile import UnreadTuum, build_graph, list_nodes
+from engines.workflows.core.definition import VARIABLE, Mappings, Script, Terminal, Tuum, TuumEntry, TuumReference, Workflow, is_reference
+from engines.workflows.core.mistakes import Report
+from engines.workflows.core.rune_checks import RUNE_LISTS, check_rune, check_runes, report_misspelt
+from engines.workflows.core.rune_types import RuneTypes
+from engines.workflows.core.variables import read_variables
+from orchestrator.definitions.mistakes import report_name_twice
+from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import Findings
+from orchestrator.domain.finding import WHOLE, Finding, Path
+from orchestrator.engines.shared.declared import LaunchParameter
+from orchestrator.engines.shared.records import RECORDS
+from orchestrator.expressions.scripts.checking import is_variable_name
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+NO_TUUMS: Final[Mapping[str, object]] = {}
+SCRIPTS: Final = ("chunkCallback", "mainScript")
+"""The fields of a tuum that are scripts."""
+_LATE: Final = ConfigDict(defer_build=True)  # the pattern of variables takes 35 ms to compile, and not every process checks workflows
+_ENTRY: Final[TypeAdapter[TuumEntry]] = TypeAdapter(TuumEntry, config=_LATE)
+_MAPPINGS: Final[TypeAdapter[Mappings]] = TypeAdapter(Mappings, config=_LATE)
+_ONLY_TUUMS: Final = frozenset(to_camel(name) for name in Tuum.model_fields.keys() - TuumReference.model_fields.keys() - {"tuum_id"})
+"""The fields of a tuum that a reference to one does not have; `tuumId` counts as misspelt there."""
+_PARAMETERS: Final = "triggerParameters"
+_VARIABLE: Final = re.compile(VARIABLE)
+
+
+def check_workflow(document: Document, types: RuneTypes, tuums: Mapping[str, object] = NO_TUUMS) -> Iterable[Finding]:
+    """Return what is wrong with a workflow, all of it. `tuums` are the documents of tuums by what is written in references."""
+    checking = _Checking(document, types)
+    checking.check_workflow(tuums)
+    return checking.findings.list_all()
+
+
+def check_tuum(document: Document, types: RuneTypes) -> Iterable[Finding]:
+    """Return what is wrong with a tuum that is stored on its own. Where its inputs come from is said by each workflow that names it."""
+    checking = _Checking(document, types)
+    checking.check_tuum()
+    return checking.findings.list_all()
+
+
+class _Checking:
+    """One check of one document."""
+
+    def __init__(self, document: Document, types: RuneTypes) -> None:
+        self.findings = Findings(document)
+        self._report = Report(self.findings)
+        self._data, self._types = document.data, types
+
+    def check_tuum(self) -> None:
+        report_model_mistakes(self.findings, Tuum, self._data, WHOLE, explain=self._report.explain)
+        if isinstance(self._data, Mapping):
+            self._check_parts(WHOLE, self._data)
+        tuum = read_part(Tuum, self._data)
+        if tuum is not None:
+            read_variables(tuum, self._types, self._report, lambda path: path)
+
+    def check_workflow(self, tuums: Mapping[str, object]) -> None:
+        data = self._data
+        report_model_mistakes(self.findings, Workflow, data, WHOLE, explain=self._report.explain)
+        if not isinstance(data, Mapping):
+            return
+        report_misspelt(self._report, WHOLE, data, Workflow)
+        metadata = data.get("metadata")
+        if not (isinstance(metadata, Mapping) and metadata.get("title")):
+            self._report.add("finding-workflow-title-missing", ("metadata",))
+        budget = data.get("budget")
+        if isinstance(budget, Mapping) and budget.get("maxSteps") is not None:
+            self._report.add("finding-workflow-budget-steps", ("budget", "maxSteps"))
+        parameters = self._check_parameters(data.get(_PARAMETERS))
+        terminal = read_part(Terminal, data.get("terminal", {}))
+        raw = data.get("tuums")
+        given = raw if isinstance(raw, list) else []
+        for index, one in enumerate(given):
+            if isinstance(one, Mapping):
+                self._check_entry(("tuums", index), one)
+        known = {name: tuum for name, one in tuums.items() if (tuum := read_part(Tuum, one)) is not None}
+        nodes = list(list_nodes(map(read_entry, given), known, self._types, self._report))
+        for node in nodes:
+            if node.tuum is not None and node.own is not None and not node.variables.is_whole:
+                check_runes(self._report, node.path, node.tuum, self._types, is_stored=True)
+        if given and not nodes:
+            self._report.add("finding-workflow-all-off", ("tuums",))
+        record = data.get("record")
+        record = record if isinstance(record, str) and record in RECORDS else None
+        build_graph(nodes, parameters or [], terminal, self._report, is_open=parameters is None, record=record)
+
+    def _check_parameters(self, given: object) -> list[LaunchParameter] | None:
+        """Report what is wrong with what a start gives; return it, None if it cannot all be read."""
+        if given is None:
+            return [] if _PARAMETERS not in self._data else None
+        if not isinstance(given, list):
+            return None
+        found: list[LaunchParameter] = []
+        seen: set[str] = set()
+        for index, one in enumerate(given):
+            path: Path = (_PARAMETERS, index)
+            read = read_part(LaunchParameter, one)
+            if read is None:
+                continue
+            found.append(read)
+            if read.name in seen:
+                report_name_twice(self.findings, (*path, "name"), read.name)
+            elif _VARIABLE.fullmatch(read.name) is None:
+                self._report.add("finding-workflow-name-form", (*path, "name"), of_value=True, name=read.name)
+            seen.add(read.name)
+            check_launch_parameter(self.findings, path, read)
+        return found if len(found) == len(given) else None
+
+    def _check_entry(self, path: Path, given: Mapping[str, object]) -> None:
+        if is_reference(given):
+            report_misspelt(self._report, path, given, TuumReference)
+            for name in given:
+                if name in _ONLY_TUUMS:
+                    self._report.add("finding-workflow-reference-field", (*path, name), name=name)
+        else:
+            self._check_parts(path, given)
+
+    def _check_parts(self, path: Path, given: Mapping[str, object]) -> None:
+        """Report what is wrong with the parts of a tuum by themselves, whatever the rest of it looks like."""
+        report_misspelt(self._report, path, given, Tuum)
+        for name in SCRIPTS:
+            script = given.get(name)
+            if isinstance(script, Mapping):
+                self._check_script((*path, name), script)
+        for name in RUNE_LISTS:
+            runes = given.get(name)
+            for index, rune in enumerate(runes if isinstance(runes, list) else ()):
+                if isinstance(rune, Mapping):
+                    check_rune(self._report, (*path, name, index), rune, self._types)
+
+    def _check_script(self, path: Path, given: Mapping[str, object]) -> None:
+        report_misspelt(self._report, path, given, Script)
+        names = given.get("consumes")
+        for index, one in enumerate(names if isinstance(names, list) else ()):
+            if isinstance(one, str) and _VARIABLE.fullmatch(one) and not is_variable_name(one):
+                self._report.add("finding-script-variable-word", (*path, "consumes", index), of_value=True, name=one)
+
+
+def read_part(model: type[ModelT], given: object) -> ModelT | None:
+    """Return a part as its model, None if it is none; what is wrong with it has been reported with the whole."""
+    try:
+        return model.model_validate(given)
+    except ValidationError:
+        return None
+
+
+def read_entry(given: object) -> TuumEntry | UnreadTuum:
+    """Return a place of a workflow, also of a draft; of one that is no tuum what can be read, so that it hides no mistakes of others."""
+    try:
+        return _ENTRY.validate_python(given)
+    except ValidationError:
+        if not isinstance(given, Mapping) or is_reference(given):
+            return UnreadTuum()
+    name = given.get("tuumId")
+    return UnreadTuum(
+        id=name if isinstance(name, str) else "",
+        inputs=_read_mappings(given.get("inputMappings")),
+        outputs=_read_mappings(given.get("outputMappings", {})),
+        enabled=given.get("enabled") is not False,
+    )
+
+
+def _read_mappings(given: object) -> Mappings | None:
+    try:
+        return _MAPPINGS.validate_python(given)
+    except ValidationError:
+        return None

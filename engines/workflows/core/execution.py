@@ -1,0 +1,164 @@
+"""Runs a compiled workflow: its tuums by their order, one pool of globals between them, and a result at the end (S003-8 … 21, 26 … 37).
+
+The engine keeps nothing, changes nothing outside, and returns what it proposes (S003-18, S003-57, S003-58).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from engines.workflows.core.compile import CompiledTuum, CompiledWorkflow
+from engines.workflows.core.operations import MOST_OPERATIONS, Emitted, OperationUnfit, check_proposals, read_operations
+from engines.workflows.core.published import Published
+from engines.workflows.core.results import WorkflowExecutionResult
+from engines.workflows.core.rune_types import AUTHOR, TuumFailed, TuumStopped
+from engines.workflows.core.scheduler import Graph, NotStarted, Played, play_graph
+from engines.workflows.core.surroundings import Surroundings
+from engines.workflows.core.tuum_run import run_tuum
+from orchestrator.domain.taint import Origins, Value, join_origins
+from orchestrator.engines.runs import RunContext, RunSuspended
+from orchestrator.expressions.placeholders import format_value
+from state.canonical import dumps
+
+TUUM_FAILED: Final = "TuumExecutionFailed"
+RESULT_UNFIT: Final = "ResultUnfit"
+STOPPED: Final = "Stopped"
+"""The codes of what ends a workflow without success; the first is the seed's (S003-X4), the others are ours."""
+MOST_RESULT: Final = 1_200_000
+"""How many characters of JSON the text and the operations of a result have at most. With globals, and what became of each operation, that
+is what one value of a run holds."""
+NO_TEXT: Final = Value("", AUTHOR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """What one run of a workflow gave: its result, and the same with where each part comes from, for its host."""
+
+    result: WorkflowExecutionResult
+    raw_text: Value = NO_TEXT
+    operations: tuple[Emitted, ...] = ()
+    failed_tuum: str = ""
+    words: str = ""
+    """What a script that stopped the workflow wants the person to read."""
+    origins: Origins = AUTHOR
+    """Where anything of the result comes from."""
+
+
+async def execute_workflow(
+    ctx: RunContext, compiled: CompiledWorkflow, parameters: Mapping[str, Value], surroundings: Surroundings
+) -> Execution:
+    """Run a workflow; `parameters` are the first globals (S003-X3).
+
+    A failed tuum is a result without success (S003-X4, A6). Raises RunSuspended while something waits, RunFailed if the run cannot go on.
+    """
+    running = _Running(ctx, compiled, dict(parameters), surroundings)
+    graph = Graph(needs=[one.needs for one in compiled.tuums], dependents=compiled.dependents, levels=compiled.levels)
+    workflow = compiled.workflow
+    played = await play_graph(graph, running.run, scheduling=workflow.scheduling, on_failure=workflow.on_failure)
+    running.raise_other(played)
+    if played.failed:
+        place = min(played.failed)
+        return running.build_failure(compiled.tuums[place], played.failed[place])
+    for wait in played.waiting.values():
+        raise wait
+    try:
+        return running.build_success()
+    except OperationUnfit as error:
+        return running.build_error(RESULT_UNFIT, str(error))
+
+
+@dataclass(slots=True)
+class _Running:
+    """One pass through a workflow."""
+
+    ctx: RunContext
+    compiled: CompiledWorkflow
+    pool: dict[str, Value]
+    """The globals, from which each tuum takes what it needs when it starts. Values are never changed, only replaced (S003-X11)."""
+    surroundings: Surroundings
+    published: dict[int, Published] = field(default_factory=dict)
+
+    async def run(self, place: int) -> None:
+        """Run the tuum at a place and publish what it gives, all at once (S003-34)."""
+        try:
+            published = await run_tuum(self.ctx, self.compiled.tuums[place], self.pool, self.surroundings)
+        except (RunSuspended, NotStarted):
+            raise
+        except Exception:
+            if self.compiled.workflow.on_failure == "stop":
+                self.surroundings.halt.stop()
+            raise
+        self.published[place] = published
+        self.pool.update(published.variables)
+
+    def raise_other(self, played: Played) -> None:
+        """Raise what is no failure of a tuum but of the run, such as a used-up budget, or a mistake of the program."""
+        for error in played.failed.values():
+            if not isinstance(error, TuumFailed):
+                raise error
+
+    def build_success(self) -> Execution:
+        """Return the result. Raises OperationUnfit if what should be its operations is none."""
+        terminal = self.compiled.workflow.terminal
+        endings = [one.ending for one in self._list_published()]
+        raw_text = self._find(terminal.raw_text) or next((one.raw_text for one in endings if one.raw_text is not None), None)
+        operations = [operation for one in self._list_published() for operation in one.operations]
+        named = self._find(terminal.operations)
+        if named is not None:
+            operations += self._read_named(str(terminal.operations), named)
+        elif (ending := next((one.operations for one in endings if one.operations is not None), None)) is not None:
+            operations += read_operations(ending)
+        if len(operations) > MOST_OPERATIONS:
+            raise OperationUnfit(f"there are {len(operations)} operations, and {MOST_OPERATIONS} are allowed")
+        text = raw_text.map(format_value) if raw_text is not None else NO_TEXT
+        _check_size(text.data, operations)
+        result = WorkflowExecutionResult(
+            is_success=True,
+            raw_text=text.data,
+            operations=tuple(one.operation for one in operations),
+            globals=self._list_globals(),
+            finished=self._list_finished(),
+        )
+        origins = join_origins([text, *self.pool.values()]).union(*(one.origins for one in operations))
+        return Execution(result=result, raw_text=text, operations=tuple(operations), origins=origins)
+
+    def _read_named(self, name: str, named: Value) -> list[Emitted]:
+        """Return the operations of a global. Raises OperationUnfit for one that the tuum which publishes it may not propose."""
+        found = list(read_operations(named))
+        for tuum in self.compiled.tuums:
+            if name in tuum.outputs:
+                check_proposals((one.operation for one in found), tuum.tuum.may_propose)
+        return found
+
+    def build_failure(self, failed: CompiledTuum, error: Exception) -> Execution:
+        """Return the result after a tuum has failed: what finished is named, half a plan is not given (S003-A6)."""
+        if isinstance(error, TuumStopped):
+            return self.build_error(STOPPED, error.words, failed_tuum=failed.id, words=error.words)
+        return self.build_error(TUUM_FAILED, str(error), failed_tuum=failed.id)
+
+    def build_error(self, code: str, message: str, *, failed_tuum: str = "", words: str = "") -> Execution:
+        """Return a result without success."""
+        result = WorkflowExecutionResult(
+            is_success=False, globals=self._list_globals(), error_code=code, error_message=message, finished=self._list_finished()
+        )
+        return Execution(result=result, failed_tuum=failed_tuum, words=words, origins=join_origins(self.pool.values()))
+
+    def _find(self, name: str | None) -> Value | None:
+        return self.pool.get(name) if name is not None else None
+
+    def _list_published(self) -> list[Published]:
+        """Return what the tuums have published: by level, then in the order of the file (S003-A6)."""
+        return [self.published[place] for level in self.compiled.levels for place in level if place in self.published]
+
+    def _list_globals(self) -> dict[str, Any]:
+        return {name: self.pool[name].data for name in sorted(self.pool)}
+
+    def _list_finished(self) -> tuple[str, ...]:
+        return tuple(self.compiled.tuums[place].id for place in sorted(self.published))
+
+
+def _check_size(text: str, operations: Sequence[Emitted]) -> None:
+    """Raise OperationUnfit for a result that the run could not keep: its operations would be handed on, and it would fail behind them."""
+    size = len(dumps([text, [one.to_stored()["operation"] for one in operations]]))
+    if size > MOST_RESULT:
+        raise OperationUnfit(f"the text and the operations have {size} characters, and {MOST_RESULT} are allowed")

@@ -1,0 +1,149 @@
+"""The kinds of definitions that workflows and tuums are: how they are checked, what they name, and what they may write."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from engines.workflows.core.checks import check_tuum, check_workflow
+from engines.workflows.core.definition import Proposal, Rune, Tuum, TuumReference, Workflow
+from engines.workflows.core.entities import ENTITIES, find_entity
+from engines.workflows.core.rune_checks import read_params
+from engines.workflows.core.rune_types import RuneTypes
+from engines.workflows.core.runes.computing import ScriptParams
+from engines.workflows.core.runes.outside import OperationParams, QueryParams, TerminalParams
+from engines.workflows.core.script_calls import list_queries, may_emit
+from engines.workflows.core.script_checks import check_scripts
+from orchestrator.definitions.kinds import DefinitionKind, MethodUse, Reference, Write
+from orchestrator.domain.finding import WHOLE, Path
+
+WORKFLOW: Final = "workflow"
+TUUM: Final = "tuum"
+"""The names of the two kinds."""
+
+
+def build_kinds(types: RuneTypes) -> tuple[DefinitionKind, DefinitionKind]:
+    """Return the kinds of workflows and of tuums, whose runes are of these types."""
+    workflows = DefinitionKind(
+        name=WORKFLOW,
+        check=lambda document: check_workflow(document, types),
+        check_programs=check_scripts,
+        check_linked=lambda document, tuums: check_workflow(document, types, tuums),
+        list_writes=partial(list_workflow_writes, types=types),
+        list_references=list_tuums,
+        list_methods=partial(list_workflow_methods, types=types),
+        find_title=lambda document: Workflow.model_validate(document).metadata.title,
+        key_field="workflowId",
+        number_field="version",
+    )
+    tuums = DefinitionKind(
+        name=TUUM,
+        check=lambda document: check_tuum(document, types),
+        check_programs=check_scripts,
+        list_writes=partial(list_tuum_writes, types=types),
+        list_methods=partial(list_tuum_methods, types=types),
+        find_title=lambda document: Tuum.model_validate(document).metadata.title,
+        key_field="tuumId",
+        is_told=False,
+    )
+    return workflows, tuums
+
+
+def list_tuums(document: object) -> Iterator[Reference]:
+    """Yield the tuums that a workflow names; of a draft, those that can be read."""
+    entries = document.get("tuums") if isinstance(document, Mapping) else None
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        written = entry.get("tuum") if isinstance(entry, Mapping) else None
+        if isinstance(written, str) and written:
+            yield Reference(("tuums", index, "tuum"), TUUM, written)
+
+
+def list_workflow_writes(document: object, types: RuneTypes) -> Sequence[Write] | None:
+    """Return what a correct workflow may write; None if it cannot be told.
+
+    What tuums that are stored on their own write is theirs. But operations that the terminal takes from a variable may be any.
+    """
+    workflow = Workflow.model_validate(document)
+    if workflow.terminal.operations is not None:
+        return None
+    found: list[Write] = []
+    for _, tuum in _list_own_tuums(workflow):
+        writes = _list_writes(tuum, types)
+        if writes is None:
+            return None
+        found += writes
+    return list(dict.fromkeys(found))
+
+
+def list_tuum_writes(document: object, types: RuneTypes) -> Sequence[Write] | None:
+    """Return what a correct tuum may write; None if it cannot be told."""
+    return _list_writes(Tuum.model_validate(document), types)
+
+
+def _list_writes(tuum: Tuum, types: RuneTypes) -> list[Write] | None:
+    """Return what a tuum may write, whether it takes part or not.
+
+    Without `mayPropose` it cannot be told of a script that emits operations, nor of types of plugins that emit; of a terminal that takes
+    operations from a variable it cannot be told at all. Queries only read: the gate refuses every other one.
+    """
+    if tuum.may_propose is None and any(may_emit(source) for _, source in _list_scripts(tuum, types)):
+        return None
+    found = [_find_write(one) for one in tuum.may_propose or ()]
+    for _, rune in _list_runes(tuum):
+        kind = types[rune.rune_type]
+        match read_params(kind, rune.model_extra or {}):
+            case OperationParams(operation_type=operation, entity_type=entity):
+                found.append(("bitrix", find_entity(entity).find_method(operation)))
+            case TerminalParams(operations=name) if name is not None:
+                return None
+            case _ if kind.emits and tuum.may_propose is None:
+                return None
+    return found
+
+
+def _find_write(proposal: Proposal) -> Write:
+    """Return the method of an operation that a tuum says it may propose."""
+    operation, _, entity = proposal.partition(" ")
+    return "bitrix", ENTITIES[entity].find_method(operation)  # type: ignore[arg-type]  # the pattern of a proposal lets no other word in
+
+
+def list_workflow_methods(document: object, types: RuneTypes) -> Iterable[MethodUse]:
+    """Return the methods with which the tuums of a correct workflow read, but for those that are stored on their own."""
+    for index, tuum in _list_own_tuums(Workflow.model_validate(document)):
+        yield from _list_methods(("tuums", index), tuum, types)
+
+
+def list_tuum_methods(document: object, types: RuneTypes) -> Iterable[MethodUse]:
+    """Return the methods with which a correct tuum reads."""
+    return _list_methods(WHOLE, Tuum.model_validate(document), types)
+
+
+def _list_methods(path: Path, tuum: Tuum, types: RuneTypes) -> Iterator[MethodUse]:
+    for place, rune in _list_runes(tuum):
+        params = read_params(types[rune.rune_type], rune.model_extra or {})
+        if isinstance(params, QueryParams):
+            yield MethodUse((*path, *place, "method"), params.method, must_read=True)
+    for place, source in _list_scripts(tuum, types):
+        yield from (MethodUse((*path, *place), method, must_read=True) for method in list_queries(source))
+
+
+def _list_own_tuums(workflow: Workflow) -> Iterator[tuple[int, Tuum]]:
+    for index, entry in enumerate(workflow.tuums):
+        if not isinstance(entry, TuumReference):
+            yield index, entry
+
+
+def _list_scripts(tuum: Tuum, types: RuneTypes) -> Iterator[tuple[Path, str]]:
+    """Yield the sources of all scripts of a tuum, each with its place."""
+    for name, script in (("mainScript", tuum.main_script), ("chunkCallback", tuum.chunk_callback)):
+        if script is not None:
+            yield (name, "source"), script.source
+    for place, rune in _list_runes(tuum):
+        params = read_params(types[rune.rune_type], rune.model_extra or {})
+        if isinstance(params, ScriptParams):
+            yield (*place, "source"), params.source
+
+
+def _list_runes(tuum: Tuum) -> Iterator[tuple[Path, Rune]]:
+    for name, runes in (("promptRunes", tuum.prompt_runes), ("runes", tuum.runes)):
+        for index, rune in enumerate(runes):
+            yield (name, index), rune

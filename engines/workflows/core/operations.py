@@ -1,0 +1,106 @@
+"""Reads the operations that a workflow proposes, as its runes, scripts and models write them (S003-17, S003-49, S003-X9)."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from pydantic import ValidationError
+
+from engines.workflows.core.entities import ENTITIES
+from engines.workflows.core.results import AtomicOperation, OperationType
+from orchestrator.domain.taint import Origins, Value
+from state.stored import JsonObject
+
+MOST_OPERATIONS: Final = 500
+"""How many operations one run may propose: ten cards of fifty."""
+_OPERATIONS: Final = frozenset(get_args(OperationType))
+
+
+class OperationUnfit(ValueError):
+    """What should be an operation is none; the message says what is wrong with it, in English."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emitted:
+    """An operation with where what it holds comes from."""
+
+    operation: AtomicOperation
+    origins: Origins
+
+    def to_stored(self) -> JsonObject:
+        """Return it as JSON data."""
+        written = self.operation.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return {"operation": written, "origins": sorted(self.origins)}
+
+    @classmethod
+    def from_stored(cls, stored: JsonObject) -> "Emitted":
+        """Return it from its JSON data."""
+        return cls(operation=AtomicOperation.model_validate(stored["operation"]), origins=frozenset(stored["origins"]))
+
+
+def read_operation(given: object) -> AtomicOperation:
+    """Return the operation that JSON data writes. The id of a record is taken as a text without spaces around it. Raises OperationUnfit."""
+    if not isinstance(given, Mapping):
+        raise OperationUnfit("an operation is an object")
+    entity = given.get("entityId")
+    is_number = isinstance(entity, int) and not isinstance(entity, bool)
+    written = {**given, "entityId": str(entity).strip()} if is_number or isinstance(entity, str) else given
+    try:
+        operation = AtomicOperation.model_validate(dict(written))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(one) for one in first["loc"])
+        raise OperationUnfit(f"{place}: {first['msg']}") from None
+    if problem := _find_problem(operation):
+        raise OperationUnfit(problem)
+    return operation
+
+
+def _find_problem(one: AtomicOperation) -> str:
+    """Return what an operation lacks, or has that does not belong to it; "" for a whole one."""
+    is_change = one.operation_type == "ModifyEntity"
+    if one.operation_type == "CreateEntity" and not one.initial_attributes:
+        return "initialAttributes: a record that is made needs fields"
+    if one.operation_type != "CreateEntity" and one.initial_attributes:
+        return "initialAttributes: only a record that is made has them"
+    if is_change and not (one.attribute_key and one.modify_operator):
+        return "attributeKey and modifyOperator: a change needs both"
+    if not is_change and (one.attribute_key or one.modify_operator or one.modify_value is not None):
+        return "attributeKey, modifyOperator, modifyValue: only a change has them"
+    return ""
+
+
+def read_operations(given: Value) -> Iterable[Emitted]:
+    """Return the operations in a list of JSON data, all with its origins. Raises OperationUnfit that names the place of a wrong one."""
+    items: Any = given.data
+    if not isinstance(items, list):
+        raise OperationUnfit("operations are a list")
+    read: list[Emitted] = []
+    for index, one in enumerate(items):
+        try:
+            read.append(Emitted(operation=read_operation(one), origins=given.origins))
+        except OperationUnfit as error:
+            raise OperationUnfit(f"operation {index + 1}: {error}") from None
+    return read
+
+
+def name_kind(operation: AtomicOperation) -> str:
+    """Return the kind of an operation as `mayPropose` writes it, such as ModifyEntity deal."""
+    return f"{operation.operation_type} {operation.entity_type}"
+
+
+def check_proposals(operations: Iterable[AtomicOperation], may_propose: Collection[str] | None) -> None:
+    """Raise OperationUnfit for an operation that a tuum does not say it may propose; None lets it propose any."""
+    for one in operations:
+        if may_propose is not None and name_kind(one) not in may_propose:
+            raise OperationUnfit(f"{name_kind(one)} is not in mayPropose: {', '.join(may_propose) or 'nothing'}")
+
+
+def list_written_kinds(given: list[object]) -> Iterator[str]:
+    """Yield the kinds of the operations in a list as a document writes it, each once; those that only a run will know are left out."""
+    found = dict.fromkeys(_list_words(one) for one in given if isinstance(one, Mapping))
+    yield from (f"{operation} {entity}" for operation, entity in found if operation in _OPERATIONS and entity in ENTITIES)
+
+
+def _list_words(given: Mapping[str, object]) -> tuple[str, str]:
+    return str(given.get("operationType")), str(given.get("entityType"))

@@ -1,0 +1,82 @@
+"""What a tuum publishes when it ends: globals, operations, and its part of the result, each with where it comes from (S003-11, S003-34).
+
+It is stored as one value of the run, so it becomes visible as a whole or not at all.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from engines.workflows.core.operations import Emitted
+from engines.workflows.core.rune_types import AUTHOR
+from orchestrator.domain.taint import Origins, Value
+from state.stored import JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What a terminal rune makes the result of the workflow (S003-16)."""
+
+    raw_text: Value | None = None
+    operations: Value | None = None
+
+
+NO_ENDING: Final = Ending()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What one run of a tuum gives to the rest of the workflow."""
+
+    variables: Mapping[str, Value] = field(default_factory=dict)
+    """Globals by name."""
+    operations: tuple[Emitted, ...] = ()
+    ending: Ending = NO_ENDING
+
+    def find_origins(self) -> Origins:
+        """Return where anything of it comes from."""
+        found = AUTHOR
+        for one in (*self.variables.values(), *self.operations, self.ending.raw_text, self.ending.operations):
+            if one is not None and not one.origins <= found:
+                found |= one.origins
+        return found
+
+    def to_stored(self) -> JsonObject:
+        """Return it as JSON data."""
+        stored: dict[str, JsonObject | list[JsonObject]] = {
+            "variables": {name: one.to_stored() for name, one in self.variables.items()},
+            "operations": [one.to_stored() for one in self.operations],
+        }
+        for name, value in (("raw_text", self.ending.raw_text), ("terminal", self.ending.operations)):
+            if value is not None:
+                stored[name] = value.to_stored()
+        return stored
+
+    @classmethod
+    def from_stored(cls, stored: Value) -> "Published":
+        """Return it from what the run has stored. Where the run found text of strangers that nothing told of, all counts as theirs."""
+        data = stored.data
+        read = cls(
+            variables={name: Value.from_stored(one) for name, one in data["variables"].items()},
+            operations=tuple(Emitted.from_stored(one) for one in data["operations"]),
+            ending=Ending(raw_text=_read(data.get("raw_text")), operations=_read(data.get("terminal"))),
+        )
+        found = stored.origins - read.find_origins()
+        return read.add_origins(found) if found else read
+
+    def add_origins(self, origins: Origins) -> "Published":
+        """Return the same with further places from which all of it comes."""
+        ending = Ending(raw_text=_add(self.ending.raw_text, origins), operations=_add(self.ending.operations, origins))
+        return Published(
+            variables={name: Value(one.data, one.origins | origins) for name, one in self.variables.items()},
+            operations=tuple(Emitted(operation=one.operation, origins=one.origins | origins) for one in self.operations),
+            ending=ending,
+        )
+
+
+def _read(stored: JsonObject | None) -> Value | None:
+    return Value.from_stored(stored) if stored is not None else None
+
+
+def _add(value: Value | None, origins: Origins) -> Value | None:
+    return Value(value.data, value.origins | origins) if value is not None else None

@@ -1,0 +1,27 @@
+"""All types of runes that this program can do: its own, and those of plugins."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from engines.workflows.core.rune_types import AnyRuneType, RuneType, RuneTypes
+from engines.workflows.core.runes import computing, outside, prompting
+from orchestrator.engines.plugins import load_types
+
+GROUP: Final = "sdelka.workflow_runes"
+"""The group of entry points by which plugins add types; each names a `RuneType`."""
+OWN: Final[tuple[AnyRuneType, ...]] = (*prompting.TYPES, *computing.TYPES, *outside.TYPES)
+
+
+def build_rune_types(more: Iterable[AnyRuneType] = ()) -> RuneTypes:
+    """Return the types by name. Raises ValueError if two have one name."""
+    found: RuneTypes = {}
+    for one in (*OWN, *more):
+        if one.name in found:
+            raise ValueError(f"two types of runes are called {one.name}")
+        found[one.name] = one
+    return found
+
+
+def load_plugins() -> list[AnyRuneType]:
+    """Return the types of installed plugins; see `load_types` for those that are left out."""
+    return load_types(GROUP, RuneType, OWN)

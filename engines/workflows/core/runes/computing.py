@@ -1,0 +1,262 @@
+"""Runes that make variables of variables: a script, a fixed value, and parts of texts (S003-41)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from typing import Any, Final
+
+from pydantic import Field
+
+from engines.workflows.core.definition import Names, Script
+from engines.workflows.core.rune_types import (
+    AUTHOR,
+    AnyRuneType,
+    Changes,
+    Local,
+    RuneCall,
+    RuneMistake,
+    RuneParams,
+    RuneType,
+    list_placeholders,
+)
+from orchestrator.domain.taint import Origins, Value, join_origins, split_values
+from orchestrator.expressions.paths import MISSING, Found, follow_path, parse_path
+from orchestrator.expressions.placeholders import format_value
+from orchestrator.expressions.scripts.checking import is_variable_name
+from state.canonical import FOREIGN_JSON, check
+
+_FENCE: Final = re.compile(r"```[A-Za-z0-9]{0,20}[ \t]*\n(.*?)```", re.DOTALL)
+_MOST_STARTS: Final = 50
+"""At how many brackets of a text it is tried to read JSON, and in how many of its code fences."""
+
+
+class ScriptParams(RuneParams):
+    """A script, and the variables that it reads and gives."""
+
+    source: str = Field(min_length=1, max_length=20_000, description="A script; the object in its last line gives the variables.")
+    consumes: Names = Field(default_factory=list, description="The variables that it reads.")
+    produces: Names = Field(default_factory=list, description="The variables that it gives.")
+
+
+class SetParams(RuneParams):
+    """What a variable is set to."""
+
+    variable: Local = Field(description="The variable.")
+    value: Any = Field(description="JSON data; its texts may hold {{variable}}.")
+
+
+class ExtractionParams(RuneParams):
+    """What is taken out of a text."""
+
+    input: Local = Field(description="The variable that holds the text.")
+    output: Local = Field(description="The variable that gets what was found.")
+
+
+class TextParams(ExtractionParams):
+    """The marks between which a part of a text stands."""
+
+    after: str = Field("", max_length=1000, description="The mark behind which the part begins; without it at the start.")
+    before: str = Field("", max_length=1000, description="The mark before which it ends; without it at the end.")
+
+
+class JsonParams(ExtractionParams):
+    """Which part of JSON is taken."""
+
+    path: str = Field("", max_length=500, description="The part, such as items[0].title; without it all.")
+    default: Any = Field(None, description="What the variable gets where there is no such part.")
+
+
+class RegexParams(ExtractionParams):
+    """Which expression is looked for."""
+
+    pattern: str = Field(min_length=1, max_length=500, description="The expression, as Python's re reads it.")
+    group: int | str = Field(0, description="The group that is taken: its number or name.")
+    is_all: bool = Field(False, description="Whether all that is found is taken, as a list; otherwise the first, or null.")
+
+
+async def _run_script(call: RuneCall[ScriptParams]) -> Changes:
+    params = call.params
+    script = Script.model_validate({"source": params.source, "consumes": params.consumes, "produces": params.produces})
+    return await call.work.run_script(call.node, script, call.variables)
+
+
+async def _set(call: RuneCall[SetParams]) -> Changes:
+    data, values = split_values(call.fill(call.params.value))
+    return {call.params.variable: Value(data, join_origins(values) | AUTHOR)}
+
+
+async def _take_text(call: RuneCall[TextParams]) -> Changes:
+    params = call.params
+
+    def take(given: Any) -> str:
+        text = format_value(given)
+        _, mark, behind = text.partition(params.after) if params.after else ("", "-", text)
+        part, end, _ = behind.partition(params.before) if params.before else (behind, "-", "")
+        return part.strip() if mark and end else ""
+
+    return {params.output: call.find(params.input).map(take)}
+
+
+async def _take_json(call: RuneCall[JsonParams]) -> Changes:
+    params = call.params
+    given = call.find(params.input)
+    found = _find_part(given.data, params.path)
+    origins: Origins = given.origins
+    return {params.output: Value(params.default, origins | AUTHOR) if found is None else Value(found, origins)}
+
+
+def _find_part(given: Any, path: str) -> Any:
+    """Return the part at a path of JSON data or, of a text, of the first JSON in it that has such a part; None if there is none."""
+    for data in _list_json(given) if isinstance(given, str) else (given,):
+        found = _follow(data, path)
+        if found.is_there:
+            return found.value
+    return None
+
+
+def _follow(data: Any, path: str) -> Found:
+    """Return the part of JSON data at a path that may begin with an index, all of it without a path."""
+    parsed = parse_path(_begin_path(path))
+    return follow_path({"all": data}, parsed) if parsed is not None else MISSING
+
+
+def _begin_path(path: str) -> str:
+    return f"all{path}" if path.startswith("[") or not path else f"all.{path}"
+
+
+def _list_json(text: str) -> Iterator[Any]:
+    """Yield the JSON in a text: the whole of it, otherwise what stands in code fences, then objects and lists between the words."""
+    if (whole := _decode(text)).is_there:
+        yield whole.value
+        return
+    for fenced in islice(_FENCE.finditer(text), _MOST_STARTS):
+        if (found := _decode(fenced[1])).is_there:
+            yield found.value
+    tried, end = 0, 0
+    for start in (one.start() for one in re.finditer(r"[\[{]", text)):
+        if tried == _MOST_STARTS:
+            return
+        if start < end:  # inside of what was read: a part of a part
+            continue
+        tried += 1
+        with suppress(ValueError, RecursionError):
+            data, end = FOREIGN_JSON.raw_decode(text, start)
+            check(data)  # what could not be stored, such as infinity, or a NUL in a text, is no JSON here
+            yield data
+
+
+def _decode(text: str) -> Found:
+    """Return the JSON data that a text is, if it is any that could be stored."""
+    with suppress(ValueError, RecursionError):
+        data = FOREIGN_JSON.decode(text.strip())
+        check(data)
+        return Found(True, data)
+    return MISSING
+
+
+async def _find_pattern(call: RuneCall[RegexParams]) -> Changes:
+    params = call.params
+    found = await call.work.search_pattern(call.node, params.pattern, call.find(params.input), is_all=params.is_all)
+    taken = [_take_group(call, match) for match in found.data]
+    return {params.output: Value(taken if params.is_all else taken[0] if taken else None, found.origins)}
+
+
+def _take_group(call: RuneCall[RegexParams], match: Mapping[str, Any]) -> Any:
+    group = call.params.group
+    groups = match["names"] if isinstance(group, str) else match["groups"]
+    try:
+        return groups[group]
+    except LookupError:
+        raise call.fail(f"the pattern has no group {group}") from None
+
+
+def _list_input(params: ExtractionParams) -> tuple[str, ...]:
+    return (params.input,)
+
+
+def _list_output(params: ExtractionParams) -> tuple[str, ...]:
+    return (params.output,)
+
+
+def _find_script_mistakes(params: ScriptParams) -> Iterator[RuneMistake]:
+    for index, name in enumerate(params.consumes):
+        if not is_variable_name(name):
+            yield RuneMistake(path=("consumes", index), code="finding-script-variable-word", args={"name": name})
+
+
+def _find_path_mistakes(params: JsonParams) -> Iterator[RuneMistake]:
+    if parse_path(_begin_path(params.path)) is None:
+        yield RuneMistake(path=("path",), code="finding-rune-path", args={"name": params.path})
+
+
+def _find_pattern_mistakes(params: RegexParams) -> Iterator[RuneMistake]:
+    try:
+        pattern = re.compile(params.pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        yield RuneMistake(path=("pattern",), code="finding-rune-pattern", args={"problem": str(error)})
+        return
+    group = params.group
+    if group not in pattern.groupindex if isinstance(group, str) else not 0 <= group <= pattern.groups:
+        yield RuneMistake(path=("group",), code="finding-rune-group", args={"name": str(group)})
+
+
+TYPES: Final[tuple[AnyRuneType, ...]] = (
+    RuneType[ScriptParams](
+        name="script",
+        summary="Runs a script in the sandbox.",
+        params=ScriptParams,
+        perform=_run_script,
+        example={
+            "source": '{"total": sum(deal["sum"] for deal in deals), "count": len(deals)}',
+            "consumes": ["deals"],
+            "produces": ["total", "count"],
+        },
+        list_consumes=lambda params: params.consumes,
+        list_produces=lambda params: params.produces,
+        prepares=True,
+        find_mistakes=_find_script_mistakes,
+    ),
+    RuneType[SetParams](
+        name="set",
+        summary="Sets a variable to a value that may be made of others.",
+        params=SetParams,
+        perform=_set,
+        example={"variable": "greeting", "value": "Dear {{client}}"},
+        list_reads=lambda params: list_placeholders(params.value),
+        list_produces=lambda params: (params.variable,),
+        prepares=True,
+    ),
+    RuneType[TextParams](
+        name="text",
+        summary="Takes what stands between two marks of a text; empty where the marks are not there.",
+        params=TextParams,
+        perform=_take_text,
+        example={"input": "AiOutput", "after": "RESULT:", "before": "END", "output": "result"},
+        list_consumes=_list_input,
+        list_produces=_list_output,
+        prepares=True,
+    ),
+    RuneType[JsonParams](
+        name="json",
+        summary="Takes JSON, or a part of it, out of a text such as the answer of a model.",
+        params=JsonParams,
+        perform=_take_json,
+        example={"input": "AiOutput", "path": "items[0].title", "default": "", "output": "title"},
+        list_consumes=_list_input,
+        list_produces=_list_output,
+        prepares=True,
+        find_mistakes=_find_path_mistakes,
+    ),
+    RuneType[RegexParams](
+        name="regex",
+        summary="Finds a regular expression in a text.",
+        params=RegexParams,
+        perform=_find_pattern,
+        example={"input": "mail", "pattern": r"\b\d{10}\b", "isAll": True, "output": "tax_numbers"},
+        list_consumes=_list_input,
+        list_produces=_list_output,
+        prepares=True,
+        find_mistakes=_find_pattern_mistakes,
+    ),
+)

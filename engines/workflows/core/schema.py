@@ -1,0 +1,68 @@
+"""The published JSON Schemas of workflows and tuums, made from the models that the program itself checks with.
+
+An editor completes and underlines with them. They refuse nothing that the program takes; what needs more than one place to be judged
+(missing sources, cycles, tuums) is said by the check alone.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from engines.workflows.core.definition import VARIABLE, Rune, Tuum, TuumReference, Workflow
+from engines.workflows.core.rune_types import AnyRuneType, RuneTypes
+from orchestrator.documents.json_schema import REFS, split_schema, write_schema
+from state.stored import JsonObject
+
+_TYPE: Final = "runeType"
+_VARIABLE: Final = r"^(?:[A-Za-z_]|[^\x00-\x7F])(?:[A-Za-z0-9_]|[^\x00-\x7F]){0,99}$"
+"""A name of a variable for editors, whose expressions know no letters but Latin ones: other signs are left to the check."""
+
+
+def build_workflow_schema(types: RuneTypes) -> JsonObject:
+    """Return the JSON Schema of a workflow whose runes are of these types."""
+    whole, defs = split_schema(Workflow)
+    given = {"$ref": REFS + Tuum.__name__}
+    whole["properties"]["tuums"]["items"] = {
+        "if": {"required": ["tuum"]},
+        "then": {"$ref": REFS + TuumReference.__name__},
+        "else": given,
+    }
+    return _write("Workflow of Sdelka", whole, defs, types)
+
+
+def build_tuum_schema(types: RuneTypes) -> JsonObject:
+    """Return the JSON Schema of a tuum that is stored on its own."""
+    return _write("Tuum of Sdelka", *split_schema(Tuum), types)
+
+
+def _write(title: str, whole: JsonObject, defs: dict[str, Any], types: RuneTypes) -> JsonObject:
+    rune: dict[str, Any] = defs[Rune.__name__]
+    for one in types.values():
+        defs.update(_build_params(one))
+    known = [{"const": one.name, "description": one.summary} for one in types.values()]
+    rune["properties"][_TYPE] = {"description": rune["properties"][_TYPE]["description"], "oneOf": known}
+    rune["allOf"] = [_build_rule(one) for one in types.values()]
+    written: JsonObject = _widen_names(write_schema(title, whole, defs))
+    return written
+
+
+def _build_params(kind: AnyRuneType) -> dict[str, Any]:
+    """Return the definitions of a type's parameters, under names that begin with that of the type."""
+    made: dict[str, Any] = kind.params.model_json_schema(ref_template=f"{REFS}{kind.name}.{{model}}")
+    inner = {f"{kind.name}.{name}": one for name, one in made.pop("$defs", {}).items()}
+    made.pop("additionalProperties", None)  # the fields that all runes have stand beside the parameters
+    return {kind.name: made, **inner}
+
+
+def _build_rule(kind: AnyRuneType) -> JsonObject:
+    """Return the rule for runes of a type: their parameters stand in the rune itself."""
+    return {"if": {"properties": {_TYPE: {"const": kind.name}}, "required": [_TYPE]}, "then": {"$ref": REFS + kind.name}}
+
+
+def _widen_names(tree: Any) -> Any:
+    """Return the schema with the names of variables as editors can judge them."""
+    if isinstance(tree, list):
+        return [_widen_names(one) for one in tree]
+    if isinstance(tree, Mapping):
+        widened = {_VARIABLE if name == VARIABLE else name: _widen_names(one) for name, one in tree.items()}
+        return {**widened, "additionalProperties": False} if "patternProperties" in tree else widened
+    return _VARIABLE if tree == VARIABLE else tree

@@ -1,0 +1,142 @@
+"""The functions that scripts of workflows may call: queries, operations, and what they show (S003-41, S003-49, S003-63 … S003-66)."""
+
+import inspect
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from engines.workflows.core.entities import ENTITIES
+from engines.workflows.core.operations import MOST_OPERATIONS, OperationUnfit, read_operation
+from engines.workflows.core.results import AtomicOperation, DisplayUpdatePayload
+from engines.workflows.core.rune_types import AUTHOR, TuumStopped
+from engines.workflows.core.surroundings import BlockQueries
+from orchestrator.domain.taint import Value
+from orchestrator.expressions.scripts.failures import ScriptCallFailed
+from orchestrator.expressions.scripts.runner import ScriptFunction
+from state.canonical import dumps, hash_text, to_storable_text
+
+QUERY: Final = "query"
+QUERIES: Final = (
+    "get_entity",
+    QUERY,
+    "get_all_entities",
+    "get_game_state",
+    "get_block_raw_text",
+    "get_parent_block_ids",
+    "get_player_metadata",
+)
+SHOW: Final = "show"
+EMIT: Final = "emit"
+STOP: Final = "stop"
+ALL: Final = (*QUERIES, EMIT, SHOW, STOP)
+"""The names by which scripts call them."""
+Query = Callable[[str, str, Mapping[str, Any]], Awaitable[Value]]
+"""Reads for (node, method, params) from the portal."""
+ShowNow = Callable[[DisplayUpdatePayload], Awaitable[None]]
+
+_NOTHING: Final = Value(None, AUTHOR)
+_LONGEST_WORDS: Final = 1_000
+_DIGEST: Final = 12
+"""How many characters of the hash of what is asked stand in the name of a node."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ScriptCalls:
+    """The functions of one run of one script, and what it has proposed so far.
+
+    A script that is played again after a crash gets the same answers to its queries: each is a node of the run, named by what it asks. A
+    number in the order of calls would not do: of two calls side by side either may be answered first, and the script goes on with that.
+    """
+
+    node: str
+    query: Query
+    show: ShowNow
+    blocks: BlockQueries | None = None
+    player: Mapping[str, Value] = field(default_factory=dict)
+    operations: list[AtomicOperation] = field(default_factory=list)
+    _asked: Counter[str] = field(default_factory=Counter)
+    """How often each query was made."""
+
+    def list_functions(self, *, may_query: bool, may_emit: bool) -> Mapping[str, ScriptFunction]:
+        """Return the functions by name. A script that calls one wrongly gets an error that it may catch."""
+        functions: dict[str, ScriptFunction] = {SHOW: self._show}
+        if may_emit:
+            functions |= {EMIT: self._emit, STOP: self._stop}
+        if may_query:
+            functions |= {"get_entity": self._get_entity, QUERY: self._query}
+            functions |= {
+                "get_all_entities": self._ask_blocks("get_all_entities", lambda blocks, node, key: blocks.list_entities(node, key)),
+                "get_game_state": self._ask_blocks("get_game_state", lambda blocks, node, key: blocks.read_game_state(node, key)),
+                "get_block_raw_text": self._ask_blocks("get_block_raw_text", lambda blocks, node, key: blocks.read_raw_text(node, key)),
+                "get_parent_block_ids": self._ask_blocks("get_parent_block_ids", lambda blocks, node, key: blocks.list_parents(node, key)),
+                "get_player_metadata": self._read_player,
+            }
+        return {name: _check_calls(name, one) for name, one in functions.items()}
+
+    def _name_node(self, function: str, asked: object) -> str:
+        """Return the node of a query that a function makes for `asked`, JSON data; one that is made once more has a further node."""
+        digest = hash_text(dumps([function, asked]))[:_DIGEST]
+        self._asked[digest] += 1
+        number = self._asked[digest]
+        return f"{self.node}/q-{digest}" if number == 1 else f"{self.node}/q-{digest}-{number}"
+
+    async def _get_entity(self, entity_type: object, entity_id: object) -> Value:
+        entity = ENTITIES.get(str(entity_type))
+        if entity is None:
+            raise ScriptCallFailed(f"there is no entity {str(entity_type)[:60]!r}; there are {', '.join(ENTITIES)}")
+        return await self._query(entity.get_method, {entity.id_parameter: entity_id})
+
+    async def _query(self, method: object, params: object = None) -> Value:
+        if not isinstance(method, str) or not isinstance(params, Mapping | None):
+            raise ScriptCallFailed("query takes the name of a method, and its parameters as an object")
+        return await self.query(self._name_node(method, params or {}), method, params or {})
+
+    def _ask_blocks(self, name: str, ask: Callable[[BlockQueries, str, str], Awaitable[Value]]) -> ScriptFunction:
+        async def answer(key: object = "") -> Value:
+            if self.blocks is None:
+                raise ScriptCallFailed("this workflow does not work on a record, so there are no blocks")
+            return await ask(self.blocks, self._name_node(name, str(key)), str(key))
+
+        return answer
+
+    def _read_player(self, key: str) -> Value:
+        return self.player.get(str(key), _NOTHING)
+
+    def _stop(self, words: object = "", *_more: object, **_named: object) -> Value:
+        """End the workflow, however it is called: after a call that was refused the script might go on and propose."""
+        raise TuumStopped(self.node, to_storable_text(str(words)).strip()[:_LONGEST_WORDS] or f"{STOP}()")
+
+    def _emit(self, operation: object) -> Value:
+        if len(self.operations) >= MOST_OPERATIONS:
+            raise ScriptCallFailed(f"more than {MOST_OPERATIONS} operations")
+        try:
+            self.operations.append(read_operation(operation))
+        except OperationUnfit as error:
+            raise ScriptCallFailed(str(error)) from None
+        return _NOTHING
+
+    async def _show(self, content: object, update_mode: object = "FullSnapshot", incremental_type: object = None) -> Value:
+        try:
+            payload = DisplayUpdatePayload.model_validate(
+                {"Content": content, "UpdateMode": update_mode, "IncrementalType": incremental_type}
+            )
+        except ValidationError as error:
+            raise ScriptCallFailed(f"{error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
+        await self.show(payload)
+        return _NOTHING
+
+
+def _check_calls(name: str, function: ScriptFunction) -> ScriptFunction:
+    """Return the function with a check of how many arguments it is given: without one, a script could end the run with a TypeError."""
+
+    def call(*args: object, **named: object) -> Any:
+        try:
+            inspect.signature(function).bind(*args, **named)
+        except TypeError as error:
+            raise ScriptCallFailed(f"{name}: {error}") from None
+        return function(*args, **named)
+
+    return call

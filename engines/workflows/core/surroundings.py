@@ -1,0 +1,122 @@
+"""What workflows are played with beside their runs: types of runes, the sandbox of scripts, blocks, and bounds on models and scripts."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Protocol
+
+from engines.workflows.core.results import DisplayUpdatePayload
+from engines.workflows.core.rune_types import RuneParams, RuneTypes
+from engines.workflows.core.scheduler import NotStarted
+from orchestrator.domain.taint import Origins, Value
+from orchestrator.expressions.scripts.runner import ScriptRunner
+
+AI_CALLS: Final = 4
+"""How many calls of one AI service workflows make at a time in one process."""
+SCRIPTS: Final = 16
+"""How many scripts workflows run at a time in one process."""
+Show = Callable[[str, DisplayUpdatePayload, Origins], Awaitable[None]]
+"""Shows something for a node. It may be dropped (S003-70)."""
+
+
+class BlockQueries(Protocol):
+    """What scripts may ask about blocks, the results of workflows on records (S003-64). All of it only reads, at a node (S003-65)."""
+
+    async def list_entities(self, node: str, block_id: str, /) -> Value:
+        """Return the records that belong to a block, null for one that there is not."""
+
+    async def read_game_state(self, node: str, block_id: str, /) -> Value:
+        """Return {funnel, stage, activities} of the record of a block."""
+
+    async def read_raw_text(self, node: str, block_id: str, /) -> Value:
+        """Return the text of a block."""
+
+    async def list_parents(self, node: str, block_id: str, /) -> Value:
+        """Return the ids of the blocks from the first on that record to this one."""
+
+
+class Bounds:
+    """Holds back what workflows do side by side: calls of AI services, and scripts, of which too many at once would be refused."""
+
+    def __init__(self, calls: int = AI_CALLS, scripts: int = SCRIPTS) -> None:
+        """Allow this many calls of each service, and this many scripts, at a time in this process."""
+        self.scripts = asyncio.Semaphore(scripts)
+        """What a script holds while it runs."""
+        self._turns: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(calls))
+
+    def find(self, service: str) -> asyncio.Semaphore:
+        """Return what a call of the service holds while it goes on."""
+        return self._turns[service]
+
+
+class Halt:
+    """Tells what waits for its turn in one run that a part of the run has failed: nothing that costs money begins any more (S003-X4).
+
+    Other runs wait for the same places, and are not told. What finds a place free takes it also after a failure, so that it does not
+    matter which of two tuums that are ready begins first.
+    """
+
+    def __init__(self) -> None:
+        """Tell nobody yet."""
+        self._is_stopped = False
+        self._waiting: set[asyncio.Timeout] = set()
+
+    def stop(self) -> None:
+        """Have all that waits for a place give up, and what would have to wait from now on."""
+        if not self._is_stopped:
+            self._is_stopped = True
+            for waiting in self._waiting:
+                waiting.reschedule(0)
+
+    @asynccontextmanager
+    async def hold(self, places: asyncio.Semaphore) -> AsyncIterator[None]:
+        """Hold one of the places. Raises NotStarted if there is none and the run has failed, or fails while this waits."""
+        if places.locked():
+            await self._wait(places)
+        else:
+            await places.acquire()
+        try:
+            yield
+        finally:
+            places.release()
+
+    def _is_over(self) -> bool:
+        return self._is_stopped
+
+    async def _wait(self, places: asyncio.Semaphore) -> None:
+        """Acquire a place when it is free. One that a failed call has left is free before its tuum has failed, so look once more."""
+        if self._is_over():
+            raise NotStarted
+        turn = asyncio.timeout(None)
+        try:
+            async with turn:
+                self._waiting.add(turn)
+                await places.acquire()
+        except TimeoutError:
+            raise NotStarted from None
+        finally:
+            self._waiting.discard(turn)
+        if self._is_over():
+            places.release()
+            raise NotStarted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the tuums of one run are played with."""
+
+    types: RuneTypes
+    scripts: ScriptRunner
+    params: dict[int, RuneParams] = field(default_factory=dict)
+    """The parameters of runes that were read before, by the id() of the rune. It must not live longer than the runes do."""
+    show: Show
+    blocks: BlockQueries | None = None
+    player: Mapping[str, Value] = field(default_factory=dict)
+    """The profile of the run's person, as it was when the run began."""
+    bounds: Bounds = field(default_factory=Bounds)
+    halt: Halt = field(default_factory=Halt)
+    clock: datetime | None = None
+    """The moment at which the clocks of scripts stand: that of the run's begin, so that a run that is played again gives the same."""

@@ -1,0 +1,214 @@
+"""Runs one tuum: it takes its inputs, builds the prompt, has the model answer, runs its runes and scripts, publishes (S003-32 … S003-52).
+
+A call of the model and a query are nodes of the run, so that after a crash only what was in flight is done again; scripts run again on the
+remembered answers. What the tuum publishes is a node, too: once that is stored, nothing of the tuum runs again.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from engines.workflows.core.compile import CompiledTuum
+from engines.workflows.core.definition import Rune, Script, Tuum
+from engines.workflows.core.published import Published
+from engines.workflows.core.rune_types import AUTHOR, PROMPTS, AnyRuneType, RuneCall, RuneParams, TuumFailed
+from engines.workflows.core.scheduler import NotStarted
+from engines.workflows.core.surroundings import Surroundings
+from engines.workflows.core.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
+from engines.workflows.core.variables import AI_ERROR, EXECUTION_TIME, FINAL_OUTPUT
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended
+from orchestrator.engines.step_nodes import name_step_node
+from state.canonical import dumps, loads
+from state.stored import JsonObject
+
+log = logging.getLogger(__name__)
+_NULL: Final = Value(None, AUTHOR)
+
+
+async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings) -> Published:
+    """Run a tuum with the globals in `pool`, and return what it publishes; if it has run before, what is stored.
+
+    Raises TuumFailed, and what its nodes raise: RunSuspended while one waits, RunFailed if the run cannot go on, NotStarted if it
+    has failed elsewhere before a model was asked.
+    """
+    node = name_step_node(compiled.id)
+    if ctx.find_state(node) == "finished":
+        return Published.from_stored(await ctx.memo(node, _make_nothing))
+    try:
+        published = await _TuumRun(ctx, compiled, pool, surroundings, node).run()
+        stored, origins = published.to_stored(), published.find_origins()
+
+        async def make() -> JsonObject:
+            return stored
+
+        kept = await ctx.memo(node, make, origins=origins)
+        return published if kept.origins == origins else Published.from_stored(kept)
+    except RunFailed as error:
+        if error.code not in UNFIT:
+            raise
+        raise TuumFailed(f"{compiled.id}: {error.detail}") from error
+
+
+async def _make_nothing() -> JsonObject:
+    raise AssertionError("the node is finished")
+
+
+class _TuumRun:
+    """One run of one tuum, with its local variables."""
+
+    __slots__ = ("_began", "_compiled", "_ctx", "_locals", "_node", "_surroundings", "_tuum", "_work")
+
+    def __init__(self, ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings, node: str) -> None:
+        self._ctx, self._compiled, self._surroundings, self._node = ctx, compiled, surroundings, node
+        self._tuum: Tuum = compiled.tuum
+        self._began = time.monotonic()
+        self._locals = _take_inputs(compiled, pool)
+        self._work = TuumWork(ctx=ctx, node=node, surroundings=surroundings, may_propose=compiled.tuum.may_propose)
+
+    async def run(self) -> Published:
+        tuum = self._tuum
+        if tuum.prompt_runes:
+            await self._run_runes(tuum.prompt_runes, "prompt")
+        self._locals[FINAL_OUTPUT] = self._locals[AI_ERROR] = _NULL
+        unmade: Mapping[str, Value] = {}
+        if tuum.ai_service is None or await self._ask(tuum.ai_service):
+            await self._run_runes(tuum.runes, "rune")
+        else:
+            unmade = self._list_unmade()
+        if tuum.main_script is not None:
+            await self._run_main(tuum.main_script, unmade)
+        variables = {name: self._locals[local] for name, local in self._compiled.outputs.items() if local in self._locals}  # S003-X5
+        return Published(variables=variables, operations=tuple(self._work.staged.operations), ending=self._work.staged.ending)
+
+    async def _run_runes(self, runes: list[Rune], part: str) -> None:
+        """Run runes one after another."""
+        for number, rune in enumerate(runes, 1):
+            if rune.enabled:
+                await self._run_rune(rune, f"{self._node}/{part}{number}")
+
+    async def _run_rune(self, rune: Rune, node: str) -> None:
+        kind = self._surroundings.types.get(rune.rune_type)
+        if kind is None:
+            raise TuumFailed(f"{node}: there are no runes of the type {rune.rune_type!r} here")
+        params = self._find_params(kind, rune, node)
+        work = self._work.narrow(node, kind)
+        call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=work, note_missing=self._note_missing)
+        try:
+            self._locals.update(await kind.perform(call))
+        except (TuumFailed, RunFailed, RunSuspended, NotStarted):
+            raise
+        except Exception as error:  # a type of a plugin may do anything, and the other tuums go on
+            log.exception("run %s: the rune %s failed", self._ctx.run.run_id, node, extra={"action": "workflow_rune_failed"})
+            raise TuumFailed(f"{node}: {type(error).__name__}: {error}") from error
+
+    def _find_params(self, kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
+        """Return the parameters of a rune, which are read once for all runs. Raises TuumFailed if these are none."""
+        if (params := self._surroundings.params.get(id(rune))) is None:
+            params = self._surroundings.params[id(rune)] = _read_params(kind, rune, node)
+        return params
+
+    def _note_missing(self, name: str) -> None:
+        """Tell the log of a variable that a text names and that is not there (S003-A11)."""
+        told = (self._ctx.run.run_id, self._compiled.id, name[:100])
+        log.warning("run %s, tuum %s: a text names %s, which is not there", *told, extra={"action": "workflow_variable_missing"})
+
+    async def _ask(self, service: str) -> bool:
+        """Have the model answer (S003-42), with the callback for each chunk (S003-43), and return whether it did.
+
+        Raises TuumFailed if the tuum cannot go on without the answer.
+        """
+        tuum, node = self._tuum, f"{self._node}/ai"
+        number = self._find_attempt(node)
+        failed = f"{node}/failed{number}"
+        if self._ctx.find_state(failed) == "finished":
+            self._take_failure(await self._ctx.memo(failed, _make_nothing))
+            return False
+        was_answered = self._ctx.find_state(node) == "finished"
+        chunks = Chunks(self._work, tuum.chunk_callback if tuum.is_streaming else None, self._locals, self._began)
+        prompts = self._locals.get(PROMPTS, Value([], AUTHOR))
+        try:
+            answer = await self._work.ask(node, prompts, service, tuum.options, is_streaming=tuum.is_streaming, chunks=chunks)
+            await chunks.wait()
+        except AiFailed as error:
+            await chunks.wait()
+            if tuum.main_script is None:  # S003-A7
+                raise
+            self._take_failure(await chunks.keep_failure(failed, error.reason, prompts.origins))
+            return False
+        finally:
+            await chunks.close()
+        self._locals[FINAL_OUTPUT] = answer
+        if tuum.chunk_callback is not None and tuum.is_streaming:
+            await chunks.finish(f"{self._node}/callback", answer, was_answered=was_answered)
+        self._set_unheard()
+        return True
+
+    def _set_unheard(self) -> None:
+        """Set what the callback should have given and has not to null: that it broke, or no piece came, breaks nothing else (S003-52)."""
+        callback = self._tuum.chunk_callback
+        if callback is not None and self._tuum.is_streaming:
+            for name in callback.produces:
+                self._locals.setdefault(name, Value(None, self._locals[FINAL_OUTPUT].origins))
+
+    def _list_unmade(self) -> dict[str, Value]:
+        """Return null for what the runes behind the model would have made, had it answered: a main script may read that (S003-A7)."""
+        null = Value(None, self._locals[FINAL_OUTPUT].origins)
+        unmade: dict[str, Value] = {}
+        for rune in self._tuum.runes:
+            kind = self._surroundings.types.get(rune.rune_type)
+            if rune.enabled and kind is not None:
+                unmade |= dict.fromkeys(kind.list_produces(self._find_params(kind, rune, self._node)), null)
+        return unmade
+
+    def _find_attempt(self, node: str) -> int:
+        """Return the number under which a failure of the model is kept: a person who has the run retried forgives those before."""
+        number = 1
+        while self._ctx.is_before_retry(f"{node}/failed{number}"):
+            number += 1
+        return number
+
+    def _take_failure(self, left: Value) -> None:
+        self._locals |= {name: Value.from_stored(one) for name, one in left.data["variables"].items()}
+        self._locals |= {FINAL_OUTPUT: left.get("text"), AI_ERROR: left.get("error")}
+        self._set_unheard()
+
+    async def _run_main(self, script: Script, unmade: Mapping[str, Value]) -> None:
+        """Run the main script, also after a call of the model that failed (S003-46); then `unmade` is what no rune has made."""
+        node = f"{self._node}/main"
+        names = {**unmade, **self._locals}
+        if EXECUTION_TIME in script.consumes:
+            names[EXECUTION_TIME] = await self._ctx.memo(f"{node}/time", self._measure, origins=AUTHOR)
+        self._locals |= await self._work.run_script(node, script, names)
+
+    async def _measure(self) -> float:
+        return round(time.monotonic() - self._began, 3)
+
+
+def _read_params(kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
+    try:
+        params: RuneParams = kind.params.model_validate(rune.model_extra or {})
+    except ValidationError as error:
+        raise TuumFailed(f"{node}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+    return params
+
+
+def _take_inputs(compiled: CompiledTuum, pool: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the local variables with which a tuum begins (S003-32). Raises TuumFailed if one is missing that it needs (S003-X4)."""
+    taken: dict[str, Value] = {}
+    for local, name in compiled.inputs.items():
+        if (value := pool.get(name)) is None:
+            raise TuumFailed(f"{compiled.id}: there is no global variable {name}")
+        taken[local] = _copy(value)
+    for local, name in compiled.reads.items():
+        if name in pool:
+            taken[local] = _copy(pool[name])
+    return taken
+
+
+def _copy(value: Value) -> Value:
+    """Return a value that shares nothing with the global: a type of runes may change what it gets, and others read the same (S003-X11)."""
+    return Value(loads(dumps(value.data)), value.origins) if isinstance(value.data, dict | list) else value

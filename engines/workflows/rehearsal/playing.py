@@ -1,0 +1,255 @@
+"""Plays workflows without their outside, and says how what came of a test differs from what was expected."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from engines.workflows.core.engine import WorkflowEngine
+from engines.workflows.core.execution import Execution
+from engines.workflows.core.kind import WORKFLOW
+from engines.workflows.core.results import AtomicOperation, WorkflowExecutionResult
+from engines.workflows.core.rune_types import RuneTypes
+from engines.workflows.rehearsal.case import CHUNKS, ExpectedWorkflow, TextPart, WorkflowCase
+from orchestrator.definitions.rules import FindClasses
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import RunEffect, RunFailed, RunModelRequest, RunResult
+from orchestrator.engines.shared.raw_text import Words, parse_raw_text
+from orchestrator.expressions.scripts.runner import ScriptRunner
+from orchestrator.rehearsals.beginning import BEGINS, build_actor, build_launch_args
+from orchestrator.rehearsals.case import FAILED, REFUSED
+from orchestrator.rehearsals.comparing import compare_lists, compare_values, list_messages
+from orchestrator.rehearsals.rehearsal import PERSON, Happening, Place, Rehearsal, TakeText
+from orchestrator.rehearsals.script import NO_MOCK, AskModel, Script, ScriptEnded, ask_no_model, find_shipped_classes
+from state.canonical import dumps
+
+_ENDED: Final = "rehearsal-ended"
+"""The code with which a run ends whose script lacks something; `WorkflowScript.problem` says what."""
+
+
+_SHOWN: Final = "_shown/"
+"""How the nodes begin that read records for the last message; without them it only has no links."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayableWorkflow:
+    """A workflow that can be played, without mistakes."""
+
+    key: str
+    document: Mapping[str, Any]
+    tuums: Mapping[str, object] = field(default_factory=dict)
+    """The documents of tuums that are stored on their own, by what is written where it names them."""
+    ids: Sequence[str] = ()
+    """The names of all its tuums."""
+    types: RuneTypes
+    """The types of its runes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowPlayed:
+    """What came of a workflow."""
+
+    result: WorkflowExecutionResult
+    """Of a run that failed before its tuums ran, or behind them, its code and words."""
+    proposed: tuple[AtomicOperation, ...] = ()
+    """What the tuums propose, also if it could not be handed on."""
+    reached: frozenset[str] = frozenset()
+    """The tuums that ran, to their end or not."""
+    happenings: Sequence[Happening] = ()
+    ended: RunResult
+    """How the run ended."""
+    problem: str = ""
+    """Why it could not be played to its end; "" if it was."""
+    left: int = 0
+    """How many inputs were not asked for."""
+
+
+class WorkflowScript(Script):
+    """The outside of a workflow: models and reads are answered for, what it proposes is only planned."""
+
+    def __init__(
+        self,
+        test: WorkflowCase,
+        *,
+        model: AskModel = ask_no_model,
+        find_classes: FindClasses = find_shipped_classes,
+        is_strict: bool = True,
+    ) -> None:
+        """Answer by this test, for models without an answer by `model`.
+
+        A read without a mock ends the test; if not `is_strict`, it is refused.
+        """
+        super().__init__(test, model=model, find_classes=find_classes, is_strict=is_strict)
+        self._refuses_reads = not is_strict
+        self.problem = ""
+        """What the script lacks; "" if nothing was asked for that it does not have."""
+
+    async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
+        """Return the answer of a tuum's model. Raises RunFailed, also if there is none."""
+        try:
+            return await super().ask_model(place, request, on_delta)
+        except ScriptEnded as error:
+            raise self._end(error) from None
+
+    async def give_answer(self, found: Any, request: RunModelRequest, on_delta: TakeText | None) -> Any:
+        """Return an answer that comes in the pieces of its mock, {chunks: […]}, or in one; {chunks: […], failed: why} breaks off."""
+        pieces: Sequence[object] | None = None
+        if isinstance(found, Mapping) and CHUNKS in found and set(found) <= {CHUNKS, FAILED} and isinstance(found[CHUNKS], list):
+            pieces = found[CHUNKS]
+            found = {FAILED: found[FAILED]} if FAILED in found else "".join(map(str, pieces))
+        for piece in pieces or ():
+            if on_delta is not None:
+                await on_delta(str(piece))
+        answer = await super().give_answer(found, request, None)
+        if pieces is None and on_delta is not None:
+            await on_delta(answer)
+        return answer
+
+    async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
+        """Return what a read gives; anything else is only planned. Raises RunFailed if the test does not say what is read."""
+        del params
+        if not effect.must_read:
+            return self.build_outcome(place, effect, NO_MOCK)
+        try:
+            return self.build_outcome(place, effect, self._find_read(place, effect.method))
+        except ScriptEnded as error:
+            raise self._end(error) from None
+
+    def _find_read(self, place: Place, method: str) -> Any:
+        """Return what the test gives for a read: by its node, its tuum or its method alone. Raises ScriptEnded."""
+        node = f"{place.step}/{place.node.partition('/')[2]}"
+        found = self.take_mock(place, "effect", (node, f"{place.step}/{method}", method))
+        if found is not NO_MOCK:
+            return found
+        if self._refuses_reads or place.node.startswith(_SHOWN):
+            return {REFUSED: f"the portal is not read here, and what {method} gives is not among the given queries"}
+        raise ScriptEnded(f"{node} reads {method}: give what it returns as queries.{method}")
+
+    def _end(self, error: ScriptEnded) -> RunFailed:
+        """Return the error that ends the run, whatever runes and scripts make of other errors."""
+        self.problem = self.problem or str(error)
+        return RunFailed(_ENDED, self.problem)
+
+
+async def rehearse_workflow(
+    workflow: PlayableWorkflow,
+    args: Mapping[str, Value],
+    script: WorkflowScript,
+    scripts: ScriptRunner,
+    *,
+    now: datetime,
+    person: Actor = PERSON,
+) -> WorkflowPlayed:
+    """Return what comes of a workflow with this outside. Raises SettingsError of the outside."""
+    noted: list[Execution] = []
+
+    async def find_tuums(versions: list[str], /) -> Mapping[str, object]:
+        return {one: workflow.tuums[one] for one in versions if one in workflow.tuums}
+
+    engine = WorkflowEngine(workflow.types, scripts, find_tuums, note_execution=noted.append)
+    find = lambda kind, key: workflow.document if (kind, key) == (WORKFLOW, workflow.key) else None  # noqa: E731 - reads as the argument that it is
+    rehearsal = Rehearsal({WORKFLOW: engine}, find, script, now=now, person=person)
+    problem, ended = "", RunResult(status="cancelled")
+    try:
+        ended = await rehearsal.play(WORKFLOW, workflow.key, args)
+    except ScriptEnded as error:
+        problem = str(error)
+    execution = noted[-1] if noted else None
+    reached = frozenset((*execution.result.finished, execution.failed_tuum)) - {""} if execution is not None else frozenset[str]()
+    return WorkflowPlayed(
+        result=_build_result(ended, execution, script.happenings),
+        proposed=execution.result.operations if execution is not None else (),
+        reached=reached,
+        happenings=script.happenings,
+        ended=ended,
+        problem=script.problem or problem,
+        left=script.left,
+    )
+
+
+def _build_result(ended: RunResult, execution: Execution | None, happenings: Sequence[Happening]) -> WorkflowExecutionResult:
+    """Return the result of the workflow; of a run that failed otherwise than by one of its tuums, one that says so."""
+    known = execution.result if execution is not None else WorkflowExecutionResult(is_success=False)
+    if ended.status == "done" or known.error_code:
+        return known
+    failures = [one for one in happenings if one.kind == "failure"]
+    told = {"error_code": ended.code, "error_message": failures[-1].text if failures else "", "raw_text": "", "operations": ()}
+    return known.model_copy(update={"is_success": False, **told})
+
+
+async def play_workflow(
+    workflow: PlayableWorkflow,
+    test: WorkflowCase,
+    scripts: ScriptRunner,
+    *,
+    find_classes: FindClasses = find_shipped_classes,
+    now: datetime = BEGINS,
+) -> WorkflowPlayed:
+    """Return what comes of a workflow under this test. It begins at `now`, or at the hour of `now` on the day that the test names."""
+    return await play_script(workflow, test, WorkflowScript(test, find_classes=find_classes), scripts, now=now)
+
+
+async def play_script(
+    workflow: PlayableWorkflow, test: WorkflowCase, script: WorkflowScript, scripts: ScriptRunner, *, now: datetime = BEGINS
+) -> WorkflowPlayed:
+    """Return what comes of a workflow that is started as this test says, with this outside."""
+    person = build_actor(test.person)
+    return await rehearse_workflow(workflow, build_launch_args(test), script, scripts, now=test.find_start(now), person=person)
+
+
+def compare_workflow(expect: ExpectedWorkflow, played: WorkflowPlayed) -> list[str]:
+    """Return how what came differs from what was expected, as lines to read; none if it does not."""
+    return list(_compare(expect, played))
+
+
+def _compare(expect: ExpectedWorkflow, played: WorkflowPlayed) -> Iterator[str]:
+    result = played.result
+    if played.problem:
+        yield played.problem
+        return
+    yield from _compare_end(expect, result)
+    if played.left:
+        yield f"inputs: the last {played.left} were not asked for"
+    if expect.raw_text is not None:
+        yield from compare_lists("rawText", expect.raw_text.split("\n"), result.raw_text.split("\n"))
+    if expect.parts is not None:
+        yield from compare_lists("parts", list(map(_write_part, expect.parts)), list(map(_write_part, list_parts(result.raw_text))))
+    if expect.operations is not None:
+        yield from compare_lists("operations", list(map(write_operation, expect.operations)), list(map(write_operation, result.operations)))
+    yield from compare_values("globals", expect.globals, result.globals)
+    if expect.finished is not None:
+        yield from compare_lists("finished", expect.finished, result.finished)
+    if expect.messages is not None:
+        yield from compare_lists("messages", expect.messages, list_messages(played.happenings))
+
+
+def _compare_end(expect: ExpectedWorkflow, result: WorkflowExecutionResult) -> Iterator[str]:
+    """Yield how the end differs; code and words are looked at only if some are expected."""
+    if expect.is_success != result.is_success or (expect.error_code and expect.error_code != result.error_code):
+        wanted, came = _write_end(expect.is_success, expect.error_code), _write_end(result.is_success, result.error_code)
+        yield f"isSuccess: expected {wanted}, came {came}{f' ({result.error_message})' if result.error_message else ''}"
+    elif expect.error_message and expect.error_message != result.error_message:
+        yield f"errorMessage: expected {dumps(expect.error_message)}, came {dumps(result.error_message)}"
+
+
+def _write_end(is_success: bool, code: str) -> str:  # noqa: FBT001 - the value that is written
+    return f"{dumps(is_success)} {code}".strip()
+
+
+def list_parts(raw_text: str) -> list[TextPart]:
+    """Return the parts of a text as tests write them, without the white space around each."""
+    read = [one.text.strip() if isinstance(one, Words) else {one.id: one.data.strip()} for one in parse_raw_text(raw_text)]
+    return [one for one in read if one]
+
+
+def _write_part(part: TextPart) -> str:
+    return part.strip() if isinstance(part, str) else dumps({name: data.strip() for name, data in part.items()})
+
+
+def write_operation(operation: AtomicOperation) -> str:
+    """Return an operation as a line: what is done to which record, and the rest as JSON."""
+    data = operation.model_dump(mode="json", by_alias=True, exclude_none=True)
+    what = " ".join(str(data.pop(name)) for name in ("operationType", "entityType", "entityId"))
+    return f"{what} {dumps(data)}" if data else what

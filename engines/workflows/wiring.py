@@ -1,0 +1,59 @@
+"""Builds the engine of workflows, and connects it with the store, for tuums that stand on their own. Part of the composition root."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from engines.workflows.core.blocks.host import RecordHost
+from engines.workflows.core.engine import FindTuums, WorkflowEngine
+from engines.workflows.core.kind import TUUM, WORKFLOW, build_kinds
+from engines.workflows.core.registry import build_rune_types, load_plugins
+from orchestrator.domain.outputs import Notice
+from orchestrator.engines.shared.triggers import allows_start, describe_flow
+from orchestrator.expressions.scripts.runner import ScriptRunner
+from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
+from orchestrator.runs.stored_definitions import find_part
+from state.journal.async_store import AsyncStore
+
+COMMAND: Final = "workflow"
+
+
+def build_workflows() -> RegisteredEngine:
+    """Return the engine of workflows with its command, and the runes of this program and of installed plugins.
+
+    Until `connect_tuums` it finds no tuums, and its sandbox has no owner who closes it.
+    """
+    types = build_rune_types(load_plugins())
+    workflows, tuums = build_kinds(types)
+    return RegisteredEngine(
+        engine=WorkflowEngine(types, ScriptRunner()),
+        commands={COMMAND: RunCommand(definition="", menu=Notice(code="menu-workflow"))},
+        describe=describe_flow,
+        is_listed=partial(allows_start, "ui"),
+        is_for_programs=partial(allows_start, "api"),
+        kind=workflows,
+        parts=(tuums,),
+    )
+
+
+def connect_tuums(engines: Engines, store: AsyncStore, scripts: ScriptRunner, host: RecordHost) -> Engines:
+    """Return the engines in which workflows find their tuums in `store` and run their scripts in `scripts`, which the caller closes.
+
+    `host` keeps the blocks of workflows that work on records.
+    """
+    found = engines.runs.get(WORKFLOW)
+    if found is None or not isinstance(found.engine, WorkflowEngine):
+        return engines
+    engine = found.engine.connect(build_tuum_finder(store), scripts, host)
+    return replace(engines, runs={**engines.runs, WORKFLOW: replace(found, engine=engine)})
+
+
+def build_tuum_finder(store: AsyncStore) -> FindTuums:
+    """Return the function that finds published tuums in `store`."""
+
+    async def find(versions: list[str], /) -> Mapping[str, object]:
+        documents = {version: await find_part(store, TUUM, version) for version in versions}
+        return {version: document for version, document in documents.items() if document is not None}
+
+    return find

@@ -1,0 +1,191 @@
+"""Finds what a run is started with: what was given, or, in a chat, the answers to one question for each launch parameter (S002-20).
+
+Flows and workflows declare what they are started with in the same way.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from engines.flows.core.definition import Flow
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.domain.taint import Origins, Value, combine
+from orchestrator.engines.runs import Ask, Option, RunContext, RunFailed
+from orchestrator.engines.shared.declared import LaunchParameter, Triggers
+from orchestrator.engines.shared.parameters import Problem, fits_type, read_parameters
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import Locale
+from orchestrator.language.typed_numbers import AmbiguousNumber, read_typed_number
+from state.canonical import FOREIGN_JSON, check
+
+PARAMETERS: Final = "parameters"
+CONTEXT: Final = "sharedContext"
+"""The names under which whoever starts a flow gives its launch parameters and its context (S002-X3)."""
+TEXT: Final = "text"
+"""The name of what was typed behind the command that started the flow; it answers the first question."""
+MOST_TRIES: Final = 5
+NONE: Final = "none"
+"""The value of an argument of a sentence that is left out."""
+_MISTAKES: Final[Mapping[Problem, str]] = {
+    "missing": "{name} is missing, it must be of the type {expected}",
+    "unknown": "there is no parameter {name}; there is {expected}",
+    "type": "{name} must be of the type {expected}",
+    "choice": "{name} must be one of {expected}",
+}
+"""What is wrong with a parameter, for whoever started the run with a program."""
+_AUTHOR: Final[Origins] = frozenset({"definition"})
+
+
+async def find_start(ctx: RunContext, flow: Flow) -> Value:
+    """Return {parameters, context} as every agent is told them: the flow's context lies under that of the start (S002-A10).
+
+    Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
+    """
+    check_trigger(ctx, flow.triggers)
+    check_names(ctx, (PARAMETERS, CONTEXT, TEXT))
+    context = _read_object(ctx, CONTEXT)
+    own = Value(flow.defaults.context, _AUTHOR)
+    parameters = await find_parameters(ctx, flow.launch_parameters)
+    return combine(lambda mine, theirs, read: {"context": {**mine, **theirs}, "parameters": read}, own, context, parameters)
+
+
+async def find_parameters(ctx: RunContext, declared: Sequence[LaunchParameter], *, first: str | None = None) -> Value:
+    """Return the launch parameters as an object: those that were given, otherwise the answers of the run's person.
+
+    `first` is the name of a parameter before these that the engine reads itself; what was typed behind the command belongs to it then.
+    Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
+    """
+    if PARAMETERS not in ctx.run.args:
+        return await _ask_all(ctx, declared, takes_text=first is None)
+    given = _read_object(ctx, PARAMETERS)
+    return Value(_check(declared, {name: one for name, one in given.data.items() if name != first}), given.origins)
+
+
+def check_trigger(ctx: RunContext, triggers: Triggers) -> None:
+    """Raise RunFailed if the run may not be started from where it was: a chat gives no parameters, a program does (S002-17)."""
+    is_api = PARAMETERS in ctx.run.args
+    if not ctx.run.parent and not (triggers.api if is_api else triggers.ui):
+        raise RunFailed("flow-not-from-programs" if is_api else "flow-not-in-chats", "the triggers do not allow this start")
+
+
+def check_names(ctx: RunContext, known: Collection[str]) -> None:
+    """Raise RunFailed if the run was started with a value of another name: nobody would hear that it was left out."""
+    unknown = ", ".join(name for name in ctx.run.args if name not in known)
+    if unknown:
+        raise RunFailed("flow-start-unknown", f"args: {unknown}: parameters stand inside of args.{PARAMETERS}", names=unknown)
+
+
+def _read_object(ctx: RunContext, name: str) -> Value:
+    given = ctx.run.args.get(name, Value({}, _AUTHOR))
+    if not isinstance(given.data, Mapping):
+        raise RunFailed("flow-start-unfit", f"args.{name} must be an object", name=name)
+    return given
+
+
+def _check(declared: Sequence[LaunchParameter], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    read, mistakes = read_parameters(declared, given)
+    if mistakes:
+        first = mistakes[0]
+        detail = "; ".join(_MISTAKES[one.problem].format(name=one.name, expected=one.expected or NONE) for one in mistakes)
+        raise RunFailed("flow-parameter-unfit", detail, name=first.name, problem=first.problem, expected=first.expected or NONE)
+    return read
+
+
+async def _ask_all(ctx: RunContext, declared: Sequence[LaunchParameter], *, takes_text: bool) -> Value:
+    """Return the answers of the run's person by parameter.
+
+    With `takes_text`, what was typed behind the command answers the first question, if it fits.
+    """
+    typed = ctx.run.args.get(TEXT, Value("", _AUTHOR)) if takes_text else Value("", _AUTHOR)
+    answers: dict[str, Value] = {}
+    for index, one in enumerate(declared):
+        read = read_answer(one, str(typed.data)) if index == 0 and str(typed.data).strip() else None
+        answers[one.name] = Value(read, typed.origins) if read is not None else await _ask(ctx, one, index)
+    kept = {name: one for name, one in answers.items() if one.data is not None}
+    return combine(lambda *data: dict(zip(kept, data, strict=True)), *kept.values()) if kept else Value({}, _AUTHOR)
+
+
+def _name_node(name: str, index: int) -> str:
+    """Return how the names of a parameter's nodes begin: with its name or, where that fits into no node or is one of a step, its place."""
+    is_like_node = name.isprintable() and all(part.strip() for part in name.split("/"))
+    return f"launch/{name}" if is_like_node and not name.isdecimal() and not name.startswith("#") else f"launch/#{index + 1}"
+
+
+async def _ask(ctx: RunContext, one: LaunchParameter, index: int) -> Value:
+    """Return the answer, None for a parameter that is left out. Raises RunFailed after `MOST_TRIES` that do not fit."""
+    node = _name_node(one.name, index)
+    question = Ask(
+        text=one.description.strip() or one.name,
+        options=build_options(one, ctx.actor.locale),
+        takes=frozenset() if one.choices else frozenset({"text"}),
+    )
+    for number in range(1, MOST_TRIES + 1):
+        heard = await ctx.wait_input(f"{node}/{number}", question)
+        if heard.kind == "option":
+            return heard.value.map(lambda chosen: one.default if chosen is None else chosen)
+        read = read_answer(one, str(heard.value.data))
+        if read is not None:
+            return Value(read, heard.value.origins)
+        await ctx.say(build_reply(explain_mistake(one, str(heard.value.data))), key=f"{node}/{number}/unfit")
+    raise RunFailed("flow-parameter-unfit", f"{one.name}: no answer fitted", name=one.name, problem="type", expected=one.type)
+
+
+def explain_mistake(one: LaunchParameter, text: str) -> Notice:
+    """Return the sentence that says why an answer does not fit."""
+    number = read_typed_number(text.strip()) if one.type == "number" else None
+    if isinstance(number, AmbiguousNumber):
+        return Notice(code="answer-number-ambiguous", args={"thousands": number.thousands, "decimals": number.decimals})
+    return Notice(code="flow-answer-unfit", args={"type": one.type})
+
+
+def build_options(one: LaunchParameter, locale: Locale) -> tuple[Option, ...]:
+    """Return the buttons: the choices, yes and no, the default, and a way to leave out what need not be there."""
+    found = [Option(label=str(choice), value=choice) for choice in one.choices]
+    if one.type == "boolean" and not found:
+        found = [_build_word("yes", locale, value=True), _build_word("no", locale, value=False)]
+    if one.default is not None and not found:
+        found.append(Option(label=str(one.default), value=one.default))
+    if not one.required and one.default is None:
+        found.append(_build_word("skip", locale, value=None))
+    return tuple(found)
+
+
+def _build_word(word: str, locale: Locale, *, value: bool | None) -> Option:
+    return Option(label=load_lexicon("flows").read_text("buttons", word, locale), value=value)
+
+
+def read_answer(one: LaunchParameter, text: str) -> Any:
+    """Return what a person typed as a value of the type and one of the choices, None if it is none.
+
+    A list is what stands on its lines, or a JSON list.
+    """
+    written = text.strip()
+    match one.type:
+        case "string":
+            value: Any = written or None
+        case "number":
+            value = read_typed_number(written)
+        case "boolean":
+            value = _read_boolean(written)
+        case "array" if not written.startswith("["):
+            value = [line.strip(" -—•\t") for line in written.splitlines() if line.strip(" -—•\t")] or None
+        case _:
+            value = _read_json(written)
+    return value if fits_type(value, one.type) and (not one.choices or value in one.choices) else None
+
+
+def _read_boolean(text: str) -> Any:
+    """Return what the words on the buttons mean, in any language and any case of letters; otherwise what JSON means."""
+    lexicon = load_lexicon("flows")
+    for word, value in (("yes", True), ("no", False)):
+        if text.casefold() in {one.casefold() for one in lexicon.read_table("buttons", word).values()}:
+            return value
+    return _read_json(text)
+
+
+def _read_json(text: str) -> Any:
+    try:
+        found = FOREIGN_JSON.decode(text)
+        check(found)
+    except (ValueError, RecursionError):
+        return None
+    return found
