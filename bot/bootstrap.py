@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial as partial_of
 from pathlib import Path
@@ -27,13 +27,11 @@ from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
+from bot.plugins.faces import EnginePorts
+from bot.plugins.loading import load_plugins
 from bot.settings import Settings, hide_secrets
 from bot.title_search import TitleSearch
 from bot.tool_services import build_service_clients, build_tool_agent
-from engines.flows.wiring import connect_agents
-from engines.scenarios.wiring import build_downloader, build_file_reader, connect_services, limit_scenarios
-from engines.workflows.stored_blocks import build_record_host
-from engines.workflows.wiring import connect_tuums
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger
@@ -293,17 +291,22 @@ class _Core:
 
 
 def _connect_engines(core: _Core, engines: Engines, scripts: ScriptRunner) -> Engines:
-    """Return the engines with stored definitions, the bounds of scenarios, and what their steps ask."""
-    settings, store, ask = core.settings, core.store, core.documents.ask
-    engines = limit_scenarios(
-        add_stored_definitions(engines, store),
-        steps=settings.scenario_max_steps,
-        depth=settings.scenario_max_depth,
-        seconds=settings.scenario_max_seconds,
+    """Return the engines with stored definitions, and with what each asks of the services."""
+    ports = EnginePorts(
+        settings=core.settings,
+        store=core.store,
+        policies=core.live,
+        catalogue=core.catalogue,
+        naming=core.naming,
+        find_documents=core.documents.ask,
+        http=core.http,
+        folder=core.folder,
+        scripts=scripts,
     )
-    engines = connect_tuums(engines, store, scripts, build_record_host(store, core.catalogue, core.naming))
-    read_file, download = build_file_reader(core.folder, core.live), build_downloader(core.http, core.live)
-    return connect_agents(connect_services(engines, ask, read_file, download), store, ask)
+    wirings = {plugin.name: plugin.wiring.load() for plugin in load_plugins()}
+    stored = add_stored_definitions(engines, core.store)
+    runs = {name: wirings[name].connect(engine, ports) if name in wirings else engine for name, engine in stored.runs.items()}
+    return replace(stored, runs=runs)
 
 
 def _build_gate(core: _Core, client: BitrixClient, engines: Engines, messenger: ChatMessenger | None) -> Gate:

@@ -5,12 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from engines.flows.core.kind import FLOW
-from engines.flows.wiring import build_flows
-from engines.scenarios.core.kind import KIND as SCENARIO
-from engines.scenarios.wiring import build_scenarios
-from engines.workflows.core.kind import WORKFLOW
-from engines.workflows.wiring import build_workflows
+from bot.plugins.loading import load_plugins
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
@@ -47,8 +42,8 @@ from orchestrator.runtime.feature import Feature, Files, merge_features
 from orchestrator.schedules import feature as schedules
 from state.journal.async_store import AsyncStore
 
-SHIPPED_ENGINES = Engines(runs={SCENARIO: build_scenarios(), FLOW: build_flows(), WORKFLOW: build_workflows()})
-"""The engines of runs (scenarios, flows, workflows) that the program is shipped with."""
+SHIPPED_ENGINES = Engines(runs={plugin.name: plugin.wiring.load().build() for plugin in load_plugins()})
+"""The engines of runs that this program has."""
 
 
 class Members(People, Staff, LeadStaff, KnownPeople, Protocol):

@@ -25,10 +25,10 @@ from bot.late_app import BuiltApp, LateApp, Work
 from bot.model_checks import log_models
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
+from bot.plugins.loading import load_plugins
 from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
 from bot.telegram.lazy_aiogram import import_aiogram
 from bot.tool_services import open_documents
-from engines.scenarios.log_file import keep_scenario_log
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outputs import Notice
@@ -66,7 +66,9 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     log_models(settings)
     clock = SystemClock()
     async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor, AsyncExitStack() as stack:
-        stack.enter_context(keep_scenario_log(settings.log_dir, settings.log_level))
+        for plugin in load_plugins():
+            if plugin.lifetime is not None:
+                stack.enter_context(plugin.lifetime.load()(settings.log_dir, settings.log_level))
         await access.load_registry(store)
         documents = await open_documents(settings, stack, ATTACHED_MODELS)
         doors = _build_doors(settings, store, access, clock)

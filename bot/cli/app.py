@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 import typer
 
+from bot.plugins.loading import load_plugins
 from orchestrator.domain.errors import SettingsError
 
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # its command line imports rich and pygments
@@ -80,9 +81,9 @@ _add_lazy_command("definitions", "bot.cli.definitions", "List, save, compare, pu
 _add_lazy_command(
     "scenario", "engines.scenarios.terminal.app", "Write scenarios: check, draw, try, test and record them, or begin a first one."
 )
-_add_lazy_command("flow", "engines.flows.terminal.app", "Write flows: check, draw, publish, compare and try them.")
-_add_lazy_command("workflow", "engines.workflows.terminal.app", "Write workflows: check, order, draw, publish and compare them.")
-_add_lazy_command("memory", "engines.flows.terminal.memory", "List, show and clear what flows remember of people.")
+for _plugin in load_plugins():
+    for _group in _plugin.terminal:
+        _add_lazy_command(_group.name, _group.module, _group.summary)
 _add_lazy_command("schema", "bot.cli.schema", "Print the JSON Schema of a kind of definitions, for editors.")
 _add_lazy_command("schedules", "bot.cli.schedules", "List, show, make and control schedules, which start runs by themselves.")
 _add_lazy_command("backup", "bot.cli.backup", "Database and audit logs in one file, beside a running bot.")

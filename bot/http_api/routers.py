@@ -18,9 +18,8 @@ from bot.http_api.definitions.router import build_definitions_router
 from bot.http_api.runs.router import build_runs_router
 from bot.http_api.schedules.router import build_schedules_router
 from bot.http_api.server.endpoint_context import EndpointContext
+from bot.plugins.loading import load_http_faces
 from bot.settings import Settings
-from engines.flows.http.definition_router import build_flow_definition_routers
-from engines.flows.http.run_router import build_flow_runs_router
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
@@ -69,6 +68,5 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
         build_runs_router(desk, reading, stored),
         build_schedules_router(desk, stored),
         build_definitions_router(definitions),
-        *build_flow_definition_routers(definitions),
-        build_flow_runs_router(desk, reading, stored, definitions),
+        *(router for face in load_http_faces() for router in face.build_routers(desk, reading, stored, definitions)),
     ]

@@ -12,6 +12,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from bot.i18n.sentences import Sentences
+from bot.plugins.loading import list_text_folders
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.param_words import find_common_words, find_param_words
 from orchestrator.language.date_format import format_short_day
@@ -135,7 +136,8 @@ class Translator:
 
 @cache
 def _load_sentences(locale: Locale) -> Sentences:
-    return Sentences(locale, (path.read_text(encoding="utf-8") for path in sorted((_FOLDER / locale).glob("*.ftl"))))
+    folders = (_FOLDER, *list_text_folders())
+    return Sentences(locale, (path.read_text(encoding="utf-8") for folder in folders for path in sorted((folder / locale).glob("*.ftl"))))
 
 
 def find_service(method: str) -> str:

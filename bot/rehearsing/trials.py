@@ -7,31 +7,18 @@ runs in a thread of its own, for a bounded time, and can be stopped.
 import asyncio
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
-from engines.flows.core.engine import FlowEngine
-from engines.flows.core.kind import FLOW
-from engines.flows.rehearsal.case import FlowCase
-from engines.flows.rehearsal.playing import FlowScript
-from engines.scenarios.core.plan import StepTypes
-from engines.scenarios.rehearsal.dialogue import Dialogue
-from engines.scenarios.rehearsal.playing import play_dialogue
-from engines.workflows.core.results import AtomicOperation
-from engines.workflows.rehearsal.case import WorkflowCase
-from engines.workflows.rehearsal.playing import PlayableWorkflow, WorkflowScript, rehearse_workflow
+from bot.i18n.translate import Translator
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.engines.runs import Ask, RunEffect, RunModelRequest, RunResult
-from orchestrator.engines.shared.launch import CONTEXT
-from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.rehearsals.beginning import build_actor, build_launch_args
 from orchestrator.rehearsals.case import Case, Given
-from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal, RehearsalStopped, TakeText
+from orchestrator.rehearsals.rehearsal import Happening, Place, RehearsalStopped, TakeText
 from orchestrator.rehearsals.script import AnswerUnfit, Script, ScriptEnded
-from state.clock import SystemClock
 from state.stored import JsonObject
 
 MOST_SECONDS: Final = 15.0
@@ -41,6 +28,9 @@ _READS: Final = frozenset("R")
 WantedKind = Literal["answer", "model", "agent", "read", "run"]
 Status = Literal["done", "failed", "cancelled", "waiting", "unfinished", "stopped"]
 """How a trial ended; waiting: for what it wants; unfinished: it needs something that only a file of tests can give."""
+
+
+Describe = Callable[[Translator], str]
 
 
 class TrialStopped(RehearsalStopped):
@@ -104,8 +94,8 @@ class Tried:
     """Why it could not go on, in English; "" if that is said by `wanted`, or if it ended."""
     result: JsonObject = field(default_factory=dict)
     """The variables of a scenario at its end, or the result of a flow or workflow."""
-    proposed: tuple[AtomicOperation, ...] = ()
-    """What a workflow proposes."""
+    proposed: tuple[Describe, ...] = ()
+    """What it proposes, each as what says it."""
 
 
 class Watch:
@@ -137,12 +127,16 @@ class Watch:
             raise TrialStopped(f"more than {MOST_HAPPENINGS} things happened")
 
 
-class _Asking(Script):
+class Asking(Script):
     """A script that notes what it lacks, and looks at the watch at each step."""
 
     watch: Watch
     key: str
     wanted: Wanted | None = None
+
+    def start(self, key: str, watch: Watch) -> None:
+        """Play the definition `key`, as long as the watch allows."""
+        self.key, self.watch = key, watch
 
     def tell(self, happening: Happening) -> None:
         """Keep what happened. Raises TrialStopped."""
@@ -221,51 +215,15 @@ class _Asking(Script):
         return self._has_mock(place, "effect")
 
 
-class _FlowAsking(_Asking, FlowScript):
-    def _name_read(self, place: Place, effect: RunEffect) -> str:
-        del place, effect
-        return ""
+class Playable(Protocol):
+    """A definition without mistakes, with all that it needs of others."""
 
+    @property
+    def case_model(self) -> type[Case]:
+        """The form of its tests."""
 
-class _WorkflowAsking(_Asking, WorkflowScript):
-    def _name_read(self, place: Place, effect: RunEffect) -> str:
-        return f"{place.step}/{effect.method}"
-
-    def _has_read(self, place: Place, name: str) -> bool:
-        mocks, node = self._dialogue.choose_mocks(place, "effect")[1], f"{place.step}/{place.node.partition('/')[2]}"
-        return any(one in mocks for one in (node, name, name.partition("/")[2]))
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlayableScenario:
-    """A scenario without mistakes, with those that it may start."""
-
-    key: str
-    documents: Mapping[str, Any]
-    types: StepTypes
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlayableFlow:
-    """A flow without mistakes, with its agents as its steps name them."""
-
-    key: str
-    document: Mapping[str, Any]
-    agents: Mapping[str, object]
-
-
-Playable = PlayableScenario | PlayableFlow | PlayableWorkflow
-
-
-def find_case_model(playable: Playable) -> type[Case]:
-    """Return the form of tests of such a definition."""
-    match playable:
-        case PlayableScenario():
-            return Dialogue
-        case PlayableFlow():
-            return FlowCase
-        case PlayableWorkflow():
-            return WorkflowCase
+    async def play(self, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
+        """Return what comes of it with these inputs. Raises TrialStopped, and pydantic's ValidationError for a case that is none."""
 
 
 async def try_definition(playable: Playable, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
@@ -279,7 +237,7 @@ async def try_definition(playable: Playable, inputs: TrialInputs, person: Actor,
 async def _try(playable: Playable, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
     try:
         async with asyncio.timeout(watch.seconds):
-            return await _play(playable, inputs, person, watch)
+            return await playable.play(inputs, person, watch)
     except TrialStopped as error:
         why = str(error)
     except TimeoutError:
@@ -287,17 +245,7 @@ async def _try(playable: Playable, inputs: TrialInputs, person: Actor, watch: Wa
     return Tried(status="stopped", happenings=tuple(watch.happenings), problem=why)
 
 
-async def _play(playable: Playable, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
-    match playable:
-        case PlayableScenario():
-            return await _play_scenario(playable, inputs, person, watch)
-        case PlayableFlow():
-            return await _play_flow(playable, inputs, person, watch)
-        case PlayableWorkflow():
-            return await _play_workflow(playable, inputs, person, watch)
-
-
-def _build_case(inputs: TrialInputs, person: Actor, spoken: str, reads: str) -> JsonObject:
+def build_case(inputs: TrialInputs, person: Actor, spoken: str, reads: str) -> JsonObject:
     """Return the test that the inputs are; `spoken` and `reads` are its fields for what models say and what reads give."""
     case = {name: one for name, one in inputs.case.items() if name != "expect"}
     told = {"name": person.name, "key": person.key, "employee": person.bitrix_user_id, "time_zone": person.time_zone}
@@ -308,54 +256,8 @@ def _build_case(inputs: TrialInputs, person: Actor, spoken: str, reads: str) -> 
     return {**case, "name": case.get("name") or "trial"}
 
 
-def _start(script: _Asking, key: str, watch: Watch) -> None:
-    script.key, script.watch = key, watch
-
-
-async def _play_scenario(scenario: PlayableScenario, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
-    dialogue = Dialogue.model_validate(_build_case(inputs, person, "mocks", "mocks"))
-    script = _Asking(dialogue, is_strict=False)
-    _start(script, scenario.key, watch)
-    played = await play_dialogue(scenario.key, scenario.documents, scenario.types, dialogue, script, now=SystemClock().now())
-    return _build_tried(script, played.result, played.problem, result=played.own_variables)
-
-
-async def _play_flow(flow: PlayableFlow, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
-    test = FlowCase.model_validate(_build_case(inputs, person, "answers", "calls"))
-    script = _FlowAsking(test)
-    _start(script, flow.key, watch)
-
-    async def find_agents(names: list[str], /) -> Mapping[str, object]:
-        return {name: flow.agents[name] for name in names if name in flow.agents}
-
-    find = lambda kind, key: flow.document if (kind, key) == (FLOW, flow.key) else None  # noqa: E731 - reads as the argument that it is
-    now = test.find_start(SystemClock().now())
-    rehearsal = Rehearsal({FLOW: FlowEngine(find_agents)}, find, script, now=now, person=build_actor(test.person))
-    problem, result = "", RunResult(status="cancelled")
-    try:
-        result = await rehearsal.play(FLOW, flow.key, build_launch_args(test, {CONTEXT: test.context} if test.context else {}))
-    except ScriptEnded as error:
-        problem = str(error)
-    data = result.value.data
-    return _build_tried(script, result, problem, result=data if isinstance(data, dict) else {})
-
-
-async def _play_workflow(workflow: PlayableWorkflow, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
-    test = WorkflowCase.model_validate(_build_case(inputs, person, "answers", "queries"))
-    script = _WorkflowAsking(test)
-    _start(script, workflow.key, watch)
-    now, actor = test.find_start(SystemClock().now()), build_actor(test.person)
-    async with ScriptRunner() as scripts:
-        played = await rehearse_workflow(workflow, build_launch_args(test), script, scripts, now=now, person=actor)
-    status: Literal["done", "failed"] = "done" if played.result.is_success else "failed"
-    ended = RunResult(status=status, code="" if played.result.is_success else played.result.error_code)
-    result = played.result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return _build_tried(script, ended, played.problem, result=result, proposed=played.proposed)
-
-
-def _build_tried(
-    script: _Asking, ended: RunResult, problem: str, *, result: JsonObject, proposed: tuple[AtomicOperation, ...] = ()
-) -> Tried:
+def build_tried(script: Asking, ended: RunResult, problem: str, *, result: JsonObject, proposed: tuple[Describe, ...] = ()) -> Tried:
+    """Return what came of a trial: how it ended, or what it lacks."""
     happened = tuple(script.happenings)
     if problem:
         status: Status = "waiting" if script.wanted is not None else "unfinished"

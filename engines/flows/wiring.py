@@ -5,15 +5,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from bot.plugins.faces import EnginePorts, Wiring
 from engines.flows.core.agents import KIND as AGENT
 from engines.flows.core.agents import FindAgents
 from engines.flows.core.engine import FlowEngine
-from engines.flows.core.kind import AGENTS, FLOW, FLOWS
+from engines.flows.core.kind import AGENTS, FLOWS
 from engines.flows.stored_memory import StoredMemory
 from orchestrator.domain.outputs import Notice
-from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.engines.shared.triggers import allows_start, describe_flow
-from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
+from orchestrator.runs.registry import RegisteredEngine, RunCommand
 from orchestrator.runs.stored_definitions import find_part
 from state.journal.async_store import AsyncStore
 
@@ -33,16 +33,11 @@ def build_flows() -> RegisteredEngine:
     )
 
 
-def connect_agents(engines: Engines, store: AsyncStore, find_documents: FindDocuments | None = None) -> Engines:
-    """Return the engines in which flows find their agents, and keep what they remember of people, in `store`.
-
-    Agents look for documents with `find_documents`.
-    """
-    found = engines.runs.get(FLOW)
-    if found is None or not isinstance(found.engine, FlowEngine):
-        return engines
-    engine = found.engine.connect(build_agent_finder(store), find_documents, StoredMemory(store))
-    return replace(engines, runs={**engines.runs, FLOW: replace(found, engine=engine)})
+def connect(flows: RegisteredEngine, ports: EnginePorts) -> RegisteredEngine:
+    """Return the engine whose flows find their agents, and keep what they remember of people, in the store."""
+    assert isinstance(flows.engine, FlowEngine)  # noqa: S101 - as it was built here
+    engine = flows.engine.connect(build_agent_finder(ports.store), ports.find_documents, StoredMemory(ports.store))
+    return replace(flows, engine=engine)
 
 
 def build_agent_finder(store: AsyncStore) -> FindAgents:
@@ -53,3 +48,6 @@ def build_agent_finder(store: AsyncStore) -> FindAgents:
         return {version: document for version, document in documents.items() if document is not None}
 
     return find
+
+
+WIRING: Final = Wiring(build=build_flows, connect=connect)

@@ -6,21 +6,21 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from bot.plugins.faces import EnginePorts, Wiring
 from engines.scenarios.core.definition import is_for_customers
 from engines.scenarios.core.engine import ScenarioEngine
-from engines.scenarios.core.kind import KIND, build_kind, list_uses
+from engines.scenarios.core.kind import build_kind, list_uses
 from engines.scenarios.core.registry import build_step_types, load_plugins
 from engines.scenarios.core.step_types import Download, Downloaded, ReadFile
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.file_path import PathRefused, parse_path
 from orchestrator.domain.http_address import OddAddress, parse_address
 from orchestrator.domain.outputs import Notice
-from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.kinds.http import may_be_fetched
 from orchestrator.performers.files.folder import FileRefused, Folder
 from orchestrator.performers.http import HttpPerformer
-from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
+from orchestrator.runs.registry import RegisteredEngine, RunCommand
 from orchestrator.runs.sent_items import LARGEST_FILE
 
 COMMAND: Final = "run"
@@ -49,24 +49,15 @@ def describe_scenario(document: object) -> tuple[str, str]:
     return str(given.get("name") or ""), str(given.get("description") or "")
 
 
-def connect_services(engines: Engines, find: FindDocuments, read_file: ReadFile, download: Download) -> Engines:
-    """Return the engines in which the steps of scenarios reach the documents, the folder of files and files of other hosts."""
-    found = engines.runs.get(KIND)
-    if found is None or not isinstance(found.engine, ScenarioEngine):
-        return engines
-    return replace(engines, runs={**engines.runs, KIND: replace(found, engine=found.engine.connect(find, read_file, download))})
-
-
-def limit_scenarios(engines: Engines, *, steps: int, depth: int, seconds: int) -> Engines:
-    """Return the engines in which a run of a scenario makes at most so many steps, and so many scenarios stand inside of each other.
-
-    From one wait to the next it works for so many seconds at most.
-    """
-    found = engines.runs.get(KIND)
-    if found is None or not isinstance(found.engine, ScenarioEngine):
-        return engines
-    limited = replace(found, engine=found.engine.limit(most_steps=steps, most_depth=depth, most_seconds=seconds))
-    return replace(engines, runs={**engines.runs, KIND: limited})
+def connect(scenarios: RegisteredEngine, ports: EnginePorts) -> RegisteredEngine:
+    """Return the engine within the bounds of the settings, whose steps reach documents, the folder of files and files of other hosts."""
+    assert isinstance(scenarios.engine, ScenarioEngine)  # noqa: S101 - as it was built here
+    settings = ports.settings
+    engine = scenarios.engine.limit(
+        most_steps=settings.scenario_max_steps, most_depth=settings.scenario_max_depth, most_seconds=settings.scenario_max_seconds
+    )
+    read_file, download = build_file_reader(ports.folder, ports.policies), build_downloader(ports.http, ports.policies)
+    return replace(scenarios, engine=engine.connect(ports.find_documents, read_file, download))
 
 
 def build_file_reader(folder: Folder | None, policies: PolicySource) -> ReadFile:
@@ -104,3 +95,6 @@ def build_downloader(http: HttpPerformer, policies: PolicySource) -> Download:
         return Downloaded(content=content, media_type=media_type)
 
     return download
+
+
+WIRING: Final = Wiring(build=build_scenarios, connect=connect)

@@ -5,14 +5,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from engines.workflows.core.blocks.host import RecordHost
+from bot.plugins.faces import EnginePorts, Wiring
 from engines.workflows.core.engine import FindTuums, WorkflowEngine
-from engines.workflows.core.kind import TUUM, WORKFLOW, build_kinds
+from engines.workflows.core.kind import TUUM, build_kinds
 from engines.workflows.core.registry import build_rune_types, load_plugins
+from engines.workflows.stored_blocks import build_record_host
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.shared.triggers import allows_start, describe_flow
 from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
+from orchestrator.runs.registry import RegisteredEngine, RunCommand
 from orchestrator.runs.stored_definitions import find_part
 from state.journal.async_store import AsyncStore
 
@@ -37,16 +38,11 @@ def build_workflows() -> RegisteredEngine:
     )
 
 
-def connect_tuums(engines: Engines, store: AsyncStore, scripts: ScriptRunner, host: RecordHost) -> Engines:
-    """Return the engines in which workflows find their tuums in `store` and run their scripts in `scripts`, which the caller closes.
-
-    `host` keeps the blocks of workflows that work on records.
-    """
-    found = engines.runs.get(WORKFLOW)
-    if found is None or not isinstance(found.engine, WorkflowEngine):
-        return engines
-    engine = found.engine.connect(build_tuum_finder(store), scripts, host)
-    return replace(engines, runs={**engines.runs, WORKFLOW: replace(found, engine=engine)})
+def connect(workflows: RegisteredEngine, ports: EnginePorts) -> RegisteredEngine:
+    """Return the engine whose workflows find their tuums in the store, and run their scripts in the sandbox of the process."""
+    assert isinstance(workflows.engine, WorkflowEngine)  # noqa: S101 - as it was built here
+    host = build_record_host(ports.store, ports.catalogue, ports.naming)
+    return replace(workflows, engine=workflows.engine.connect(build_tuum_finder(ports.store), ports.scripts, host))
 
 
 def build_tuum_finder(store: AsyncStore) -> FindTuums:
@@ -57,3 +53,6 @@ def build_tuum_finder(store: AsyncStore) -> FindTuums:
         return {version: document for version, document in documents.items() if document is not None}
 
     return find
+
+
+WIRING: Final = Wiring(build=build_workflows, connect=connect)

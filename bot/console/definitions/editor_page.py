@@ -10,7 +10,7 @@ from bot.console.definitions.document import FORMATS, Check, EditedDocument
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.form.comments import has_comments
 from bot.console.definitions.form.form_view import FormView
-from bot.console.definitions.graph import GraphView, has_graph
+from bot.console.definitions.graph import GraphView
 from bot.console.definitions.publishing import open_publishing
 from bot.console.definitions.saving import Details, Saver, SomebodyWasFirst, says_title
 from bot.console.definitions.starting import build_start
@@ -33,7 +33,7 @@ from bot.console.static_files import build_style_link
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_text
 from bot.http_api.server.errors import ApiError
-from bot.rehearsing.loading import TRIED
+from bot.plugins.loading import find_kind_face
 from orchestrator.definitions.checking import Checked
 from orchestrator.definitions.service import Saved
 from orchestrator.documents.document import DocumentFormat
@@ -149,16 +149,18 @@ class _EditorPage:
         visit, document = self._visit, self._document
         with ui.tabs().props("no-caps dense align=left inline-label").classes("def-tabs") as tabs:
             self._findings_tab = ui.tab("findings", label=visit.say("console-editor-findings", count=0))
-            graph = ui.tab("graph", label=visit.say("console-editor-graph")) if has_graph(document.kind) else None
-            trial = ui.tab("trial", label=visit.say("console-trial")) if document.kind in TRIED else None
+            face = find_kind_face(document.kind)
+            steps = face.steps if face is not None else None
+            graph = ui.tab("graph", label=visit.say("console-editor-graph")) if steps is not None else None
+            trial = ui.tab("trial", label=visit.say("console-trial")) if face is not None and face.load_playable is not None else None
             form = ui.tab("form", label=visit.say("console-editor-form"))
         with ui.tab_panels(tabs, value="findings", animated=False, keep_alive=True).classes("def-panels"):
             with ui.tab_panel(self._findings_tab):
                 self._findings = ui.element("div").props("aria-live=polite")
                 ui.label(visit.say("console-editor-data")).classes("small muted")
-            if graph is not None:
+            if graph is not None and steps is not None:
                 with ui.tab_panel(graph):
-                    GraphView(visit, document, self._go_to)
+                    GraphView(visit, document, steps, self._go_to)
             if trial is not None:
                 with ui.tab_panel(trial):
                     TrialPanel(visit, document)

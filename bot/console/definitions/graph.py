@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 from nicegui import ui
@@ -12,22 +11,10 @@ from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.visit import Visit
 from bot.console.widgets import show_empty, show_text
-from engines.flows.core.chart import build_chart as build_flow_chart
-from engines.flows.core.kind import FLOW
-from engines.scenarios.core.authoring.chart import build_chart as build_scenario_chart
-from engines.scenarios.core.kind import KIND as SCENARIO
-from engines.scenarios.core.plan import StepTypes
-from engines.scenarios.core.registry import build_step_types, load_plugins
-from engines.workflows.core.chart import build_chart as build_workflow_chart
-from engines.workflows.core.kind import WORKFLOW
-from engines.workflows.core.registry import build_rune_types
-from engines.workflows.core.registry import load_plugins as load_rune_plugins
-from engines.workflows.core.rune_types import RuneTypes
+from bot.plugins.faces import NO_PARTS, Steps
 from orchestrator.charts.chart import Box, Chart, Mark
 from orchestrator.domain.finding import Finding, Path, parse_path
 
-_LISTS: Final[Mapping[str, str]] = {SCENARIO: "steps", FLOW: "steps", WORKFLOW: "tuums"}
-"""The field that holds the steps, by the kinds that have a graph."""
 _NAMES: Final = ("id", "tuumId", "tuum")
 """The fields that name a step, the first that is there."""
 
@@ -40,39 +27,15 @@ class StepPlace:
     path: Path
 
 
-@cache
-def load_step_types() -> StepTypes:
-    """Return the types of steps of scenarios, with those of installed plugins."""
-    return build_step_types(load_plugins())
-
-
-@cache
-def load_rune_types() -> RuneTypes:
-    """Return the types of runes, with those of installed plugins."""
-    return build_rune_types(load_rune_plugins())
-
-
-def has_graph(kind: str) -> bool:
-    """Return whether definitions of the kind go from step to step."""
-    return kind in _LISTS
-
-
-def build_chart(kind: str, data: object) -> Chart:
-    """Return the chart of a draft with any content."""
-    if kind == SCENARIO:
-        return build_scenario_chart(data, load_step_types())
-    if kind == FLOW:
-        return build_flow_chart(data)
-    return build_workflow_chart(data, load_rune_types())
-
-
-def find_places(kind: str, data: object, chart: Chart) -> Sequence[StepPlace]:
+def find_places(steps_of: Steps, data: object, chart: Chart) -> Sequence[StepPlace]:
     """Return where the steps of the boxes stand; boxes that are no steps are left out."""
-    field = _LISTS[kind]
+    field = steps_of.field
     listed = data.get(field) if isinstance(data, Mapping) else None
     steps = listed if isinstance(listed, list) else []
     named = {_find_name(one): index for index, one in reversed(list(enumerate(steps)))}
-    found = [(number, _find_index(number, box, named, len(steps), is_in_order=kind != WORKFLOW)) for number, box in enumerate(chart.boxes)]
+    found = [
+        (number, _find_index(number, box, named, len(steps), is_in_order=steps_of.are_in_order)) for number, box in enumerate(chart.boxes)
+    ]
     return [StepPlace(number, (field, index)) for number, index in found if index is not None]
 
 
@@ -105,8 +68,9 @@ def mark_boxes(places: Sequence[StepPlace], findings: Sequence[Finding], word: C
 class GraphView:
     """The graph beside the text; it follows each check of the document."""
 
-    def __init__(self, visit: Visit, document: EditedDocument, go_to: Callable[[int], None]) -> None:
+    def __init__(self, visit: Visit, document: EditedDocument, steps: Steps, go_to: Callable[[int], None]) -> None:
         """Draw it here; `go_to` shows a line of the text."""
+        self._steps = steps
         self._visit, self._document, self._go_to = visit, document, go_to
         self._chart: Chart | None = None
         self._view: ChartView | None = None
@@ -124,9 +88,9 @@ class GraphView:
                 with self._place:
                     show_empty(self._visit.say("console-editor-no-graph"))
             return
-        chart = build_chart(document.kind, document.data)
+        chart = self._steps.draw(document.data, NO_PARTS)
         self._chart = chart
-        places = find_places(document.kind, document.data, chart)
+        places = find_places(self._steps, document.data, chart)
         marks = mark_boxes(places, document.findings, lambda count: self._visit.say("console-editor-marked", count=count))
         if self._view is not None:
             self._view.update(chart, marks)
@@ -144,7 +108,7 @@ class GraphView:
         number = next((at for at, box in enumerate(chart.boxes) if box.key == key), None)
         if number is None:
             return
-        path = next((one.path for one in find_places(document.kind, document.data, chart) if one.number == number), None)
+        path = next((one.path for one in find_places(self._steps, document.data, chart) if one.number == number), None)
         self._go_to(document.find_line(path) if path is not None else 0)
         self._step.clear()
         with self._step:

@@ -9,15 +9,14 @@ from pydantic import ValidationError
 
 from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
-from bot.console.definitions.graph import load_rune_types, load_step_types
 from bot.console.definitions.work import build_editor, submit_text
 from bot.console.dialogs import tell
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_empty, show_text
 from bot.i18n.translate import split_method
-from bot.rehearsing.loading import load_playable
-from bot.rehearsing.trials import Playable, TrialInputs, Tried, Wanted, Watch, find_case_model, try_definition
-from bot.rehearsing.words import describe_operation, render_plain_reply
+from bot.plugins.loading import find_kind_face
+from bot.rehearsing.trials import Playable, TrialInputs, Tried, Wanted, Watch, try_definition
+from bot.rehearsing.words import render_plain_reply
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reading import read_document
@@ -107,13 +106,14 @@ class TrialPanel:
             self._show_findings("console-trial-mistakes", findings)
             return
         services = visit.services
-        self._playable = await load_playable(
+        face = find_kind_face(document.kind)
+        assert face is not None and face.load_playable is not None  # noqa: S101, PT018 - otherwise there is no panel
+        self._playable = await face.load_playable(
             services.definitions.find_kind(document.kind),
             document.key or "trial",
             checked.document,
             store=services.store,
             definitions=add_stored_definitions(services.engines, services.store).definitions,
-            types=(load_step_types(), load_rune_types()),
         )
         self._played_text = text
         self._compare_text()
@@ -138,7 +138,7 @@ class TrialPanel:
     def _check_case(self, case: JsonObject) -> tuple[Finding, ...]:
         assert self._playable is not None  # noqa: S101 - it was loaded before
         findings = Findings()
-        report_model_mistakes(findings, find_case_model(self._playable), {"name": "trial", **case}, ())
+        report_model_mistakes(findings, self._playable.case_model, {"name": "trial", **case}, ())
         return findings.list_all()
 
     async def _play(self) -> None:
@@ -269,10 +269,10 @@ class TrialPanel:
                 show_text(tried.problem, classes="small muted")
             if not tried.happenings and not tried.result:
                 show_empty(visit.say("console-trial-nothing"))
-            for operation in tried.proposed:
+            for describe in tried.proposed:
                 with ui.element("div").classes("trial-line trial-effect"):
                     show_badge(visit.say("console-trial-effect", status="planned"), tone="live")
-                    show_text(describe_operation(operation, visit.tr))
+                    show_text(describe(visit.tr))
             if tried.result:
                 with ui.element("details").props("open" if tried.status == "done" else ""):
                     with ui.element("summary"):

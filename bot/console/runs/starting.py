@@ -12,10 +12,8 @@ from bot.console.visit import Visit
 from bot.console.widgets import cut_text
 from bot.http_api.runs.run_models import RunBody
 from bot.http_api.server.errors import ApiError
-from engines.flows.core.definition import Flow
-from engines.flows.core.kind import FLOW
-from engines.workflows.core.definition import Workflow
-from engines.workflows.core.kind import WORKFLOW
+from bot.plugins.faces import NO_FACE
+from bot.plugins.loading import find_run_face
 from orchestrator.engines.shared.declared import LaunchParameter
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT
 from orchestrator.engines.shared.parameters import ParameterMistake, read_parameters
@@ -46,6 +44,8 @@ class Choice:
     title: str
     summary: str
     parameters: tuple[LaunchParameter, ...] = ()
+    asks_text: bool = False
+    """Whether it is started with a text, as by a command."""
     takes_parameters: bool = False
     """Whether it may be started with its parameters; otherwise it asks for them itself."""
     record: str = ""
@@ -60,24 +60,12 @@ async def list_choices(visit: Visit) -> list[Choice]:
             if may_choose(visit.actor, registered, one.document):
                 title = find_title(one.document, registered) or one.key
                 summary = " ".join(registered.describe(one.document)[1].split())[:_LONGEST_SUMMARY]
-                parameters, record = _read_parameters(engine, one.document)
-                takes = engine in {FLOW, WORKFLOW} and registered.is_for_programs(one.document)
-                choice = Choice(engine=engine, key=one.key, title=title, summary=summary, parameters=parameters, record=record)
-                found.append(replace(choice, takes_parameters=takes))
+                face = find_run_face(engine) or NO_FACE
+                launch = face.read_launch(one.document)
+                takes = face.takes_parameters and registered.is_for_programs(one.document)
+                choice = Choice(engine=engine, key=one.key, title=title, summary=summary, parameters=launch.parameters)
+                found.append(replace(choice, record=launch.record, takes_parameters=takes, asks_text=not face.takes_parameters))
     return sorted(found, key=lambda one: (one.engine, one.title.casefold()))
-
-
-def _read_parameters(engine: str, document: object) -> tuple[tuple[LaunchParameter, ...], str]:
-    """Return the launch parameters that a definition declares, and the kind of record that it works on."""
-    try:
-        if engine == FLOW:
-            return tuple(Flow.model_validate(document).launch_parameters), ""
-        if engine == WORKFLOW:
-            workflow = Workflow.model_validate(document)
-            return tuple(workflow.trigger_parameters), workflow.record or ""
-    except ValidationError:  # it is refused when it is started
-        pass
-    return (), ""
 
 
 @dataclass
@@ -124,7 +112,7 @@ class StartDialog:
 
     def _draw_fields(self, form: _Form) -> None:
         visit, choice = self._visit, form.choice
-        if choice.engine not in {FLOW, WORKFLOW}:
+        if choice.asks_text:
             text = ui.textarea(label=visit.say("console-runs-start-text")).props("outlined dense autogrow maxlength=20000")
             form.reads[TEXT], form.fields[TEXT] = (lambda: str(text.value or "")), text
             return

@@ -7,23 +7,17 @@ from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from pydantic import ValidationError
-
 from bot.console.definition_charts import build_definition_chart
 from bot.console.runs.chart_words import say_chart
 from bot.console.runs.history import NodeLine, RunHistory, StepState
 from bot.console.visit import Visit
+from bot.http_api.runs.large_outputs import load_large_output
 from bot.http_api.runs.run_models import Run
 from bot.http_api.runs.run_reader import FoundRun
+from bot.http_api.runs.usage import Usage, value_use
 from bot.i18n.translate import Translator
-from engines.flows.core.definition import Flow
-from engines.flows.core.kind import FLOW
-from engines.flows.core.telling import tell_result
-from engines.flows.http.run_events import FlowHistory
-from engines.flows.http.run_models import Reading, Usage
-from engines.flows.http.run_reader import load_large_output
-from engines.scenarios.core.kind import KIND as SCENARIO
-from engines.scenarios.core.plan import name_label
+from bot.plugins.faces import NO_FACE, Follower, RunFace
+from bot.plugins.loading import find_run_face
 from orchestrator.charts.chart import Chart
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.definitions import load_definition
@@ -33,14 +27,6 @@ from state.journal.store import StoredEvent
 
 _TEXT: Final = ": "
 """What stands between what a step does and its text."""
-_OF_FLOWS: Final[Mapping[str, StepState]] = {
-    "WAITING_APPROVAL": "waiting",
-    "RUNNING": "running",
-    "COMPLETED": "done",
-    "FAILED": "failed",
-    "SKIPPED": "skipped",
-    "CANCELLED": "skipped",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +64,8 @@ class RunWatch:
         """Read nothing yet."""
         self._visit, self._run_id = visit, run_id
         self.history = RunHistory()
-        self._flow: FlowHistory | None = None
-        self._definition: Flow | None = None
+        self._face = NO_FACE
+        self._follower: Follower | None = None
         self._chart: Chart | None = None
         self._document: object = None
         self._has_chart = False
@@ -123,13 +109,12 @@ class RunWatch:
             document = (await load_definition(started, self._visit.services.orchestrator.tools)).document
         except RunFailed:  # its text is gone: the nodes are shown without a graph
             return
-        if started.engine == FLOW:
-            self._definition = _read_flow(document)
-            if self._definition is not None:
-                self._flow = FlowHistory(self._definition)
-                self._flow.add(events[0])
+        self._face = find_run_face(started.engine) or NO_FACE
+        self._follower = self._face.follow(document)
+        if self._follower is not None:
+            self._follower.add(events[0])
         self._document = document
-        self._chart = _draw(self._visit.tr, started.engine, document, {})
+        self._chart = _draw(self._visit.tr, self._face, started.engine, document, {})
 
     async def _catch_up(self, found: FoundRun) -> None:
         """Add what was stored since the last call."""
@@ -137,11 +122,11 @@ class RunWatch:
         while self.history.seq < found.seq and (page := await store.read_events(found.key, self.history.seq, PAGE)):
             for event in page:
                 self.history.add(event)
-                if self._flow is not None:
-                    self._flow.add(await load_large_output(event, store))
+                if self._follower is not None:
+                    self._follower.add(await load_large_output(event, store))
         if self.history.tuums_seq != tuums and self._chart is not None:
             parts = await self.load_value(self.history.tuums_seq)
-            self._chart = _draw(self._visit.tr, found.run.engine, self._document, parts if isinstance(parts, Mapping) else {})
+            self._chart = _draw(self._visit.tr, self._face, found.run.engine, self._document, parts if isinstance(parts, Mapping) else {})
 
     async def load_event(self, seq: int) -> StoredEvent | None:
         """Return the event with this number, None if there is none."""
@@ -164,17 +149,16 @@ class RunWatch:
         titles = {box.key: _TEXT.join(part for part in (box.title, box.text) if part) for box in boxes if box.key}
         named = list(titles)
         states = self.history.find_states(named, found.run)
-        if self._flow is not None:
-            states = {key: state for key in named if (state := _OF_FLOWS.get(self._flow.find_status(key))) is not None}
+        if self._follower is not None:
+            states = {key: state for key in named if (state := self._follower.find_state(key)) is not None}
         nodes = self.history.list_nodes()
         steps = [_sum_step(key, titles[key], states.get(key), [one for one in nodes if one.step == key]) for key in named]
         known = set(named)
         if rest := [one for one in nodes if one.step not in known]:
             steps.append(_sum_step("", "", None, rest))
-        reading = Reading(budget, shows_words=words)
         return RunView(
             run=run,
-            usage=reading.value_use(self.history.used, self.history.seconds),
+            usage=value_use(budget, self.history.used, self.history.seconds),
             chart=self._chart,
             steps=tuple(steps),
             told=self._tell_result(run.result),
@@ -183,11 +167,11 @@ class RunWatch:
         )
 
     def _tell_result(self, result: object) -> tuple[tuple[str, str], ...]:
-        if self._definition is None or not isinstance(result, Mapping):
+        if self._follower is None or not isinstance(result, Mapping):
             return ()
         person = self._visit.opened_as
         today = datetime.now(ZoneInfo(person.time_zone)).date().isoformat()
-        return tuple(tell_result(self._definition, result, today=today, locale=person.locale))
+        return tuple(self._follower.tell_result(result, today=today, locale=person.locale))
 
     def list_nodes(self, step: str) -> list[NodeLine]:
         """Return the nodes of a step, of "" those of the run as a whole, in the order in which they began."""
@@ -197,22 +181,13 @@ class RunWatch:
         return [one for one in self.history.list_nodes() if one.step not in known]
 
 
-def _read_flow(document: object) -> Flow | None:
-    try:
-        return Flow.model_validate(document)
-    except ValidationError:
-        return None
-
-
-def _draw(tr: Translator, engine: str, document: object, parts: Mapping[str, object]) -> Chart | None:
+def _draw(tr: Translator, face: RunFace, engine: str, document: object, parts: Mapping[str, object]) -> Chart | None:
     """Return the chart of what a run executes, in words; the key of a box is the first part of the names of its step's nodes."""
     drawn = build_definition_chart(engine, document, parts)
     if drawn is None or not drawn.boxes:
         return None
-    chart = say_chart(tr, engine, document, drawn)
-    if engine != SCENARIO:
-        return chart
-    return replace(chart, boxes=[replace(box, key=name_label(place, box.key)) for place, box in enumerate(chart.boxes)])
+    chart = say_chart(tr, face, document, drawn)
+    return replace(chart, boxes=[replace(box, key=face.name_nodes(place, box.key)) for place, box in enumerate(chart.boxes)])
 
 
 def _sum_step(key: str, title: str, state: StepState | None, nodes: list[NodeLine]) -> StepLine:

@@ -20,7 +20,7 @@ from bot.http_api.server.error_handlers import explain_errors
 from bot.http_api.server.middleware import BodyLimit, TraceHeaders
 from bot.http_api.server.portal_events import PATH as EVENTS
 from bot.http_api.server.portal_events import build_closed_portal_events_router
-from engines.flows.http.definition_router import AGENTS_PATH, FLOWS_PATH
+from bot.plugins.loading import list_large_bodies
 from state.clock import SystemClock
 
 _ABOUT = "The copilot over HTTP: the same conversations, the same gate and the same confirmations as in the chat."
@@ -53,7 +53,7 @@ def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> Fas
     known = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     app.state.known_routes = known
     hidden = {route.path for route in known if not route.include_in_schema}
-    app.add_middleware(BodyLimit, exempt={*hidden, CHAT}, larger=dict.fromkeys((DEFINITIONS, FLOWS_PATH, AGENTS_PATH), MAX_DOCUMENT))
+    app.add_middleware(BodyLimit, exempt={*hidden, CHAT}, larger=dict.fromkeys((DEFINITIONS, *list_large_bodies()), MAX_DOCUMENT))
     explain_errors(app)
     app.add_middleware(TraceHeaders)
     return app

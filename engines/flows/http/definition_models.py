@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from bot.http_api.approvals.card_models import Moment
+from bot.http_api.camel import FlowApiModel
 from bot.http_api.definitions.definition_models import DiffLine, Mistake, to_diff_line, to_finding
 from bot.http_api.definitions.request_body import Note
 from bot.http_api.server.endpoint_context import CursorText
@@ -22,12 +23,6 @@ MOST_LISTED: Final = 100
 Status = Literal["DRAFT", "PUBLISHED"]
 _OF_WHOLE: Final = frozenset({"published", "deactivated", "switched_off", "switched_on"})
 """Entries of the history that concern a published version."""
-
-
-class FlowApiModel(BaseModel):
-    """Base class of the answers: spelled like the seed's schema; instances are immutable."""
-
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
 class Row(FlowApiModel):

@@ -1,7 +1,6 @@
 """A run of a flow as the API of flows presents it, in the seed's words and spelling (S002-X3, S002-X5). Pure: no input or output."""
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
@@ -9,10 +8,11 @@ from pydantic.alias_generators import to_camel
 
 from bot.http_api.approvals.card_models import Moment
 from bot.http_api.audit.run_events import format_value
+from bot.http_api.camel import FlowApiModel
 from bot.http_api.runs.run_models import RUN_ID
+from bot.http_api.runs.usage import Usage, value_use
 from bot.http_api.server.errors import Trouble as AnswerTrouble
 from engines.flows.core.definition import Flow
-from engines.flows.http.definition_models import FlowApiModel
 from engines.flows.http.run_events import EventType, Execution, FlowHistory, FlowStatus, Happening, StepStatus, Trouble, sum_use
 from orchestrator.engines.shared.declared import ParameterType
 from orchestrator.engines.shared.parameters import ParameterMistake
@@ -65,16 +65,6 @@ class ParametersBody(BaseModel):
     """The body of the answer that launch parameters do not fit."""
 
     error: ParametersTrouble
-
-
-class Usage(FlowApiModel):
-    """The tokens that were used, and what they cost."""
-
-    prompt_tokens: int = Field(examples=[812])
-    completion_tokens: int = Field(examples=[240])
-    cost: float | None = Field(description="By the price table of now; null where a model has no price.", examples=[0.33])
-    currency: str = Field(examples=["RUB"])
-    seconds: float = Field(0.0, description="How long the models took to answer.")
 
 
 class FlowError(FlowApiModel):
@@ -239,14 +229,7 @@ class Reading:
 
     def value_use(self, used: Mapping[str, tuple[int, int]], seconds: float = 0.0) -> Usage:
         """Return tokens by model with their cost."""
-        is_known = all(self._budget.find_price(model) is not None for model in used)
-        return Usage(
-            prompt_tokens=sum(read for read, _ in used.values()),
-            completion_tokens=sum(written for _, written in used.values()),
-            cost=round_cost(self._budget.calculate_cost(used)) if is_known else None,
-            currency=self._budget.currency,
-            seconds=round(seconds, 3),
-        )
+        return value_use(self._budget, used, seconds)
 
     def to_error(self, error: Trouble | None) -> FlowError | None:
         """Return an error as this caller may read it."""
@@ -294,11 +277,6 @@ class Reading:
             result=finished.result if finished is not None and finished.status == "done" and self.shows_words else None,
             error=self.to_error(history.error),
         )
-
-
-def round_cost(cost: Decimal) -> float:
-    """Return an amount of money with six places, for single answers cost parts of a coin."""
-    return float(round(cost, 6))
 
 
 def to_problems(mistakes: Sequence[ParameterMistake]) -> list[ParameterProblem]:

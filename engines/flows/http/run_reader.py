@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from bot.http_api.audit.session_events import ReadableStream, StreamReader, build_invalid_cursor
 from bot.http_api.chat.responses import BEAT_EVERY, HEARTBEAT, STREAM_WITHIN, format_event
+from bot.http_api.runs.large_outputs import load_large_output
 from bot.http_api.runs.router import build_run_stream, rest_after
 from bot.http_api.runs.run_reader import FoundRun, RunReader, build_not_found
 from bot.http_api.server.endpoint_context import EndpointContext
@@ -33,12 +34,11 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS
 from orchestrator.runs.definitions import load_definition
-from orchestrator.runs.memo import PAGE, load_output, read_args
+from orchestrator.runs.memo import PAGE, read_args
 from state.clock import parse_iso, read_boottime
-from state.events.runs import NodeDone, RunStarted
+from state.events.runs import RunStarted
 from state.journal import definitions
-from state.journal.async_store import AsyncStore
-from state.journal.store import StoredEvent, StoreError
+from state.journal.store import StoreError
 
 MOST_KEPT: Final = 1000
 """More entries than a channel may keep."""
@@ -195,17 +195,6 @@ class FlowRunReader:
         except StoreError:
             told = {"code": "unavailable", "message": "Nothing can be read now: come again with the id."}
             yield format_event("error", str(since), told)
-
-
-async def load_large_output(event: StoredEvent, store: AsyncStore) -> StoredEvent:
-    """Return the event with the output that stands in a blob; without it if the blob is gone."""
-    if event.type != NodeDone.__name__ or not event.data.get("output_blob"):
-        return event
-    try:
-        output = (await load_output(NodeDone.from_data(event.data), store)).data
-    except RunFailed:
-        return event._replace(erased=True)
-    return event._replace(data={**event.data, "output": output, "output_blob": ""})
 
 
 def _has_news(history: FlowHistory, asked: PollQuery) -> bool:

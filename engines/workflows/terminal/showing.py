@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from bot.cli.linked.trying import write_text
 from bot.cli.ops import escape_text, write_json_lines
 from bot.i18n.translate import Translator
-from bot.rehearsing.words import cut_text, describe_operation, render_plain_reply
+from bot.rehearsing.words import cut_text, render_plain_reply
 from engines.workflows.core.execution import STOPPED
 from engines.workflows.rehearsal.playing import WorkflowPlayed
 from engines.workflows.terminal.trying import Watcher
+from engines.workflows.trial import describe_operation
 from orchestrator.engines.shared.rendering import render_plain
 from orchestrator.rehearsals.rehearsal import Happening
 from state.stored import JsonObject

@@ -1,27 +1,15 @@
 """Lets what names a step, or a channel of memory, follow when its author gives it another name in the form."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from bot.console.definitions.form.changing import find_value, set_value
-from bot.console.definitions.graph import load_step_types
-from engines.flows.core.kind import FLOW
-from engines.flows.core.references import MARK, read_reference
-from engines.scenarios.core.graph import build_graph
-from engines.scenarios.core.kind import KIND as SCENARIO
+from bot.plugins.faces import Use
+from bot.plugins.loading import find_kind_face
 from orchestrator.domain.finding import Path
 
 _STEPS: Final[Path] = ("steps",)
-_CHANNELS: Final[Path] = ("memory", "sharedChannels")
 _ID: Final = "id"
-_WAYS: Final[tuple[Path, ...]] = (("transitions", "onSuccess", "next"), ("transitions", "onFailure", "next"))
-_MEMORY: Final = ("memoryReads", "memoryWrites")
-_PAYLOAD: Final[Path] = ("outputs", "resultPayload")
-_PATHS: Final[tuple[Path, ...]] = (("outputs", "summaryFields"), ("outputs", "titles"))
-"""Where paths are written without their sign, too."""
-
-Use = tuple[Path, str]
-"""The place of a text, and the name that it has there."""
 
 
 class Renames:
@@ -59,7 +47,8 @@ class Renames:
         return after, len(uses)
 
     def _list_lists(self) -> tuple[Path, ...]:
-        return {FLOW: (_STEPS, _CHANNELS), SCENARIO: (_STEPS,)}.get(self._kind, ())
+        face = find_kind_face(self._kind)
+        return face.named_lists if face is not None else ()
 
 
 def list_names(document: object, listed: Path, *, but: str | int | None = None) -> Iterator[str]:
@@ -71,48 +60,9 @@ def list_names(document: object, listed: Path, *, but: str | int | None = None) 
 
 
 def list_uses(kind: str, document: object, listed: Path) -> Iterator[Use]:
-    """Yield where a document names elements of the list at a place: steps, or channels of memory."""
-    if kind == SCENARIO:
-        items = find_value(document, listed)
-        for node in build_graph(items if isinstance(items, list) else [], load_step_types()):
-            yield from (((*listed, *target.path[1:]), target.id) for target in node.targets)
-    elif kind == FLOW:
-        yield from _list_channels(document) if listed == _CHANNELS else _list_steps(document)
-
-
-def _list_steps(document: object) -> Iterator[Use]:
-    places: list[Path] = [("startStepId",)]
-    places += [(*_STEPS, index, *way) for index in _list_indexes(document, _STEPS) for way in _WAYS]
-    for place in places:
-        if name := _to_name(find_value(document, place)):
-            yield place, name
-    yield from _list_references(find_value(document, _PAYLOAD), _PAYLOAD, begin=MARK)
-    for place in _PATHS:
-        yield from _list_references(find_value(document, place), place, begin="")
-
-
-def _list_channels(document: object) -> Iterator[Use]:
-    for index in _list_indexes(document, _STEPS):
-        for memory in _MEMORY:
-            place: Path = (*_STEPS, index, memory)
-            for number in _list_indexes(document, place):
-                if name := _to_name(find_value(document, (*place, number, "channel"))):
-                    yield (*place, number, "channel"), name
-
-
-def _list_references(value: object, place: Path, *, begin: str) -> Iterator[Use]:
-    """Yield the texts such as `$steps.review.output.content` in a part of a document."""
-    match value:
-        case str():
-            found = read_reference(value) if value.startswith(begin) else None
-            if found is not None:
-                yield place, found.step
-        case Mapping():
-            for key, one in value.items():
-                yield from _list_references(one, (*place, key), begin=begin)
-        case list():
-            for index, one in enumerate(value):
-                yield from _list_references(one, (*place, index), begin=begin)
+    """Yield where a document names elements of the list at a place."""
+    face = find_kind_face(kind)
+    return face.list_uses(document, listed) if face is not None else iter(())
 
 
 def _replace_name(text: str, old: str, new: str) -> str:
@@ -121,11 +71,6 @@ def _replace_name(text: str, old: str, new: str) -> str:
         return new
     begin, _, rest = text.partition(".")
     return f"{begin}.{new}{rest.removeprefix(old)}"
-
-
-def _list_indexes(document: object, place: Path) -> range:
-    items = find_value(document, place)
-    return range(len(items)) if isinstance(items, list) else range(0)
 
 
 def _to_name(value: object) -> str:

@@ -1,6 +1,6 @@
 """What the form needs to know of a kind of definitions: its fields, how a typed text enters the document, and how new elements begin."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from bot.console.definitions.form.changing import ABSENT, find_value, remove_value, set_value
@@ -10,15 +10,11 @@ from bot.console.definitions.form.schema import SchemaReader
 from bot.console.definitions.form.schema_form import SchemaForm
 from bot.console.definitions.form.words import FormWords
 from bot.console.visit import Visit
-from engines.flows.core.kind import FLOW
-from engines.flows.form.agent_choices import load_agents
-from engines.flows.form.flow_fields import FlowFields
-from engines.flows.form.flow_form import build_flow_definition, enter_text, find_new_step_id, read_flow_form
+from bot.plugins.loading import find_kind_face
 from orchestrator.domain.finding import Path
 
 _STEPS: Final = "steps"
 _TUUMS: Final = "tuums"
-_RUNES: Final = frozenset({"runes", "promptRunes"})
 
 
 class FormSource(Protocol):
@@ -34,37 +30,12 @@ class FormSource(Protocol):
         """Return what a new element of the list at a place begins as."""
 
 
-class FlowSource:
-    """The form of flows."""
-
-    def __init__(self, fields: FlowFields) -> None:
-        """Describe it with `fields`."""
-        self._fields = fields
-
-    def describe(self, document: object) -> Group:
-        """Return the fields of a flow."""
-        return self._fields.describe(read_flow_form(document))
-
-    def enter(self, document: object, field: Field, typed: str) -> object:
-        """Return the flow that `build_flow_definition` makes with the typed text. Raises FieldRefused, and PlaceGone."""
-        built = build_flow_definition(enter_text(read_flow_form(document), field.path, typed))
-        for one in built.mistakes:
-            raise one.refusal
-        return built.document
-
-    def build_item(self, document: object, path: Path) -> object:
-        """Return a new step with an id of its own, or another element without anything in it."""
-        if path != (_STEPS,):
-            return {}
-        return {"id": find_new_step_id(read_flow_form(document)), "agentVersionId": ""}
-
-
 class SchemaSource:
     """The form of a kind that has a JSON Schema."""
 
-    def __init__(self, form: SchemaForm) -> None:
-        """Describe it with `form`."""
-        self._form = form
+    def __init__(self, form: SchemaForm, build_item: Callable[[object, Path], object]) -> None:
+        """Describe it with `form`; new elements begin as `build_item` says."""
+        self._form, self._build_item = form, build_item
 
     def describe(self, document: object) -> Group:
         """Return the fields of a document."""
@@ -78,22 +49,19 @@ class SchemaSource:
         return set_value(document, field.path, value)
 
     def build_item(self, document: object, path: Path) -> object:
-        """Return a new step, tuum or rune of the simplest type, or another element without anything in it."""
-        if path == (_STEPS,):
-            return {"type": "message", "params": {"text": ""}}
-        if path == (_TUUMS,):
-            return {"tuumId": _find_free_name("tuum", list_step_names(document))}
-        return {"runeType": "prompt", "template": ""} if path[-1] in _RUNES else {}
+        """Return what the kind begins a new element with."""
+        return self._build_item(document, path)
 
 
 async def open_source(visit: Visit, kind: str) -> FormSource | None:
     """Return the form of a kind of definitions, None for a kind that has none: one of a plugin without a schema."""
-    if kind == FLOW:
-        return FlowSource(FlowFields(visit.say, await load_agents(visit)))
+    face = find_kind_face(kind)
+    if face is not None and face.open_form is not None:
+        return await face.open_form(visit)
     schema = build_kind_schema(kind)
-    if schema is None:
+    if face is None or schema is None:
         return None
-    return SchemaSource(SchemaForm(SchemaReader(schema, kind), FormWords(visit), list_step_names))
+    return SchemaSource(SchemaForm(SchemaReader(schema, kind), FormWords(visit), list_step_names), face.build_item)
 
 
 def list_step_names(document: object) -> tuple[str, ...]:
@@ -103,5 +71,6 @@ def list_step_names(document: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for one in names if isinstance(one, str) and one))
 
 
-def _find_free_name(word: str, taken: tuple[str, ...]) -> str:
+def find_free_name(word: str, taken: tuple[str, ...]) -> str:
+    """Return a name with a number that is not taken."""
     return next(name for number in range(len(taken) + 1, 2 * len(taken) + 3) if (name := f"{word}{number}") not in taken)

@@ -1,0 +1,36 @@
+"""What runs have used, and what it costs."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from pydantic import Field
+
+from bot.http_api.camel import FlowApiModel
+from orchestrator.gate.call.budget import Budget
+
+
+class Usage(FlowApiModel):
+    """The tokens that were used, and what they cost."""
+
+    prompt_tokens: int = Field(examples=[812])
+    completion_tokens: int = Field(examples=[240])
+    cost: float | None = Field(description="By the price table of now; null where a model has no price.", examples=[0.33])
+    currency: str = Field(examples=["RUB"])
+    seconds: float = Field(0.0, description="How long the models took to answer.")
+
+
+def round_cost(cost: Decimal) -> float:
+    """Return an amount of money with six places, for single answers cost parts of a coin."""
+    return float(round(cost, 6))
+
+
+def value_use(budget: Budget, used: Mapping[str, tuple[int, int]], seconds: float = 0.0) -> Usage:
+    """Return tokens by model with their cost."""
+    is_known = all(budget.find_price(model) is not None for model in used)
+    return Usage(
+        prompt_tokens=sum(read for read, _ in used.values()),
+        completion_tokens=sum(written for _, written in used.values()),
+        cost=round_cost(budget.calculate_cost(used)) if is_known else None,
+        currency=budget.currency,
+        seconds=round(seconds, 3),
+    )

@@ -1,0 +1,54 @@
+"""Tries a flow step by step."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case, build_tried
+from engines.flows.core.engine import FlowEngine
+from engines.flows.core.kind import FLOW
+from engines.flows.rehearsal.case import FlowCase
+from engines.flows.rehearsal.playing import FlowScript
+from orchestrator.domain.actor import Actor
+from orchestrator.engines.runs import RunEffect, RunResult
+from orchestrator.engines.shared.launch import CONTEXT
+from orchestrator.rehearsals.beginning import build_actor, build_launch_args
+from orchestrator.rehearsals.rehearsal import Place, Rehearsal
+from orchestrator.rehearsals.script import ScriptEnded
+from state.clock import SystemClock
+
+
+class _FlowAsking(Asking, FlowScript):
+    def _name_read(self, place: Place, effect: RunEffect) -> str:
+        del place, effect
+        return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayableFlow:
+    """A flow without mistakes, with its agents as its steps name them."""
+
+    key: str
+    document: Mapping[str, Any]
+    agents: Mapping[str, object]
+    case_model = FlowCase
+
+    async def play(self, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
+        """Return what comes of it with these inputs."""
+        test = FlowCase.model_validate(build_case(inputs, person, "answers", "calls"))
+        script = _FlowAsking(test)
+        script.start(self.key, watch)
+
+        async def find_agents(names: list[str], /) -> Mapping[str, object]:
+            return {name: self.agents[name] for name in names if name in self.agents}
+
+        find = lambda kind, key: self.document if (kind, key) == (FLOW, self.key) else None  # noqa: E731 - reads as the argument that it is
+        now = test.find_start(SystemClock().now())
+        rehearsal = Rehearsal({FLOW: FlowEngine(find_agents)}, find, script, now=now, person=build_actor(test.person))
+        problem, result = "", RunResult(status="cancelled")
+        try:
+            result = await rehearsal.play(FLOW, self.key, build_launch_args(test, {CONTEXT: test.context} if test.context else {}))
+        except ScriptEnded as error:
+            problem = str(error)
+        data = result.value.data
+        return build_tried(script, result, problem, result=data if isinstance(data, dict) else {})

@@ -1,0 +1,60 @@
+"""Tries a workflow step by step."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from bot.i18n.translate import Translator, split_method
+from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case, build_tried
+from bot.rehearsing.words import cut_text
+from engines.workflows.core.entities import find_entity
+from engines.workflows.core.results import AtomicOperation
+from engines.workflows.rehearsal.case import WorkflowCase
+from engines.workflows.rehearsal.playing import PlayableWorkflow, WorkflowScript, rehearse_workflow
+from orchestrator.domain.actor import Actor
+from orchestrator.engines.runs import RunEffect, RunResult
+from orchestrator.expressions.placeholders import format_value
+from orchestrator.expressions.scripts.runner import ScriptRunner
+from orchestrator.rehearsals.beginning import build_actor, build_launch_args
+from orchestrator.rehearsals.rehearsal import Place
+from state.clock import SystemClock
+
+
+class _WorkflowAsking(Asking, WorkflowScript):
+    def _name_read(self, place: Place, effect: RunEffect) -> str:
+        return f"{place.step}/{effect.method}"
+
+    def _has_read(self, place: Place, name: str) -> bool:
+        mocks, node = self._dialogue.choose_mocks(place, "effect")[1], f"{place.step}/{place.node.partition('/')[2]}"
+        return any(one in mocks for one in (node, name, name.partition("/")[2]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayableWorkflowTrial(PlayableWorkflow):
+    """A workflow that can be tried."""
+
+    case_model = WorkflowCase
+
+    async def play(self, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
+        """Return what comes of it with these inputs."""
+        test = WorkflowCase.model_validate(build_case(inputs, person, "answers", "queries"))
+        script = _WorkflowAsking(test)
+        script.start(self.key, watch)
+        now, actor = test.find_start(SystemClock().now()), build_actor(test.person)
+        async with ScriptRunner() as scripts:
+            played = await rehearse_workflow(self, build_launch_args(test), script, scripts, now=now, person=actor)
+        status: Literal["done", "failed"] = "done" if played.result.is_success else "failed"
+        ended = RunResult(status=status, code="" if played.result.is_success else played.result.error_code)
+        result = played.result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        proposed = tuple(partial(describe_operation, operation) for operation in played.proposed)
+        return build_tried(script, ended, played.problem, result=result, proposed=proposed)
+
+
+def describe_operation(operation: AtomicOperation, tr: Translator) -> str:
+    """Return an operation as people read it: what it does to which record, then the fields."""
+    method = find_entity(operation.entity_type).find_method(operation.operation_type)
+    words = f"{tr.describe_call(method, *split_method(method)) or method} {operation.entity_id}"
+    if operation.operation_type == "ModifyEntity":
+        return f"{words}: {operation.attribute_key} {operation.modify_operator} {cut_text(format_value(operation.modify_value)).strip()}"
+    fields = "; ".join(f"{name} = {cut_text(format_value(one))}" for name, one in (operation.initial_attributes or {}).items())
+    return f"{words}: {fields}" if fields else words
