@@ -27,8 +27,8 @@ from bot.http_transport import build_transport
 from bot.model_plan import ProviderSpec
 from bot.model_providers import build_model_settings, build_models
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
-from bot.plugins.faces import EnginePorts
-from bot.plugins.loading import load_plugins
+from bot.plugins.loading import list_parts
+from bot.plugins.wiring import WIRING, EnginePorts
 from bot.settings import Settings, hide_secrets
 from bot.title_search import TitleSearch
 from bot.tool_services import build_service_clients, build_tool_agent
@@ -303,7 +303,7 @@ def _connect_engines(core: _Core, engines: Engines, scripts: ScriptRunner) -> En
         folder=core.folder,
         scripts=scripts,
     )
-    wirings = {plugin.name: plugin.wiring.load() for plugin in load_plugins()}
+    wirings = list_parts(WIRING)
     stored = add_stored_definitions(engines, core.store)
     runs = {name: wirings[name].connect(engine, ports) if name in wirings else engine for name, engine in stored.runs.items()}
     return replace(stored, runs=runs)

@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from bot.plugins.loading import load_plugins
+from bot.plugins.loading import list_parts
+from bot.plugins.wiring import WIRING
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
@@ -42,7 +43,7 @@ from orchestrator.runtime.feature import Feature, Files, merge_features
 from orchestrator.schedules import feature as schedules
 from state.journal.async_store import AsyncStore
 
-SHIPPED_ENGINES = Engines(runs={plugin.name: plugin.wiring.load().build() for plugin in load_plugins()})
+SHIPPED_ENGINES = Engines(runs={name: wiring.build() for name, wiring in list_parts(WIRING).items()})
 """The engines of runs that this program has."""
 
 

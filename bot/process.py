@@ -25,7 +25,8 @@ from bot.late_app import BuiltApp, LateApp, Work
 from bot.model_checks import log_models
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
-from bot.plugins.loading import load_plugins
+from bot.plugins.loading import list_parts
+from bot.plugins.wiring import LIFETIME
 from bot.settings import Settings, check_required, list_portal_settings, parse_webhook
 from bot.telegram.lazy_aiogram import import_aiogram
 from bot.tool_services import open_documents
@@ -66,9 +67,8 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     log_models(settings)
     clock = SystemClock()
     async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor, AsyncExitStack() as stack:
-        for plugin in load_plugins():
-            if plugin.lifetime is not None:
-                stack.enter_context(plugin.lifetime.load()(settings.log_dir, settings.log_level))
+        for lifetime in list_parts(LIFETIME).values():
+            stack.enter_context(lifetime.open(settings.log_dir, settings.log_level))
         await access.load_registry(store)
         documents = await open_documents(settings, stack, ATTACHED_MODELS)
         doors = _build_doors(settings, store, access, clock)

@@ -13,7 +13,8 @@ from typing import Literal
 from bot.bootstrap import build_orchestrator
 from bot.database import open_async_store
 from bot.i18n.translate import Translator
-from bot.plugins.loading import load_plugins
+from bot.plugins.loading import list_parts
+from bot.plugins.wiring import LIFETIME
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.settings import Settings
@@ -137,9 +138,8 @@ async def run_chat(settings: Settings, *, name: str, user: int | None, language:
     """Run the conversation `cli:<name>` until the end of input; `user` is the person's employee number in the portal."""
     actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
     async with open_async_store(settings) as store, AsyncExitStack() as stack:
-        for plugin in load_plugins():
-            if plugin.lifetime is not None:
-                stack.enter_context(plugin.lifetime.load()(settings.log_dir, settings.log_level))
+        for lifetime in list_parts(LIFETIME).values():
+            stack.enter_context(lifetime.open(settings.log_dir, settings.log_level))
         documents = await open_documents(settings, stack, ATTACHED_MODELS)
         orchestrator, closing = build_orchestrator(
             settings, store, trouble=_build_trouble_reporter(actor), partial=_discard, documents=documents

@@ -6,7 +6,8 @@ from typing import Final
 
 import typer
 
-from bot.plugins.loading import find_kind_face, list_kinds
+from bot.plugins.kind_face import KIND_FACE
+from bot.plugins.loading import find_part_of_kind, list_kinds
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Print the JSON Schema of a kind of definitions, for editors.")
 _HELP: Final = "Print the JSON Schema of definitions of the kind {kind}, with the types of installed plugins. Exit code: 0."
@@ -20,7 +21,7 @@ def group() -> None:
 def _write(kind: str) -> None:
     import orjson  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
-    face = find_kind_face(kind)
+    face = find_part_of_kind(KIND_FACE, kind)
     if face is not None and face.build_schema is not None:
         sys.stdout.write(orjson.dumps(face.build_schema(), option=orjson.OPT_INDENT_2).decode() + "\n")
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from bot.plugins.faces import NO_PARTS
-from bot.plugins.loading import find_kind_face
+from bot.plugins.kind_face import KIND_FACE, NO_PARTS
+from bot.plugins.loading import find_part_of_kind
 from orchestrator.charts.chart import Chart
 
 
@@ -12,5 +12,5 @@ def build_definition_chart(kind: str, document: object, parts: Mapping[str, obje
 
     `parts` are the documents of its parts, by what is written in it.
     """
-    face = find_kind_face(kind)
+    face = find_part_of_kind(KIND_FACE, kind)
     return face.steps.draw(document, parts) if face is not None and face.steps is not None else None

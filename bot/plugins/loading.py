@@ -7,17 +7,15 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Final
+from typing import Final, TypeVar
 
-from bot.plugins.plugin import EnginePlugin
-
-if TYPE_CHECKING:
-    from bot.plugins.faces import HttpFace, KindFace, RunFace
+from bot.plugins.plugin import EnginePlugin, Slot
 
 _PACKAGE: Final = "engines"
 _MODULE: Final = "plugin"
 _ATTRIBUTE: Final = "PLUGIN"
 GROUP: Final = "sdelka.engines"
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
@@ -54,28 +52,31 @@ def list_text_folders() -> list[Path]:
     return [plugin.texts for plugin in load_plugins() if plugin.texts is not None]
 
 
-@cache
-def find_kind_face(kind: str) -> "KindFace | None":
-    """Return what a kind of definitions shows; None for a kind that shows nothing."""
-    part = next((plugin.kinds[kind] for plugin in load_plugins() if kind in plugin.kinds), None)
-    return part.load() if part is not None else None
+def find_part(slot: Slot[T], engine: str) -> T | None:
+    """Return what an engine offers in a slot, None for nothing. Raises TypeError for something of another type."""
+    return _load(slot, slot.name, [plugin for plugin in load_plugins() if plugin.name == engine])
 
 
-@cache
-def find_run_face(engine: str) -> "RunFace | None":
-    """Return what the runs of an engine show; None for an engine that shows nothing of its own."""
-    part = next((plugin.runs for plugin in load_plugins() if plugin.name == engine), None)
-    return part.load() if part is not None else None
+def find_part_of_kind(slot: Slot[T], kind: str) -> T | None:
+    """Return what is offered in a slot for a kind of definitions, None for nothing. Raises TypeError for something of another type."""
+    return _load(slot, f"{slot.name}/{kind}", load_plugins())
 
 
-def load_http_faces() -> "list[HttpFace]":
-    """Return the endpoints of the engines that have their own."""
-    return [plugin.http.load() for plugin in load_plugins() if plugin.http is not None]
+def list_parts(slot: Slot[T]) -> dict[str, T]:
+    """Return what engines offer in a slot, by the name of the engine."""
+    offered = {plugin.name: find_part(slot, plugin.name) for plugin in load_plugins()}
+    return {name: part for name, part in offered.items() if part is not None}
 
 
-def list_large_bodies() -> list[str]:
-    """Return the paths of engines' own that take documents."""
-    return [path for plugin in load_plugins() for path in plugin.large_bodies]
+def _load(slot: Slot[T], name: str, plugins: Sequence[EnginePlugin]) -> T | None:
+    place = next((plugin.parts[name] for plugin in plugins if name in plugin.parts), None)
+    if place is None:
+        return None
+    module, _, attribute = place.partition(":")
+    part = getattr(import_module(module), attribute)
+    if not isinstance(part, slot.type):
+        raise TypeError(f"{place} is no {slot.type.__name__}")
+    return part
 
 
 def list_kinds() -> list[str]:

@@ -1,28 +1,19 @@
 """What an engine offers: the form of its plugin. Light, because every command of the terminal reads it."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
-
-if TYPE_CHECKING:
-    from bot.plugins.faces import HttpFace, KindFace, RunFace, Wiring
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[T]):
-    """A part of a plugin by "module:attribute"; it is imported when it is first asked for."""
+class Slot(Generic[T]):
+    """A place where engines may offer something: its name, and the type of what they offer. Each belongs to the door that asks it."""
 
-    place: str
-
-    def load(self) -> T:
-        """Return the part."""
-        module, _, name = self.place.partition(":")
-        return cast("T", getattr(import_module(module), name))
+    name: str
+    type: type[T]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,15 +34,10 @@ class EnginePlugin:
     """The name of the engine, under which runs are stored; it must never change."""
     position: int = 100
     """Where it stands where engines are listed."""
-    wiring: "Part[Wiring]"
-    kinds: "Mapping[str, Part[KindFace]]" = field(default_factory=dict)
-    """The faces of the kinds of definitions that it has: its own, and its parts."""
-    runs: "Part[RunFace] | None" = None
-    http: "Part[HttpFace] | None" = None
+    kinds: tuple[str, ...] = ()
+    """The kinds of definitions that it has: its own, and its parts."""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """What it offers, as "module:attribute" by the name of the slot, of what belongs to one kind by "slot/kind". Imported when asked for."""
     terminal: tuple[TerminalGroup, ...] = ()
-    lifetime: Part[Callable[[Path, str], AbstractContextManager[None]]] | None = None
-    """What lasts as long as the process, such as a log of its own; it gets the folder of logs and the level."""
-    large_bodies: tuple[str, ...] = ()
-    """The paths of its own that take documents, which may be larger than other bodies."""
     texts: Path | None = None
     """The folder of its sentences: ru/*.ftl and en/*.ftl."""

@@ -7,12 +7,14 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from bot.console.definitions.form.changing import find_value
-from bot.console.definitions.form.sources import FormSource
+from bot.console.definitions.form.form_face import FormFace, FormSource
 from bot.console.runs.history import StepState
+from bot.console.runs.run_face import Launch, RunFace
 from bot.console.visit import Visit
 from bot.i18n.translate import Locale
-from bot.plugins.faces import KindFace, Launch, RunFace, Say, Steps, Use
+from bot.plugins.kind_face import KindFace, Say, Steps, Use
 from bot.rehearsing.loading import load_named
+from bot.rehearsing.trial_face import TrialFace
 from engines.flows.core.chart import build_chart
 from engines.flows.core.definition import Flow
 from engines.flows.core.references import MARK, read_reference
@@ -164,11 +166,11 @@ def follow(document: object) -> FlowFollower | None:
 FLOW_FACE: Final = KindFace(
     begin=begin_flow,
     build_schema=build_flow_schema,
-    open_form=open_form,
     steps=Steps(field="steps", draw=lambda document, _parts: build_chart(document)),
     named_lists=(_STEPS, _CHANNELS),
     list_uses=list_uses,
-    load_playable=load_playable,
 )
 AGENT_FACE: Final = KindFace(begin=begin_agent, build_schema=build_agent_schema)
 RUN_FACE: Final = RunFace(takes_parameters=True, read_launch=read_launch, follow=follow)
+TRIAL: Final = TrialFace(load=load_playable)
+FORM: Final = FormFace(open=open_form)

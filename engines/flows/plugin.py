@@ -3,16 +3,21 @@
 from pathlib import Path
 from typing import Final
 
-from bot.plugins.plugin import EnginePlugin, Part, TerminalGroup
+from bot.plugins.plugin import EnginePlugin, TerminalGroup
 
 PLUGIN: Final = EnginePlugin(
     name="flow",
     position=2,
-    wiring=Part("engines.flows.wiring:WIRING"),
-    kinds={"flow": Part("engines.flows.faces:FLOW_FACE"), "agent": Part("engines.flows.faces:AGENT_FACE")},
-    runs=Part("engines.flows.faces:RUN_FACE"),
-    http=Part("engines.flows.http.face:HTTP_FACE"),
-    large_bodies=("/api/flows/definitions", "/api/agents"),
+    kinds=("flow", "agent"),
+    parts={
+        "wiring": "engines.flows.wiring:WIRING",
+        "kind/flow": "engines.flows.faces:FLOW_FACE",
+        "kind/agent": "engines.flows.faces:AGENT_FACE",
+        "form/flow": "engines.flows.faces:FORM",
+        "trial/flow": "engines.flows.faces:TRIAL",
+        "run": "engines.flows.faces:RUN_FACE",
+        "http": "engines.flows.http.face:HTTP_FACE",
+    },
     texts=Path(__file__).parent / "texts",
     terminal=(
         TerminalGroup(name="flow", summary="Write flows: check, draw, publish, compare and try them.", module="engines.flows.terminal.app"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from bot.plugins.faces import EnginePorts, Wiring
+from bot.plugins.wiring import EnginePorts, Wiring
 from engines.flows.core.agents import KIND as AGENT
 from engines.flows.core.agents import FindAgents
 from engines.flows.core.engine import FlowEngine

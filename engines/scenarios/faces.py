@@ -5,8 +5,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
+from bot.console.runs.run_face import RunFace
 from bot.i18n.translate import Translator, split_method
-from bot.plugins.faces import KindFace, RunFace, Say, Steps, Use
+from bot.plugins.kind_face import KindFace, Say, Steps, Use
+from bot.rehearsing.trial_face import TrialFace
 from engines.scenarios.core.authoring.chart import build_chart
 from engines.scenarios.core.authoring.first import FirstTexts, build_first
 from engines.scenarios.core.authoring.schema import build_schema
@@ -108,6 +110,6 @@ SCENARIO_FACE: Final = KindFace(
     steps=Steps(field=_STEPS, draw=lambda document, _parts: build_chart(document, load_step_types())),
     named_lists=((_STEPS,),),
     list_uses=list_step_uses,
-    load_playable=load_playable,
 )
 RUN_FACE: Final = RunFace(say_box=say_box, name_nodes=name_label)
+TRIAL: Final = TrialFace(load=load_playable)

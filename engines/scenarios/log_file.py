@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.monitoring.logging_setup import TextLines, prepare_record
+from bot.plugins.wiring import Lifetime
 from engines.scenarios.core.executor_log import LOGGER
 
 NAME: Final = "scenario_executor.log"
@@ -68,3 +69,6 @@ def keep_scenario_log(folder: Path, level: str) -> Iterator[None]:
         logger.propagate = True
         logger.setLevel(logging.NOTSET)
         handler.close()
+
+
+LIFETIME: Final = Lifetime(open=keep_scenario_log)

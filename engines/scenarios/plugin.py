@@ -3,14 +3,19 @@
 from pathlib import Path
 from typing import Final
 
-from bot.plugins.plugin import EnginePlugin, Part, TerminalGroup
+from bot.plugins.plugin import EnginePlugin, TerminalGroup
 
 PLUGIN: Final = EnginePlugin(
     name="scenario",
     position=1,
-    wiring=Part("engines.scenarios.wiring:WIRING"),
-    kinds={"scenario": Part("engines.scenarios.faces:SCENARIO_FACE")},
-    runs=Part("engines.scenarios.faces:RUN_FACE"),
+    kinds=("scenario",),
+    parts={
+        "wiring": "engines.scenarios.wiring:WIRING",
+        "lifetime": "engines.scenarios.log_file:LIFETIME",
+        "kind/scenario": "engines.scenarios.faces:SCENARIO_FACE",
+        "trial/scenario": "engines.scenarios.faces:TRIAL",
+        "run": "engines.scenarios.faces:RUN_FACE",
+    },
     terminal=(
         TerminalGroup(
             name="scenario",
@@ -18,6 +23,5 @@ PLUGIN: Final = EnginePlugin(
             module="engines.scenarios.terminal.app",
         ),
     ),
-    lifetime=Part("engines.scenarios.log_file:keep_scenario_log"),
     texts=Path(__file__).parent / "texts",
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from bot.plugins.faces import EnginePorts, Wiring
+from bot.plugins.wiring import EnginePorts, Wiring
 from engines.scenarios.core.definition import is_for_customers
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.core.kind import build_kind, list_uses

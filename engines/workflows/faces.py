@@ -7,8 +7,10 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from bot.console.definitions.form.sources import find_free_name, list_step_names
-from bot.plugins.faces import KindFace, Launch, RunFace, Say, Steps
+from bot.console.runs.run_face import Launch, RunFace
+from bot.plugins.kind_face import KindFace, Say, Steps
 from bot.rehearsing.loading import load_named
+from bot.rehearsing.trial_face import TrialFace
 from engines.workflows.core.chart import build_chart
 from engines.workflows.core.definition import Workflow
 from engines.workflows.core.registry import build_rune_types, load_plugins
@@ -79,7 +81,7 @@ WORKFLOW_FACE: Final = KindFace(
     build_schema=lambda: build_workflow_schema(load_rune_types()),
     build_item=build_item,
     steps=Steps(field=_TUUMS, draw=lambda document, parts: build_chart(document, load_rune_types(), parts), are_in_order=False),
-    load_playable=load_playable,
 )
 TUUM_FACE: Final = KindFace(begin=begin_tuum, build_schema=lambda: build_tuum_schema(load_rune_types()), build_item=build_item)
 RUN_FACE: Final = RunFace(takes_parameters=True, read_launch=read_launch, says_ways=False)
+TRIAL: Final = TrialFace(load=load_playable)

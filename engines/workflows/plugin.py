@@ -3,14 +3,19 @@
 from pathlib import Path
 from typing import Final
 
-from bot.plugins.plugin import EnginePlugin, Part, TerminalGroup
+from bot.plugins.plugin import EnginePlugin, TerminalGroup
 
 PLUGIN: Final = EnginePlugin(
     name="workflow",
     position=3,
-    wiring=Part("engines.workflows.wiring:WIRING"),
-    kinds={"workflow": Part("engines.workflows.faces:WORKFLOW_FACE"), "tuum": Part("engines.workflows.faces:TUUM_FACE")},
-    runs=Part("engines.workflows.faces:RUN_FACE"),
+    kinds=("workflow", "tuum"),
+    parts={
+        "wiring": "engines.workflows.wiring:WIRING",
+        "kind/workflow": "engines.workflows.faces:WORKFLOW_FACE",
+        "kind/tuum": "engines.workflows.faces:TUUM_FACE",
+        "trial/workflow": "engines.workflows.faces:TRIAL",
+        "run": "engines.workflows.faces:RUN_FACE",
+    },
     texts=Path(__file__).parent / "texts",
     terminal=(
         TerminalGroup(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from bot.plugins.faces import EnginePorts, Wiring
+from bot.plugins.wiring import EnginePorts, Wiring
 from engines.workflows.core.engine import FindTuums, WorkflowEngine
 from engines.workflows.core.kind import TUUM, build_kinds
 from engines.workflows.core.registry import build_rune_types, load_plugins

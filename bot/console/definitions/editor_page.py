@@ -33,7 +33,9 @@ from bot.console.static_files import build_style_link
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_text
 from bot.http_api.server.errors import ApiError
-from bot.plugins.loading import find_kind_face
+from bot.plugins.kind_face import KIND_FACE
+from bot.plugins.loading import find_part_of_kind
+from bot.rehearsing.trial_face import TRIAL_FACE
 from orchestrator.definitions.checking import Checked
 from orchestrator.definitions.service import Saved
 from orchestrator.documents.document import DocumentFormat
@@ -149,10 +151,10 @@ class _EditorPage:
         visit, document = self._visit, self._document
         with ui.tabs().props("no-caps dense align=left inline-label").classes("def-tabs") as tabs:
             self._findings_tab = ui.tab("findings", label=visit.say("console-editor-findings", count=0))
-            face = find_kind_face(document.kind)
+            face = find_part_of_kind(KIND_FACE, document.kind)
             steps = face.steps if face is not None else None
             graph = ui.tab("graph", label=visit.say("console-editor-graph")) if steps is not None else None
-            trial = ui.tab("trial", label=visit.say("console-trial")) if face is not None and face.load_playable is not None else None
+            trial = ui.tab("trial", label=visit.say("console-trial")) if find_part_of_kind(TRIAL_FACE, document.kind) is not None else None
             form = ui.tab("form", label=visit.say("console-editor-form"))
         with ui.tab_panels(tabs, value="findings", animated=False, keep_alive=True).classes("def-panels"):
             with ui.tab_panel(self._findings_tab):

@@ -11,7 +11,7 @@ from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.visit import Visit
 from bot.console.widgets import show_empty, show_text
-from bot.plugins.faces import NO_PARTS, Steps
+from bot.plugins.kind_face import NO_PARTS, Steps
 from orchestrator.charts.chart import Box, Chart, Mark
 from orchestrator.domain.finding import Finding, Path, parse_path
 

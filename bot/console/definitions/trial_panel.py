@@ -14,7 +14,8 @@ from bot.console.dialogs import tell
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_empty, show_text
 from bot.i18n.translate import split_method
-from bot.plugins.loading import find_kind_face
+from bot.plugins.loading import find_part_of_kind
+from bot.rehearsing.trial_face import TRIAL_FACE
 from bot.rehearsing.trials import Playable, TrialInputs, Tried, Wanted, Watch, try_definition
 from bot.rehearsing.words import render_plain_reply
 from orchestrator.definitions.model_mistakes import report_model_mistakes
@@ -106,9 +107,9 @@ class TrialPanel:
             self._show_findings("console-trial-mistakes", findings)
             return
         services = visit.services
-        face = find_kind_face(document.kind)
-        assert face is not None and face.load_playable is not None  # noqa: S101, PT018 - otherwise there is no panel
-        self._playable = await face.load_playable(
+        face = find_part_of_kind(TRIAL_FACE, document.kind)
+        assert face is not None  # noqa: S101 - otherwise there is no panel
+        self._playable = await face.load(
             services.definitions.find_kind(document.kind),
             document.key or "trial",
             checked.document,

@@ -6,8 +6,8 @@ Authors read the chart with its ids in the editor, beside the text that has the 
 from dataclasses import replace
 from typing import Final
 
+from bot.console.runs.run_face import RunFace
 from bot.i18n.translate import Translator
-from bot.plugins.faces import RunFace
 from orchestrator.charts.chart import Box, Chart
 
 _BETWEEN: Final = " · "

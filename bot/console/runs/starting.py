@@ -7,13 +7,13 @@ from typing import Final
 from nicegui import ui
 from pydantic import JsonValue, ValidationError
 
+from bot.console.runs.run_face import NO_FACE, RUN_FACE
 from bot.console.runs.words import say_engine, say_refusal
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text
 from bot.http_api.runs.run_models import RunBody
 from bot.http_api.server.errors import ApiError
-from bot.plugins.faces import NO_FACE
-from bot.plugins.loading import find_run_face
+from bot.plugins.loading import find_part
 from orchestrator.engines.shared.declared import LaunchParameter
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT
 from orchestrator.engines.shared.parameters import ParameterMistake, read_parameters
@@ -60,7 +60,7 @@ async def list_choices(visit: Visit) -> list[Choice]:
             if may_choose(visit.actor, registered, one.document):
                 title = find_title(one.document, registered) or one.key
                 summary = " ".join(registered.describe(one.document)[1].split())[:_LONGEST_SUMMARY]
-                face = find_run_face(engine) or NO_FACE
+                face = find_part(RUN_FACE, engine) or NO_FACE
                 launch = face.read_launch(one.document)
                 takes = face.takes_parameters and registered.is_for_programs(one.document)
                 choice = Choice(engine=engine, key=one.key, title=title, summary=summary, parameters=launch.parameters)

@@ -10,14 +10,14 @@ from zoneinfo import ZoneInfo
 from bot.console.definition_charts import build_definition_chart
 from bot.console.runs.chart_words import say_chart
 from bot.console.runs.history import NodeLine, RunHistory, StepState
+from bot.console.runs.run_face import NO_FACE, RUN_FACE, Follower, RunFace
 from bot.console.visit import Visit
 from bot.http_api.runs.large_outputs import load_large_output
 from bot.http_api.runs.run_models import Run
 from bot.http_api.runs.run_reader import FoundRun
 from bot.http_api.runs.usage import Usage, value_use
 from bot.i18n.translate import Translator
-from bot.plugins.faces import NO_FACE, Follower, RunFace
-from bot.plugins.loading import find_run_face
+from bot.plugins.loading import find_part
 from orchestrator.charts.chart import Chart
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.definitions import load_definition
@@ -109,7 +109,7 @@ class RunWatch:
             document = (await load_definition(started, self._visit.services.orchestrator.tools)).document
         except RunFailed:  # its text is gone: the nodes are shown without a graph
             return
-        self._face = find_run_face(started.engine) or NO_FACE
+        self._face = find_part(RUN_FACE, started.engine) or NO_FACE
         self._follower = self._face.follow(document)
         if self._follower is not None:
             self._follower.add(events[0])

@@ -5,6 +5,7 @@ Its pages load nothing from other servers. The API is described (OpenAPI) only i
 
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -14,13 +15,14 @@ from fastapi.routing import APIRoute
 from bot.http_api.chat.router import PATH as CHAT
 from bot.http_api.definitions.request_body import MAX_BODY as MAX_DOCUMENT
 from bot.http_api.definitions.request_body import PREFIX as DEFINITIONS
+from bot.http_api.engine_face import HTTP_FACE
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.docs_page import render_docs_page
 from bot.http_api.server.error_handlers import explain_errors
 from bot.http_api.server.middleware import BodyLimit, TraceHeaders
 from bot.http_api.server.portal_events import PATH as EVENTS
 from bot.http_api.server.portal_events import build_closed_portal_events_router
-from bot.plugins.loading import list_large_bodies
+from bot.plugins.loading import list_parts
 from state.clock import SystemClock
 
 _ABOUT = "The copilot over HTTP: the same conversations, the same gate and the same confirmations as in the chat."
@@ -53,7 +55,13 @@ def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> Fas
     known = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     app.state.known_routes = known
     hidden = {route.path for route in known if not route.include_in_schema}
-    app.add_middleware(BodyLimit, exempt={*hidden, CHAT}, larger=dict.fromkeys((DEFINITIONS, *list_large_bodies()), MAX_DOCUMENT))
+    app.add_middleware(
+        BodyLimit,
+        exempt={*hidden, CHAT},
+        larger=dict.fromkeys(
+            (DEFINITIONS, *chain.from_iterable(face.large_bodies for face in list_parts(HTTP_FACE).values())), MAX_DOCUMENT
+        ),
+    )
     explain_errors(app)
     app.add_middleware(TraceHeaders)
     return app

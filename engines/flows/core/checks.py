@@ -20,7 +20,7 @@ from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Finding, Path, Severity
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.shared.declared import LaunchParameter
-from orchestrator.engines.shared.parameters import fits_type
+from orchestrator.engines.shared.parameter_checks import check_launch_parameter
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 EXCLUDED: Final = ("retryPolicy", "timeoutSec")
@@ -204,17 +204,6 @@ class _Checking:
         self, code: str, path: Path, *, severity: Severity = "error", suggestion: str = "", of_value: bool = False, **args: str | int
     ) -> None:
         _add(self.findings, code, path, severity=severity, suggestion=suggestion, of_value=of_value, **args)
-
-
-def check_launch_parameter(findings: Findings, path: Path, one: LaunchParameter) -> None:
-    """Report values of a launch parameter that are not of its type, or not among its choices. Workflows declare theirs in the same way."""
-    if one.default is not None and not fits_type(one.default, one.type):
-        _add(findings, "finding-flow-default-unfit", (*path, "default"), type=one.type)
-    elif one.default is not None and one.choices and one.default not in one.choices:
-        _add(findings, "finding-flow-default-no-choice", (*path, "default"))
-    for index, choice in enumerate(one.choices):
-        if not fits_type(choice, one.type):
-            _add(findings, "finding-flow-choice-unfit", (*path, "choices", index), type=one.type)
 
 
 def _add(

@@ -16,13 +16,13 @@ from engines.flows.core.person_memory import LongChannels, NoMemory, PersonMemor
 from engines.flows.core.progress import StepMark, draw_progress
 from engines.flows.core.prompt import build_request
 from engines.flows.core.routes import find_route_after_failure, find_route_after_success
+from engines.flows.core.start import find_start
 from engines.flows.core.telling import build_result_reply
 from orchestrator.domain.outputs import Reply
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunUpdate
 from orchestrator.engines.shared.budget import StepCounter
-from orchestrator.engines.shared.launch import find_start
 from orchestrator.engines.step_nodes import name_step_node
 from state.stored import JsonObject
 

@@ -2,7 +2,10 @@
 
 from typing import Final
 
+from orchestrator.engines.shared.parameter_checks import SENTENCES as PARAMETER_SENTENCES
+
 SENTENCES: Final[dict[str, str]] = {
+    **PARAMETER_SENTENCES,
     "finding-flow-step-unknown": 'there is no step "{name}"',
     "finding-flow-sync-only": "syncOnly is always true: steps of flows do not stream",
     "finding-flow-field-excluded": 'the field "{name}" is not part of flows: maxAttempts says how often a step is tried',
@@ -14,9 +17,6 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-flow-payload-missing": "a write of mode STATIC without payload writes nothing",
     "finding-flow-payload-unused": "the payload has no effect: the mode AGENT_OUTPUT writes the agent's answer",
     "finding-flow-number-usual": '"{name}" below 1 counts as {usual}',
-    "finding-flow-default-unfit": "the default is no {type}",
-    "finding-flow-choice-unfit": "the choice is no {type}",
-    "finding-flow-default-no-choice": "the default is none of the choices",
     "finding-flow-reference-unknown": '"{name}" names no step of this flow',
     "finding-flow-reference-form": '"{name}" is no path: one looks like {example}',
     "finding-flow-title-missing": "the flow has no title: people will see its name instead",

@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
-from engines.flows.core.checks import check_launch_parameter
 from engines.workflows.core.compile import UnreadTuum, build_graph, list_nodes
 from engines.workflows.core.definition import VARIABLE, Mappings, Script, Terminal, Tuum, TuumEntry, TuumReference, Workflow, is_reference
 from engines.workflows.core.mistakes import Report
@@ -24,6 +23,7 @@ from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.domain.finding import WHOLE, Finding, Path
 from orchestrator.engines.shared.declared import LaunchParameter
+from orchestrator.engines.shared.parameter_checks import check_launch_parameter
 from orchestrator.engines.shared.records import RECORDS
 from orchestrator.expressions.scripts.checking import is_variable_name
 

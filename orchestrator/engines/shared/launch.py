@@ -6,7 +6,6 @@ Flows and workflows declare what they are started with in the same way.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from engines.flows.core.definition import Flow
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.taint import Origins, Value, combine
 from orchestrator.engines.runs import Ask, Option, RunContext, RunFailed
@@ -35,19 +34,6 @@ _MISTAKES: Final[Mapping[Problem, str]] = {
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
-async def find_start(ctx: RunContext, flow: Flow) -> Value:
-    """Return {parameters, context} as every agent is told them: the flow's context lies under that of the start (S002-A10).
-
-    Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
-    """
-    check_trigger(ctx, flow.triggers)
-    check_names(ctx, (PARAMETERS, CONTEXT, TEXT))
-    context = _read_object(ctx, CONTEXT)
-    own = Value(flow.defaults.context, _AUTHOR)
-    parameters = await find_parameters(ctx, flow.launch_parameters)
-    return combine(lambda mine, theirs, read: {"context": {**mine, **theirs}, "parameters": read}, own, context, parameters)
-
-
 async def find_parameters(ctx: RunContext, declared: Sequence[LaunchParameter], *, first: str | None = None) -> Value:
     """Return the launch parameters as an object: those that were given, otherwise the answers of the run's person.
 
@@ -56,7 +42,7 @@ async def find_parameters(ctx: RunContext, declared: Sequence[LaunchParameter], 
     """
     if PARAMETERS not in ctx.run.args:
         return await _ask_all(ctx, declared, takes_text=first is None)
-    given = _read_object(ctx, PARAMETERS)
+    given = read_object(ctx, PARAMETERS)
     return Value(_check(declared, {name: one for name, one in given.data.items() if name != first}), given.origins)
 
 
@@ -74,7 +60,7 @@ def check_names(ctx: RunContext, known: Collection[str]) -> None:
         raise RunFailed("flow-start-unknown", f"args: {unknown}: parameters stand inside of args.{PARAMETERS}", names=unknown)
 
 
-def _read_object(ctx: RunContext, name: str) -> Value:
+def read_object(ctx: RunContext, name: str) -> Value:
     given = ctx.run.args.get(name, Value({}, _AUTHOR))
     if not isinstance(given.data, Mapping):
         raise RunFailed("flow-start-unfit", f"args.{name} must be an object", name=name)

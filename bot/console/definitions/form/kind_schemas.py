@@ -2,12 +2,13 @@
 
 from functools import cache
 
-from bot.plugins.loading import find_kind_face
+from bot.plugins.kind_face import KIND_FACE
+from bot.plugins.loading import find_part_of_kind
 from state.stored import JsonObject
 
 
 @cache
 def build_kind_schema(kind: str) -> JsonObject | None:
     """Return the schema of a kind, None if none is published."""
-    face = find_kind_face(kind)
+    face = find_part_of_kind(KIND_FACE, kind)
     return face.build_schema() if face is not None and face.build_schema is not None else None

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from bot.console.definitions.form.changing import find_value, set_value
-from bot.plugins.faces import Use
-from bot.plugins.loading import find_kind_face
+from bot.plugins.kind_face import KIND_FACE, Use
+from bot.plugins.loading import find_part_of_kind
 from orchestrator.domain.finding import Path
 
 _STEPS: Final[Path] = ("steps",)
@@ -47,7 +47,7 @@ class Renames:
         return after, len(uses)
 
     def _list_lists(self) -> tuple[Path, ...]:
-        face = find_kind_face(self._kind)
+        face = find_part_of_kind(KIND_FACE, self._kind)
         return face.named_lists if face is not None else ()
 
 
@@ -61,7 +61,7 @@ def list_names(document: object, listed: Path, *, but: str | int | None = None) 
 
 def list_uses(kind: str, document: object, listed: Path) -> Iterator[Use]:
     """Yield where a document names elements of the list at a place."""
-    face = find_kind_face(kind)
+    face = find_part_of_kind(KIND_FACE, kind)
     return face.list_uses(document, listed) if face is not None else iter(())
 
 

@@ -1,33 +1,22 @@
 """What the form needs to know of a kind of definitions: its fields, how a typed text enters the document, and how new elements begin."""
 
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from bot.console.definitions.form.changing import ABSENT, find_value, remove_value, set_value
 from bot.console.definitions.form.fields import Field, Group, parse_value
+from bot.console.definitions.form.form_face import FORM_FACE, FormSource
 from bot.console.definitions.form.kind_schemas import build_kind_schema
 from bot.console.definitions.form.schema import SchemaReader
 from bot.console.definitions.form.schema_form import SchemaForm
 from bot.console.definitions.form.words import FormWords
 from bot.console.visit import Visit
-from bot.plugins.loading import find_kind_face
+from bot.plugins.kind_face import KIND_FACE
+from bot.plugins.loading import find_part_of_kind
 from orchestrator.domain.finding import Path
 
 _STEPS: Final = "steps"
 _TUUMS: Final = "tuums"
-
-
-class FormSource(Protocol):
-    """The form of one kind of definitions."""
-
-    def describe(self, document: object) -> Group:
-        """Return the fields of a document."""
-
-    def enter(self, document: object, field: Field, typed: str) -> object:
-        """Return the document with a text typed into a field. Raises FieldRefused, and PlaceGone."""
-
-    def build_item(self, document: object, path: Path) -> object:
-        """Return what a new element of the list at a place begins as."""
 
 
 class SchemaSource:
@@ -55,9 +44,10 @@ class SchemaSource:
 
 async def open_source(visit: Visit, kind: str) -> FormSource | None:
     """Return the form of a kind of definitions, None for a kind that has none: one of a plugin without a schema."""
-    face = find_kind_face(kind)
-    if face is not None and face.open_form is not None:
-        return await face.open_form(visit)
+    form = find_part_of_kind(FORM_FACE, kind)
+    if form is not None:
+        return await form.open(visit)
+    face = find_part_of_kind(KIND_FACE, kind)
     schema = build_kind_schema(kind)
     if face is None or schema is None:
         return None

@@ -6,15 +6,16 @@ from typing import Final
 
 from pydantic import Field
 
-from engines.flows.core.kind import FLOW
 from engines.scenarios.core.step_types import AnyStepCall, Raw, StepCall, StepParams, StepResult, StepType, VariableName, list_named
 from engines.scenarios.core.steps.flow import fail_with_child, list_mapped, map_outputs
-from engines.workflows.core.kind import WORKFLOW
 from orchestrator.domain.taint import FOREIGN, Value, join_origins, split_values
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS
 from orchestrator.expressions.placeholders import SCENARIO, Template
 from state.stored import JsonObject
 
+FLOW: Final = "flow"
+WORKFLOW: Final = "workflow"
+"""The names of other engines, as runs are stored under them."""
 _RESULT: Final = "flow_result"
 _WORKFLOW_RESULT: Final = "workflow_result"
 

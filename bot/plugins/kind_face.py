@@ -1,0 +1,60 @@
+"""What editors of one kind of definitions need of it, whatever they look like."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from bot.plugins.plugin import Slot
+from orchestrator.charts.chart import Chart
+from orchestrator.domain.finding import Path
+from state.stored import JsonObject
+
+NO_PARTS: Final[Mapping[str, object]] = {}
+Use = tuple[Path, str]
+"""The place of a text in a document, and the name that it has there."""
+
+
+class Say(Protocol):
+    """Says a sentence of the program in the language of the person."""
+
+    def __call__(self, code: str, /, **args: object) -> str:
+        """Return it."""
+
+
+def use_nothing(_document: object, _listed: Path) -> Iterator[Use]:
+    """Yield nothing: in documents of this kind no element names another."""
+    yield from ()
+
+
+def build_nothing(_document: object, _path: Path) -> object:
+    """Return an element without anything in it."""
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """Where the steps of a definition stand, and how they are drawn."""
+
+    field: str
+    draw: Callable[[object, Mapping[str, object]], Chart]
+    """Draws a draft with any content; it gets the documents of its parts, by what is written in it."""
+    are_in_order: bool = True
+    """Whether the boxes begin with the steps in their order; otherwise the key of a box is the name of its step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KindFace:
+    """What the editors of one kind of definitions show."""
+
+    begin: Callable[[Say], JsonObject]
+    """Returns the correct and short document with which something new begins."""
+    build_schema: Callable[[], JsonObject] | None = None
+    build_item: Callable[[object, Path], object] = build_nothing
+    """Returns what a new element of the list at a place begins as."""
+    steps: Steps | None = None
+    named_lists: tuple[Path, ...] = ()
+    """The lists whose elements have names that other places use."""
+    list_uses: Callable[[object, Path], Iterator[Use]] = use_nothing
+
+
+KIND_FACE: Final = Slot("kind", KindFace)
