@@ -81,10 +81,10 @@ def say_box(tr: Translator, document: object, place: int, box: Box) -> Box | Non
 
 
 async def load_playable(
-    _kind: DefinitionKind, key: str, document: Mapping[str, Any], *, store: AsyncStore, definitions: Definitions
+    kind: DefinitionKind, key: str, document: Mapping[str, Any], *, store: AsyncStore, definitions: Definitions
 ) -> PlayableScenario:
     """Return the scenario with all that are listed, and those that they start by name."""
-    del store
+    del kind, store
     types = load_step_types()
     documents: dict[str, Any] = {one.key: one.document for one in await definitions.list_all(KIND)}
     documents[key] = document

@@ -1,5 +1,7 @@
 """The whole API on a real socket in a thread of its own, so that a generator that blocks can be its client."""
 
+from types import SimpleNamespace
+from dataclasses import replace
 import asyncio
 import json
 import threading
@@ -17,7 +19,7 @@ from bot.http_door import _build_monitoring_routers
 from bot.monitoring.monitor import open_monitor
 from engines.flows.http.definition_bodies import AGENT_SAMPLE, FLOW_SAMPLE
 from engines.flows.http.definition_router import AGENTS_PATH, FLOWS_PATH
-from engines.flows.wiring import build_flows, connect_agents
+from engines.flows.wiring import build_flows, connect
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.run_inputs import RunOrder
@@ -194,7 +196,8 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
         world.orchestrator.tools = replace(world.tools, refresh_actor=api.tokens.refresh_actor, show_partial=api.mailbox.report_partial)
         engines = build_engines(DOCUMENTS)
         engines = replace(engines, runs={**engines.runs, "flow": build_flows()})
-        stored = connect_agents(add_stored_definitions(engines, world.store), world.store)
+        stored = add_stored_definitions(engines, world.store)
+        stored = replace(stored, runs={name: connect(one, SimpleNamespace(store=world.store, find_documents=None)) if name == "flow" else one for name, one in stored.runs.items()})
         features = with_engines(world.tools.features, stored)
         world.orchestrator.tools = replace(world.tools, features=features)
         app = build_app(

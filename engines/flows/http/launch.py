@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from bot.http_api.runs.run_inputs import RunInputs, check_start
 from bot.http_api.runs.run_models import RunBody
+from bot.http_api.runs.usage import round_cost
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
@@ -28,7 +29,6 @@ from engines.flows.http.run_models import (
     LaunchPreview,
     PlannedStep,
     Started,
-    round_cost,
     to_problems,
 )
 from orchestrator.definitions.references import is_version_id

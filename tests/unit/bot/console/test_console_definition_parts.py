@@ -4,7 +4,16 @@ import time
 
 import pytest
 
-from bot.console.definitions.graph import build_chart, find_places, mark_boxes
+from bot.console.definition_charts import build_definition_chart as build_chart
+from bot.console.definitions.graph import find_places as find_step_places
+from bot.console.definitions.graph import mark_boxes
+from bot.plugins.kind_face import KIND_FACE
+from bot.plugins.loading import find_part_of_kind
+
+
+def find_places(kind, data, chart):
+    return find_step_places(find_part_of_kind(KIND_FACE, kind).steps, data, chart)
+
 from bot.console.diffing import DiffLine, list_diff
 from orchestrator.domain.finding import Finding
 

@@ -8,6 +8,8 @@ import pytest
 
 from bot.console.definition_charts import build_definition_chart
 from bot.console.runs.chart_words import say_chart
+from bot.console.runs.run_face import RUN_FACE
+from bot.plugins.loading import find_part
 from bot.features import SHIPPED_ENGINES
 from bot.i18n.translate import Translator
 from engines.scenarios.core.kind import KIND as SCENARIO
@@ -35,7 +37,7 @@ def say(engine: str, document: object, locale: Any = "ru") -> Chart:
     """The chart of a document as the page of a run has it."""
     chart = build_definition_chart(engine, document)
     assert chart is not None
-    return say_chart(Translator(locale), engine, document, chart)
+    return say_chart(Translator(locale), find_part(RUN_FACE, engine), document, chart)
 
 
 @pytest.mark.req("C-33")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from types import SimpleNamespace
 import httpx
 from pydantic import SecretStr
 
@@ -14,7 +15,7 @@ from bot.http_api.routers import build_read_routers
 from bot.http_api.server.app import build_app
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.tokens import Tokens, read_tokens
-from engines.flows.wiring import build_flows, connect_agents
+from engines.flows.wiring import build_flows, connect
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
@@ -88,7 +89,7 @@ async def a_running_flow_api(folder: Path, policy: Mapping[str, Any] | None = No
     tokens = Tokens(read_tokens(SecretStr(LISTED), "full"), grants.get)
     async with a_world(folder, policy=policy) as world:
         world.gate._deps = replace(world.gate._deps, present=tokens.refresh_actor)
-        engines = connect_agents(add_stored_definitions(Engines(runs={"flow": build_flows()}), world.store), world.store)
+        engines = add_stored_definitions(Engines(runs={"flow": connect(build_flows(), SimpleNamespace(store=world.store, find_documents=None))}), world.store)
         features = merge_features(world.tools.features, build_feature(engines))
         world.orchestrator.tools = replace(world.tools, refresh_actor=tokens.refresh_actor, features=features)
         app = build_app(*build_read_routers(world.orchestrator, world.clock, engines), identity=Authenticator(tokens))

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
-from bot.rehearsing.trials import PlayableFlow, PlayableScenario, TrialInputs, Tried, Watch, try_definition
+from engines.flows.trial import PlayableFlow
+from engines.scenarios.trial import PlayableScenario
+from bot.i18n.translate import Translator
+from bot.rehearsing.trials import TrialInputs, Tried, Watch, try_definition
 from engines.scenarios.core.registry import build_step_types
 from engines.workflows.core.registry import build_rune_types
-from engines.workflows.rehearsal.playing import PlayableWorkflow
+from engines.workflows.trial import PlayableWorkflowTrial as PlayableWorkflow
 from orchestrator.rehearsals.rehearsal import PERSON
 
 TYPES = build_step_types()
@@ -128,7 +131,7 @@ async def test_a_workflow_asks_for_what_its_models_say_and_shows_what_it_propose
 
     done = await give(workflow, "Новое имя")
     assert done.status == "done", done
-    assert [str(one.modify_value) for one in done.proposed] == ["Новое имя"]
+    assert ["Новое имя" in one(Translator("ru")) for one in done.proposed] == [True]
 
 
 @pytest.mark.req("C-32")

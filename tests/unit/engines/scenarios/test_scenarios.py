@@ -7,7 +7,7 @@ import pytest
 
 from bot.features import SHIPPED_ENGINES
 from engines.scenarios.core.engine import ScenarioEngine
-from engines.scenarios.wiring import connect_services, limit_scenarios
+from engines.scenarios.wiring import connect
 from orchestrator.domain.taint import Value
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, say, scenario, start, texts
@@ -173,8 +173,8 @@ async def test_a_condition_that_makes_no_sense_fails_the_run_and_takes_no_branch
 
 def test_the_settings_bound_steps_and_depth() -> None:
     """Both reach the engine that the program plays scenarios with, and stay when its services are connected (A11)."""
-    limited = limit_scenarios(SHIPPED_ENGINES, steps=7, depth=2, seconds=60)
-    connected = connect_services(limited, AsyncMock(), AsyncMock(), AsyncMock()).runs["scenario"].engine
+    ports = AsyncMock(settings=AsyncMock(scenario_max_steps=7, scenario_max_depth=2, scenario_max_seconds=60))
+    connected = connect(SHIPPED_ENGINES.runs["scenario"], ports).engine
     assert isinstance(connected, ScenarioEngine)
     assert (connected._most_steps, connected._most_depth, connected._most_seconds) == (7, 2, 60)
 

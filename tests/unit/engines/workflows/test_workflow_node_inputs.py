@@ -10,7 +10,7 @@ from engines.workflows.core.blocks.host import NoBlocks
 from engines.workflows.core.blocks.manager import Opened
 from engines.workflows.core.engine import WorkflowEngine
 from engines.workflows.stored_blocks import build_record_host
-from engines.workflows.wiring import connect_tuums
+from engines.workflows.wiring import build_tuum_finder
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.expressions.scripts.runner import ScriptRunner
@@ -60,9 +60,8 @@ async def test_playing_a_run_for_its_prompts_acts_on_nothing(tmp_path: Path, *, 
         reads = PortalReader(world.client, deps.catalogue, world.clock)
         blocks = WatchedBlocks()
         host = replace(build_record_host(world.store, deps.catalogue, Naming(reads)), blocks=blocks)
-        engines = connect_tuums(
-            Engines(runs={"workflow": RegisteredEngine(engine=WorkflowEngine(TYPES, scripts))}), world.store, scripts, host
-        )
+        engine = WorkflowEngine(TYPES, scripts).connect(build_tuum_finder(world.store), scripts, host)
+        engines = Engines(runs={"workflow": RegisteredEngine(engine=engine)})
         state, _ = await world.store.read(load_state, RUN)
         assert state.run is not None
         world.outbox()
