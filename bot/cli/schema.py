@@ -1,7 +1,6 @@
 """The command group `sdelka schema`: the JSON Schemas by which editors complete and check definitions while they are written."""
 
 import sys
-from functools import partial
 from typing import Final
 
 import typer
@@ -26,5 +25,11 @@ def _write(kind: str) -> None:
         sys.stdout.write(orjson.dumps(face.build_schema(), option=orjson.OPT_INDENT_2).decode() + "\n")
 
 
+def _add_command(kind: str) -> None:
+    @app.command(kind, help=_HELP.format(kind=kind))
+    def write() -> None:
+        _write(kind)
+
+
 for _kind in list_kinds():
-    app.command(_kind, help=_HELP.format(kind=_kind))(partial(_write, _kind))
+    _add_command(_kind)
