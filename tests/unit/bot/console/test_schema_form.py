@@ -28,7 +28,7 @@ from bot.console.definitions.form.schema import SchemaReader
 from bot.console.definitions.form.schema_form import SchemaForm
 from bot.console.definitions.form.sources import SchemaSource, list_step_names
 from bot.console.definitions.form.words import FormWords
-from engines.scenarios.faces import load_step_types
+from engines.scenarios.faces import build_item, load_step_types
 from engines.workflows.faces import load_rune_types
 from bot.i18n.translate import Locale, Translator
 from engines.flows.form.flow_fields import FlowFields
@@ -227,7 +227,7 @@ def test_a_schema_that_refers_to_itself_has_an_end() -> None:
 @pytest.mark.req("C-27", "C-26")
 def test_a_typed_text_changes_its_place_alone() -> None:
     """A number is stored as a number, an emptied field goes, and everything else stays."""
-    source = SchemaSource(make_kind("scenario"))
+    source = SchemaSource(make_kind("scenario"), build_item)
     data = {"steps": [{"type": "input", "params": {"prompt": "?", "ours": 1}}], "ours": [1]}
     form = source.describe(data)
 
@@ -256,7 +256,7 @@ def test_a_typed_text_changes_its_place_alone() -> None:
 )
 def test_a_text_that_does_not_fit_is_refused(name: str, typed: str, code: str) -> None:
     """The refusal says what is wrong."""
-    source = SchemaSource(make_kind("scenario"))
+    source = SchemaSource(make_kind("scenario"), build_item)
     data = {"steps": [{"type": "input", "params": {"prompt": "?"}}]}
 
     with pytest.raises(FieldRefused) as refused:
