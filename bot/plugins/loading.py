@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @cache
 def load_plugins() -> Sequence[EnginePlugin]:
-    """Return the plugins of all engines, in their order. Of two with one name the shipped one is taken, and the other is named in the log."""
+    """Return the plugins of all engines, in their order. Of two of one name the first is taken, the other is logged."""
     plugins: dict[str, EnginePlugin] = {}
     for plugin in (*_load_shipped(), *_load_installed()):
         if plugin.name in plugins:

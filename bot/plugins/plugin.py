@@ -37,7 +37,7 @@ class EnginePlugin:
     kinds: tuple[str, ...] = ()
     """The kinds of definitions that it has: its own, and its parts."""
     parts: Mapping[str, str] = field(default_factory=dict)
-    """What it offers, as "module:attribute" by the name of the slot, of what belongs to one kind by "slot/kind". Imported when asked for."""
+    """What it offers: "module:attribute" by the name of a slot, or by "slot/kind" for what belongs to one kind. Imported when asked for."""
     terminal: tuple[TerminalGroup, ...] = ()
     texts: Path | None = None
     """The folder of its sentences: ru/*.ftl and en/*.ftl."""

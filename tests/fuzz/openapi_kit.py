@@ -1,7 +1,5 @@
 """The whole API on a real socket in a thread of its own, so that a generator that blocks can be its client."""
 
-from types import SimpleNamespace
-from dataclasses import replace
 import asyncio
 import json
 import threading
@@ -9,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from bot.access.access import Access
@@ -197,7 +196,13 @@ async def _at_work(folder: Path) -> AsyncIterator[Served]:
         engines = build_engines(DOCUMENTS)
         engines = replace(engines, runs={**engines.runs, "flow": build_flows()})
         stored = add_stored_definitions(engines, world.store)
-        stored = replace(stored, runs={name: connect(one, SimpleNamespace(store=world.store, find_documents=None)) if name == "flow" else one for name, one in stored.runs.items()})
+        stored = replace(
+            stored,
+            runs={
+                name: connect(one, SimpleNamespace(store=world.store, find_documents=None)) if name == "flow" else one
+                for name, one in stored.runs.items()
+            },
+        )
         features = with_engines(world.tools.features, stored)
         world.orchestrator.tools = replace(world.tools, features=features)
         app = build_app(

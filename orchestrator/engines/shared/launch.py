@@ -61,6 +61,7 @@ def check_names(ctx: RunContext, known: Collection[str]) -> None:
 
 
 def read_object(ctx: RunContext, name: str) -> Value:
+    """Return the object that a run was started with under a name, empty if there is none. Raises RunFailed for anything but an object."""
     given = ctx.run.args.get(name, Value({}, _AUTHOR))
     if not isinstance(given.data, Mapping):
         raise RunFailed("flow-start-unfit", f"args.{name} must be an object", name=name)

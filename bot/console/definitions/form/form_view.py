@@ -15,10 +15,10 @@ from bot.console.definitions.form.comments import has_comments
 from bot.console.definitions.form.field_view import FieldView
 from bot.console.definitions.form.fields import FieldRefused, Group, walk_fields, walk_groups
 from bot.console.definitions.form.form_face import FormSource
-from bot.console.definitions.form.sources import open_source
 from bot.console.definitions.form.group_view import Deed, Hands, NodesView, follow_moved, move_path
 from bot.console.definitions.form.places import assign_findings
 from bot.console.definitions.form.renaming import Renames, list_names, name_users
+from bot.console.definitions.form.sources import open_source
 from bot.console.definitions.work import write_text
 from bot.console.dialogs import ask_first, tell
 from bot.console.visit import Visit

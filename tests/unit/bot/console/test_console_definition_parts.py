@@ -1,23 +1,28 @@
 """Parts of the pages of definitions that need no page: differences of texts, places of steps in graphs."""
 
 import time
+from collections.abc import Sequence
 
 import pytest
 
 from bot.console.definition_charts import build_definition_chart as build_chart
+from bot.console.definitions.graph import StepPlace, mark_boxes
 from bot.console.definitions.graph import find_places as find_step_places
-from bot.console.definitions.graph import mark_boxes
+from bot.console.diffing import DiffLine, list_diff
 from bot.plugins.kind_face import KIND_FACE
 from bot.plugins.loading import find_part_of_kind
-
-
-def find_places(kind, data, chart):
-    return find_step_places(find_part_of_kind(KIND_FACE, kind).steps, data, chart)
-
-from bot.console.diffing import DiffLine, list_diff
+from orchestrator.charts.chart import Chart
 from orchestrator.domain.finding import Finding
 
 TEXT = [f"line {number}" for number in range(20)]
+
+
+def find_places(kind: str, data: object, chart: Chart) -> Sequence[StepPlace]:
+    """Where the steps of a definition of this kind stand."""
+    face = find_part_of_kind(KIND_FACE, kind)
+    assert face is not None
+    assert face.steps is not None
+    return find_step_places(face.steps, data, chart)
 
 
 @pytest.mark.req("C-30")

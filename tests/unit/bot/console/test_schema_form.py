@@ -28,11 +28,11 @@ from bot.console.definitions.form.schema import SchemaReader
 from bot.console.definitions.form.schema_form import SchemaForm
 from bot.console.definitions.form.sources import SchemaSource, list_step_names
 from bot.console.definitions.form.words import FormWords
-from engines.scenarios.faces import build_item, load_step_types
-from engines.workflows.faces import load_rune_types
 from bot.i18n.translate import Locale, Translator
 from engines.flows.form.flow_fields import FlowFields
 from engines.flows.form.flow_form import read_flow_form
+from engines.scenarios.faces import build_item, load_step_types
+from engines.workflows.faces import load_rune_types
 from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding

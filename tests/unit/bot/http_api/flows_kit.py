@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from types import SimpleNamespace
 import httpx
 from pydantic import SecretStr
 
@@ -89,7 +89,9 @@ async def a_running_flow_api(folder: Path, policy: Mapping[str, Any] | None = No
     tokens = Tokens(read_tokens(SecretStr(LISTED), "full"), grants.get)
     async with a_world(folder, policy=policy) as world:
         world.gate._deps = replace(world.gate._deps, present=tokens.refresh_actor)
-        engines = add_stored_definitions(Engines(runs={"flow": connect(build_flows(), SimpleNamespace(store=world.store, find_documents=None))}), world.store)
+        engines = add_stored_definitions(
+            Engines(runs={"flow": connect(build_flows(), SimpleNamespace(store=world.store, find_documents=None))}), world.store
+        )
         features = merge_features(world.tools.features, build_feature(engines))
         world.orchestrator.tools = replace(world.tools, refresh_actor=tokens.refresh_actor, features=features)
         app = build_app(*build_read_routers(world.orchestrator, world.clock, engines), identity=Authenticator(tokens))

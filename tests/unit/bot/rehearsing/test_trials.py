@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from engines.flows.trial import PlayableFlow
-from engines.scenarios.trial import PlayableScenario
 from bot.i18n.translate import Translator
 from bot.rehearsing.trials import TrialInputs, Tried, Watch, try_definition
+from engines.flows.trial import PlayableFlow
 from engines.scenarios.core.registry import build_step_types
+from engines.scenarios.trial import PlayableScenario
 from engines.workflows.core.registry import build_rune_types
 from engines.workflows.trial import PlayableWorkflowTrial as PlayableWorkflow
 from orchestrator.rehearsals.rehearsal import PERSON
