@@ -4,7 +4,7 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 PIP := .venv/bin/python -m pip --disable-pip-version-check --quiet
 RUN := .venv/bin/python -m
 # Folders of unit tests with servers, processes or whole databases; single slow tests elsewhere have the marker.
-SLOW := bot/http_api state/transfer reports
+SLOW := bot/http_api engines/flows/http state/transfer reports
 # Some machines forbid bytecode; the tests start hundreds of processes from the same code, and each would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
 

@@ -27,7 +27,7 @@ from bench.servers import ended, sandboxes, settings_of, started, until
 from bot.console.keys import ConsoleKeys
 from bot.console.page_list import PAGES
 from orchestrator.domain.actor import Actor
-from orchestrator.runtime.steps import index_run
+from orchestrator.sessions.steps import index_run
 from state.canonical import dumps, hash_text
 from state.clock import generate_id
 from state.events.codec import encode

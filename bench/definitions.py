@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from state.definitions import Author
 from state.journal import definitions
+from state.model.definitions import Author
 from state.sql import SqlStore, build_sqlite_url, open_store
 
 KEYS = 1000

@@ -27,8 +27,8 @@ from bench.runs import build_row, build_settings
 from bench.servers import started
 from bench.turn_world import InstantClient, Portal
 from bot.access.access import Access, Person
-from bot.bootstrap import build_from_clients
-from bot.database import open_async_store
+from bot.composition.bootstrap import build_from_clients
+from bot.composition.database import open_async_store
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve

@@ -31,7 +31,7 @@ from orchestrator.runtime.worker import Orchestrator
 from state.canonical import dumps
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
-from state.run_state import ENDED
+from state.model.run_state import ENDED
 
 LONG, CHECKED = 100, 200
 RUNS, STEPS, PAUSE, AT_ONCE = 100, 4, 0.05, 20

@@ -18,9 +18,9 @@ from typing import Any
 
 from bench.journal import turn
 from bench.turn_world import InstantClient, InstantModel, Portal
-from bot.bootstrap import build_from_clients
-from bot.database import open_async_store
-from bot.settings import Settings
+from bot.composition.bootstrap import build_from_clients
+from bot.composition.database import open_async_store
+from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.history.call_audit import CallAudit, CallFilter

@@ -19,12 +19,12 @@ from pydantic import SecretStr
 
 from bench.turn_world import InstantClient, Portal
 from bot.access.access import Access
-from bot.bootstrap import build_from_clients
-from bot.database import open_async_store
+from bot.composition.bootstrap import build_from_clients
+from bot.composition.database import open_async_store
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.runtime.worker import Orchestrator

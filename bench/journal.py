@@ -19,7 +19,7 @@ from state.events.calls import CallStarted, CallSucceeded, StateChanges
 from state.events.confirmations import ConfirmationApproved, ConfirmationRequested
 from state.events.conversation import MessageReceived, ModelAnswered, PlanRecorded, TurnFinished
 from state.journal.store import Commit
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from state.sql import build_sqlite_url, open_store
 from state.sql.raw_records import open_raw
 from state.verify.chain import Chain, check_next

@@ -24,10 +24,10 @@ import httpx
 from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.access.access import load_access
-from bot.bootstrap import build_from_clients
-from bot.database import open_async_store
-from bot.http_transport import AiohttpTransport, build_transport
-from bot.settings import Settings, load_settings
+from bot.composition.bootstrap import build_from_clients
+from bot.composition.database import open_async_store
+from bot.composition.http_transport import AiohttpTransport, build_transport
+from bot.settings.settings import Settings, load_settings
 from bot.telegram.door import TelegramDoor, build_bot
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.rate_limiter import Rank, RateLimiter

@@ -21,12 +21,12 @@ from pydantic import SecretStr
 
 from bench.postgres_clients import ManyDeals, build_clients
 from bench.turn_world import ignore_trouble, show_nothing
-from bot.bootstrap import build_from_clients
-from bot.database import open_async_store
-from bot.settings import Settings
+from bot.composition.bootstrap import build_from_clients
+from bot.composition.database import open_async_store
+from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
-from orchestrator.runtime.session import LEASE
 from orchestrator.runtime.worker import Orchestrator
+from orchestrator.sessions.session import LEASE
 from state.clock import SystemClock, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import Commit, InboxRow, Lane, OutboxRow

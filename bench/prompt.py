@@ -19,9 +19,9 @@ import httpx
 
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot.bootstrap import build_from_clients
-from bot.database import open_async_store
-from bot.settings import Settings
+from bot.composition.bootstrap import build_from_clients
+from bot.composition.database import open_async_store
+from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outputs import Notice

@@ -22,9 +22,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import SecretStr
 
 from bench.turn_world import InstantClient, InstantModel, Portal
-from bot.bootstrap import build_from_clients
-from bot.database import open_async_store
-from bot.settings import Settings
+from bot.composition.bootstrap import build_from_clients
+from bot.composition.database import open_async_store
+from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.run_inputs import RunPlay, RunStart
@@ -32,8 +32,8 @@ from orchestrator.engines.runs import Ask, RunContext, RunModelRequest, RunResul
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
-from orchestrator.runtime.feature import merge_features
 from orchestrator.runtime.worker import Orchestrator
+from orchestrator.turns.feature import merge_features
 from state.clock import SystemClock, generate_id
 from state.events import codec
 from state.events.runs import NodeDone

@@ -35,7 +35,7 @@ from orchestrator.runtime.worker import Orchestrator
 from state.canonical import dumps
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
-from state.run_state import ENDED
+from state.model.run_state import ENDED
 
 STEPS = 1000
 TRIES = 7

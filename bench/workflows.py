@@ -38,7 +38,7 @@ from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefiniti
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
-from state.run_state import ENDED
+from state.model.run_state import ENDED
 
 COUNT, LONG = 1_000, 10_000
 LANES, SLOW, QUICK = 10, 0.5, 0.05

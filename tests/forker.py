@@ -44,13 +44,13 @@ _LIBRARIES = (
 )
 _BOT = (
     "bot.cli.app",
-    "bot.process",
+    "bot.composition.process",
     "bot.cli.chat",
     "bot.telegram.door",
     "bot.telegram.intake.files",
     "bot.monitoring.telegram_reachability",
     "bot.console.pages",
-    "bot.document_service",
+    "bot.composition.document_service",
     "alembic.command",
     *_LIBRARIES,
 )
@@ -230,8 +230,8 @@ def _read_bot() -> None:
 
     What its endpoints take and answer is found out here, too: the routes are built for nobody, and built again by each bot (shared_routes.py).
     """
-    bootstrap, types = import_module("bot.bootstrap"), import_module("aiogram.types")
-    settings = import_module("bot.settings").Settings(_env_file=None)
+    bootstrap, types = import_module("bot.composition.bootstrap"), import_module("aiogram.types")
+    settings = import_module("bot.settings.settings").Settings(_env_file=None)
     bootstrap.load_rules(settings)
     import_module("tests.shared_routes").share_routes()
     import_module("bot.http_api.routers").build_api_routers(settings, MagicMock(), MagicMock(), MagicMock())

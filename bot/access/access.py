@@ -22,7 +22,7 @@ from state.clock import SystemClock, read_boottime
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Store
-from state.registry import JoinedPerson, Registry
+from state.model.registry import JoinedPerson, Registry
 
 __all__ = ["Access", "Person", "load_access"]
 

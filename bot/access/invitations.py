@@ -13,7 +13,7 @@ import httpx
 from bitrix.errors import BitrixError
 from bitrix.masking import mask
 from bot.access.portal_probe import fetch_employee
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.directory.reference import is_employed
 from orchestrator.domain.actor import Role
 from orchestrator.domain.errors import SettingsError
@@ -22,7 +22,7 @@ from orchestrator.features.people.registry import build_proof, create_token, sea
 from orchestrator.language.text import to_visible_line
 from state.clock import format_iso, generate_id
 from state.journal.store import InboxRow
-from state.registry import SESSION
+from state.model.registry import SESSION
 from state.stored import JsonObject
 
 LONGEST_NAME: Final = 60

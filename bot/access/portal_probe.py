@@ -14,7 +14,7 @@ from bitrix.client.client import BitrixClient
 from bitrix.errors import NotSent, OutcomeUnknown
 from bitrix.limits.limiter import Limiter
 from bot.access.portal_auth import build_auth, build_portal_auth
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.directory.reference_reads import read_user
 from orchestrator.directory.rows import User
 from state.clock import SystemClock

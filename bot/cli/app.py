@@ -32,12 +32,12 @@ _PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
 def run() -> None:
     """Run the bot until it is stopped: serve Telegram, the HTTP API, or both, as the settings say."""
     from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - each command imports what it needs: help and refusals come at once
-    from bot.settings import load_settings  # noqa: PLC0415 - see above
+    from bot.settings.settings import load_settings  # noqa: PLC0415 - see above
 
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
     gc.disable()  # imported objects stay alive: collecting garbage among them takes a tenth of the start-up time
-    from bot.process import import_telegram, run_bot  # noqa: PLC0415 - takes seconds to import, other commands need none of it
+    from bot.composition.process import import_telegram, run_bot  # noqa: PLC0415 - takes seconds to import, other commands need none of it
 
     import_telegram(settings)
     gc.freeze()
@@ -54,7 +54,7 @@ def chat(
     """Talk to the copilot in this terminal; changes are confirmed with y or n."""
     from bot.cli.chat import run_chat  # noqa: PLC0415 - see run
     from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - see run
-    from bot.settings import load_settings  # noqa: PLC0415 - see run
+    from bot.settings.settings import load_settings  # noqa: PLC0415 - see run
 
     settings = load_settings()
     configure_logging("ERROR")

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from bitrix.masking import mask
+from bot.composition.model_providers import build_models
+from bot.composition.tool_services import build_agent_settings, build_service_clients, open_documents
 from bot.i18n.translate import Translator
-from bot.model_providers import build_models
 from bot.monitoring.logging_setup import configure_logging
-from bot.settings import Settings, load_settings
-from bot.tool_services import build_agent_settings, build_service_clients, open_documents
+from bot.settings.settings import Settings, load_settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Models
 from orchestrator.engines.base import ModelText, TurnModelRequest
@@ -53,7 +53,7 @@ ReadLine = Callable[[], str]
 Show = Callable[[str], None]
 
 if TYPE_CHECKING:
-    from bot.title_search import TitleSearch
+    from bot.composition.title_search import TitleSearch
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 log = logging.getLogger(__name__)
@@ -266,7 +266,7 @@ def _open_portal(settings: Settings) -> "TitleSearch | None":
     """Return what searches the portal if its webhook is set: a conversation in a terminal only reads there."""
     if settings.bitrix_webhook_url is None:
         return None
-    from bot.bootstrap import open_title_search  # noqa: PLC0415 - takes seconds to import, and most sessions need none of it
+    from bot.composition.bootstrap import open_title_search  # noqa: PLC0415 - takes seconds to import, and most sessions need none of it
 
     return open_title_search(settings, settings.bitrix_webhook_url)
 

@@ -13,7 +13,7 @@ from orchestrator.domain.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bot.settings import Settings
+    from bot.settings.settings import Settings
     from orchestrator.domain.actor import Actor
     from orchestrator.features.budgets.model_budget import UsageTotals
     from orchestrator.gate.call.budget import Budget
@@ -59,8 +59,8 @@ def budget(
     Exit codes: 0 = everybody is within their budget, 1 = somebody has used theirs up, 2 = wrong use, a faulty policy, or the database
     cannot be read.
     """
-    from bot.model_checks import list_talking_models  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from bot.settings import load_settings  # noqa: PLC0415 - as above
+    from bot.composition.model_checks import list_talking_models  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from bot.settings.settings import load_settings  # noqa: PLC0415 - as above
     from orchestrator.features.budgets.model_budget import sum_since  # noqa: PLC0415 - as above
     from orchestrator.gate.call.policy import load_policy  # noqa: PLC0415 - as above
     from state.clock import SystemClock  # noqa: PLC0415 - as above

@@ -10,15 +10,15 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Literal
 
-from bot.bootstrap import build_orchestrator
-from bot.database import open_async_store
+from bot.composition.bootstrap import build_orchestrator
+from bot.composition.database import open_async_store
+from bot.composition.tool_services import open_documents
 from bot.i18n.translate import Translator
 from bot.plugins.loading import list_parts
 from bot.plugins.wiring import LIFETIME
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
-from bot.settings import Settings
-from bot.tool_services import open_documents
+from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import CardView
@@ -26,9 +26,9 @@ from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.runtime.commands import parse_command
-from orchestrator.runtime.feature import Feature
-from orchestrator.runtime.paid_models import ATTACHED_MODELS
 from orchestrator.runtime.worker import Orchestrator
+from orchestrator.sessions.paid_models import ATTACHED_MODELS
+from orchestrator.turns.feature import Feature
 from state.canonical import to_storable_text
 from state.clock import SystemClock, generate_id
 from state.journal.async_store import AsyncStore

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from orchestrator.definitions.service import Saved
     from orchestrator.domain.finding import Finding
     from orchestrator.runs.registry import Engines
-    from state.definitions import DefinitionKey, DefinitionVersion
+    from state.model.definitions import DefinitionKey, DefinitionVersion
 
 NOT_DONE: Final = 1
 _LONGEST_CELL: Final = 200
@@ -59,7 +59,7 @@ def build_app(load_engines: "Callable[[], Engines]") -> typer.Typer:
 
 
 def _load_shipped_engines() -> "Engines":
-    from bot.features import SHIPPED_ENGINES  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from bot.composition.features import SHIPPED_ENGINES  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
     return SHIPPED_ENGINES
 

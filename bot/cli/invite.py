@@ -19,9 +19,9 @@ from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
     from bot.access.access import Access
-    from bot.settings import Settings
+    from bot.settings.settings import Settings
     from state.journal.store import InboxRow
-    from state.registry import Registry
+    from state.model.registry import Registry
     from state.sql.store import SqlStore
     from state.stored import JsonObject
 
@@ -58,7 +58,7 @@ def invite(
     token or no database, or the employee is unknown, was dismissed or has access already (see --second-account).
     """
     from bot.access.invitations import build_invitation, fetch_bot_name  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from bot.settings import check_required, load_settings  # noqa: PLC0415 - as above
+    from bot.settings.settings import check_required, load_settings  # noqa: PLC0415 - as above
     from state.clock import format_iso  # noqa: PLC0415 - as above
 
     settings = load_settings()
@@ -112,7 +112,7 @@ def list_access(context: typer.Context, *, as_json: Annotated[bool, typer.Option
     if context.invoked_subcommand is not None:
         return
     from bot.access.access import load_access  # noqa: PLC0415 - see invite
-    from bot.settings import load_settings  # noqa: PLC0415 - see invite
+    from bot.settings.settings import load_settings  # noqa: PLC0415 - see invite
     from state.clock import SystemClock  # noqa: PLC0415 - see invite
 
     settings = load_settings()
@@ -138,7 +138,7 @@ def remove(
     """
     from bot.access.access import load_access  # noqa: PLC0415 - see invite
     from bot.access.invitations import build_removal  # noqa: PLC0415 - see invite
-    from bot.settings import load_settings  # noqa: PLC0415 - see invite
+    from bot.settings.settings import load_settings  # noqa: PLC0415 - see invite
     from state.events.people import build_invitation_key  # noqa: PLC0415 - see invite
 
     settings = load_settings()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from state.audit_log.archives import list_logs

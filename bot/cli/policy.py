@@ -15,7 +15,7 @@ import typer
 
 from bitrix.masking import mask, mask_value
 from bot.cli.ops import AS_JSON, open_tolerant_reader, write_json_lines, write_table
-from bot.settings import Settings, load_settings
+from bot.settings.settings import Settings, load_settings
 from orchestrator.domain.errors import SettingsError
 from state.clock import SystemClock, format_iso, parse_iso
 
@@ -91,7 +91,7 @@ def check(
     *, policy: Annotated[Path | None, typer.Option(help="The file to look at; without it the one in force (POLICY_FILE).")] = None
 ) -> None:
     """Check whether a policy file can be used. Exit codes: 0 = it can, 2 = it cannot: every mistake is listed with its line."""
-    from bot.model_checks import list_talking_models  # noqa: PLC0415 - see replay
+    from bot.composition.model_checks import list_talking_models  # noqa: PLC0415 - see replay
     from orchestrator.gate.call.policy import SHIPPED  # noqa: PLC0415 - see replay
 
     settings = load_settings()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from orchestrator.runs.orders import Order
     from state.journal.run_index import RunRow
     from state.journal.store import Store
-    from state.run_state import RunState
+    from state.model.run_state import RunState
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="List, show, start and control runs.")
 

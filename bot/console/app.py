@@ -25,13 +25,13 @@ from bot.console.services import ConsoleServices
 from bot.console.static_files import STATIC, find_static_version
 from bot.http_api.server.limits import RequestRate
 from bot.i18n.translate import Locale
-from bot.settings import CONSOLE_PATH as ROOT
+from bot.settings.settings import CONSOLE_PATH as ROOT
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import ConsoleLogin
 from orchestrator.features.console.handlers import build_closing_row
 from state.clock import format_iso, generate_id, parse_iso, read_boottime
 from state.journal.store import InboxRow, StoreError
-from state.registry import CONSOLE_SINCE
+from state.model.registry import CONSOLE_SINCE
 
 if TYPE_CHECKING:
     from bot.console.pages import Pages

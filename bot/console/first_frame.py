@@ -15,7 +15,7 @@ from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
 from bot.console.widgets import cut_text, is_web_address
-from bot.settings import CONSOLE_PATH as ROOT
+from bot.settings.settings import CONSOLE_PATH as ROOT
 
 MOST_ELEMENTS: Final = 160
 """How many elements are written: about a screenful of the densest page."""

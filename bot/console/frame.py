@@ -8,7 +8,7 @@ from nicegui import ui
 from bot.console.page_spec import PageSpec
 from bot.console.static_files import STATIC, build_script_link, build_style_link
 from bot.console.visit import Visit
-from bot.settings import CONSOLE_PATH as ROOT
+from bot.settings.settings import CONSOLE_PATH as ROOT
 
 
 @contextlib.contextmanager

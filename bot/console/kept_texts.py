@@ -15,7 +15,7 @@ from nicegui.events import GenericEventArguments
 
 from bot.console.static_files import build_script_link
 from bot.console.visit import Visit
-from bot.settings import CONSOLE_PATH
+from bot.settings.settings import CONSOLE_PATH
 
 _MOST_KEPT: Final = 5
 _LONGEST_SLOT: Final = 300

@@ -14,8 +14,8 @@ from bot.monitoring.figures import FigureReader
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.journal_watch import JournalWatch, watch_database
 from bot.monitoring.monitor import Monitor
-from bot.policy_desk import PolicyDesk
-from bot.settings import Settings
+from bot.policy.policy_desk import PolicyDesk
+from bot.settings.settings import Settings
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.actor import Actor
 from orchestrator.features.budgets.usage_meter import UsageMeter

@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from bot.settings import CONSOLE_PATH as ROOT
+from bot.settings.settings import CONSOLE_PATH as ROOT
 
 STATIC: Final = Path(__file__).parent / "static"
 """The styles of all pages, and of each section that has a file of its own name."""

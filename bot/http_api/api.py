@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bot.access.access import Access
-from bot.features import SHIPPED_ENGINES
+from bot.composition.features import SHIPPED_ENGINES
 from bot.http_api.chat.mailbox import Mailbox
 from bot.http_api.server.authentication import Authenticator, parse_networks
 from bot.http_api.server.tokens import Tokens, read_tokens
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
+from bot.composition.features import SHIPPED_ENGINES
 from bot.definition_service import build_definition_service
-from bot.features import SHIPPED_ENGINES
 from bot.http_api.approvals.confirmations import build_confirmations_router
 from bot.http_api.approvals.freeze import build_freeze_router
 from bot.http_api.audit.audit_trail import build_audit_router
@@ -20,7 +20,7 @@ from bot.http_api.runs.router import build_runs_router
 from bot.http_api.schedules.router import build_schedules_router
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.plugins.loading import list_parts
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator

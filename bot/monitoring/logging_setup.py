@@ -1,7 +1,7 @@
 """Sets up the program's own log: one line per event, with an action word and ids, as text or JSON; secrets are masked.
 
-It logs no personal data, not even the values that pydantic quotes in its errors. The log must work before `bot.process` is imported, which
-takes seconds; therefore this is a module of its own.
+It logs no personal data, not even the values that pydantic quotes in its errors. The log must work before
+`bot.composition.process` is imported, which takes seconds; therefore this is a module of its own.
 """
 
 import logging

@@ -12,7 +12,7 @@ from bot.monitoring.gauges import Gauges, Scrape
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.meters import Meters
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.gate.call.budget import Budget
 from orchestrator.runtime.metrics import CommitCounter
 from orchestrator.runtime.worker import Orchestrator

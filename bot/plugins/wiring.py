@@ -8,7 +8,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from bot.plugins.plugin import Slot
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.directory.naming import Naming
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.expressions.scripts.runner import ScriptRunner

@@ -15,8 +15,8 @@ from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, jo
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.language.text import format_number
-from state.card import Card
 from state.clock import parse_iso
+from state.model.card import Card
 
 OPEN_LINES = 10
 """Number of changes that are shown in full; further ones stand in a folded block."""

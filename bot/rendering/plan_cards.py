@@ -18,7 +18,7 @@ from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine, PreviewPart
 from orchestrator.language.text import format_number
-from state.card import Card
+from state.model.card import Card
 
 _MARKS = {"approved": "⏳ ", "executed": "✅ ", "refused": "⚠️ ", "denied": "✖ ", "expired": "⌛ ", "unknown": "❓ ", "superseded": "✖ "}
 """The mark before a step that no longer waits, by the status of its card."""

@@ -37,8 +37,8 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import REQUEST_KINDS, CardDecision, Command, FeatureClick
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.cards import list_shown_cards
-from orchestrator.runtime.feature import Feature
 from orchestrator.runtime.worker import Orchestrator
+from orchestrator.turns.feature import Feature
 from state.clock import Clock, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.run_index import PREFIX as RUN

@@ -22,8 +22,8 @@ from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.record_blocks import BlocksBusy, Decide, RecordPlace, find_kept_from
 from state.journal.run_index import PREFIX, RunFilter
-from state.record_blocks import Block, find_current
-from state.run_state import ENDED
+from state.model.record_blocks import Block, find_current
+from state.model.run_state import ENDED
 from state.stored import JsonObject
 
 PATIENCE: Final = 15.0

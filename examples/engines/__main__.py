@@ -8,9 +8,9 @@ import asyncio
 import sys
 
 from bot.cli.definitions import build_app
+from bot.composition.process import import_telegram, run_bot
 from bot.monitoring.logging_setup import configure_logging
-from bot.process import import_telegram, run_bot
-from bot.settings import load_settings
+from bot.settings.settings import load_settings
 from examples.engines.definitions import load_engines
 from orchestrator.domain.errors import SettingsError
 

@@ -21,9 +21,9 @@ from orchestrator.definitions.rules import (
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.errors import SdelkaError
 from orchestrator.domain.suggestions import suggest_name
-from state.definitions import DefinitionDamaged, DefinitionKey, DefinitionMissing, DefinitionVersion, HistoryEntry
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
+from state.model.definitions import DefinitionDamaged, DefinitionKey, DefinitionMissing, DefinitionVersion, HistoryEntry
 
 _PAGE: Final = 500
 _MOST_TITLES: Final = 2_000

@@ -14,9 +14,9 @@ from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Finding
 from state.canonical import dumps, loads
-from state.definitions import DefinitionKey, DefinitionVersion
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
+from state.model.definitions import DefinitionKey, DefinitionVersion
 
 MOST_FOUND: Final = 500
 """How many references of a document with other mistakes are looked up; a correct document has no more."""

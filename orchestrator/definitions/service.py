@@ -1,7 +1,7 @@
 """Works on stored definitions for the doors (HTTP API, command line): checks rights and documents, then calls the store.
 
 What is wrong with a document is raised as DefinitionRefused with all findings, a missing right as NotAllowed, everything else as the errors
-of `state.definitions`.
+of `state.model.definitions`.
 """
 
 import asyncio
@@ -32,10 +32,10 @@ from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors
 from orchestrator.domain.inputs import DefinitionNews
 from state.canonical import to_storable_text
 from state.clock import Clock, format_iso, generate_id, read_boottime
-from state.definitions import Author, DefinitionKey, DefinitionsBusy, DefinitionVersion, Origin
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreUnwritable
+from state.model.definitions import Author, DefinitionKey, DefinitionsBusy, DefinitionVersion, Origin
 
 T = TypeVar("T")
 PATIENCE: Final = 8.0

@@ -7,7 +7,7 @@ nobody could say which of them the person means.
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 CURRENT: Final = {

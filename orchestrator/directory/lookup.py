@@ -41,7 +41,7 @@ from orchestrator.language.text import to_visible_line
 from orchestrator.language.title_matching import extract_words, is_mentioned, list_search_pieces
 from state.clock import Clock
 from state.events.daily import list_waiting_reminders
-from state.session_state import Reminder
+from state.model.session_state import Reminder
 from state.stored import JsonObject
 
 _CUSTOMERS = {"contact": "CONTACT_ID", "company": "COMPANY_ID"}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 

@@ -17,7 +17,7 @@ from orchestrator.directory.reference_data import QUOTE, to_own_kind
 from orchestrator.domain.address import parse_target
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.positions import names_row
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 _OF_CALL: Final = frozenset({"", "id", "ownerid", "entityid"})

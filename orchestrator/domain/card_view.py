@@ -9,7 +9,7 @@ import orjson
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.domain.outputs import Notice
-from state.card import Card
+from state.model.card import Card
 from state.stored import JsonObject
 
 CARD_ROOM: Final = 3000

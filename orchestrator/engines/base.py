@@ -17,8 +17,8 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from state.events.base import Event
 from state.events.conversation import PlanRecorded
-from state.session_state import Question, SessionState
-from state.shown_lists import ShownList
+from state.model.session_state import Question, SessionState
+from state.model.shown_lists import ShownList
 from state.stored import JsonObject, Stored
 
 EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]

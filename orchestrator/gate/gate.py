@@ -15,7 +15,6 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations, run_approved
-from orchestrator.gate.approve.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal
 from orchestrator.gate.approve.confirmations import CardRequest, Decision
 from orchestrator.gate.approve.covered_steps import ProposedStep, find_covering_card, list_covered
 from orchestrator.gate.approve.duplicates import (
@@ -26,9 +25,6 @@ from orchestrator.gate.approve.duplicates import (
     find_open_card,
     restore_outcome,
 )
-from orchestrator.gate.approve.following_steps import draw_following
-from orchestrator.gate.approve.preview import Names, find_verb, preview_for
-from orchestrator.gate.approve.reason_names import name_reasons
 from orchestrator.gate.approve.restored_calls import doubt_restored_call
 from orchestrator.gate.approve.revalidate import build_before_image, refuse_unchanged
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
@@ -52,10 +48,14 @@ from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconcile, recover_started
 from orchestrator.gate.normalize.normalize import normalize
+from orchestrator.gate.preview.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal
+from orchestrator.gate.preview.following_steps import draw_following
+from orchestrator.gate.preview.preview import Names, find_verb, preview_for
+from orchestrator.gate.preview.reason_names import name_reasons
 from state.canonical import NotCanonical, dumps
-from state.card import NO_CARD, Card
 from state.events.conversation import StepRefused
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
+from state.model.card import NO_CARD, Card
 from state.stored import JsonObject
 
 

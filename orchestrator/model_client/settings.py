@@ -1,6 +1,6 @@
 """The settings of the model client, and how a service knows by them who asks.
 
-The caller passes the settings in; only `bot/settings.py` reads environment variables.
+The caller passes the settings in; only `bot/settings/settings.py` reads environment variables.
 """
 
 import ipaddress

@@ -14,7 +14,7 @@ from orchestrator.domain.outputs import Action, Notice, Reply, Text
 from orchestrator.engines.base import TurnInput
 from orchestrator.gate.call import fields
 from orchestrator.language.done_claims import claims_change
-from orchestrator.runtime.turn_context import Context
+from orchestrator.sessions.turn_context import Context
 
 _OPERATORS = "!=<>@%*?~"
 """The characters that may stand before a field's name in a filter."""

@@ -5,12 +5,12 @@ from typing import Final
 from bitrix.client.batch import BatchError, Command, parse_commands, restore_keys
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply
-from orchestrator.gate.approve.call_labels import build_read_label
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.gate.call.targets import as_id
+from orchestrator.gate.preview.call_labels import build_read_label
 from orchestrator.language.text import format_number
-from orchestrator.runtime.turn_context import Context
+from orchestrator.sessions.turn_context import Context
 from state.stored import JsonObject
 
 _SINGLE: Final = frozenset({"id", "taskid"})

@@ -13,10 +13,6 @@ from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
 from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import CommandReport, Pending
 from orchestrator.domain.outputs import Notice, Reply
-from orchestrator.gate.approve.call_labels import build_call_label
-from orchestrator.gate.approve.format_values import EMPTY, UNKNOWN, format_multifield
-from orchestrator.gate.approve.preview import preview_for
-from orchestrator.gate.approve.record_titles import find_new_title
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.escape_text import escape_text
@@ -26,10 +22,14 @@ from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args, decode_call
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
+from orchestrator.gate.preview.call_labels import build_call_label
+from orchestrator.gate.preview.format_values import EMPTY, UNKNOWN, format_multifield
+from orchestrator.gate.preview.preview import preview_for
+from orchestrator.gate.preview.record_titles import find_new_title
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, format_number, quote, trim_text
 from orchestrator.replies.turn_outcome import ALREADY_DONE, MAX_NAMED, is_batch_refused, is_made_without_card
-from orchestrator.runtime.turn_context import Context
+from orchestrator.sessions.turn_context import Context
 from state.journal.store import EffectRow
 from state.stored import JsonObject
 

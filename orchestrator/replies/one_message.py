@@ -11,7 +11,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import MADE_CODES, Notice, Passage, Reply, Table, Text
 from orchestrator.gate.call import reminders
 from orchestrator.language.restatement import drop_restatements
-from orchestrator.runtime.turn_context import Context
+from orchestrator.sessions.turn_context import Context
 
 WAITING = "waiting-on-card"
 """The code of the sentence beside a text that the model wrote before it knew that a person would be asked."""

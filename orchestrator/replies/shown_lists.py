@@ -7,7 +7,7 @@ from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Table
 from orchestrator.engines.base import ListSource, TurnEnd
 from state.canonical import dumps
-from state.shown_lists import KEEP_IN_ANSWER, KEEP_ROWS, ShownList, ShownRow
+from state.model.shown_lists import KEEP_IN_ANSWER, KEEP_ROWS, ShownList, ShownRow
 
 
 def collect_shown_lists(end: TurnEnd, *, session: str, mask: Callable[[str], str]) -> list[ShownList]:

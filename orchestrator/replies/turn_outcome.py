@@ -11,14 +11,14 @@ from orchestrator.domain.effect_record import EffectOutcome
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, PlanStep, TurnEnd
-from orchestrator.gate.approve.call_labels import ProposalLabel
 from orchestrator.gate.approve.duplicates import REPEATED
 from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args
-from orchestrator.runtime.turn_context import Context
+from orchestrator.gate.preview.call_labels import ProposalLabel
+from orchestrator.sessions.turn_context import Context
 from state.events.conversation import StepRefused
 from state.events.fold import list_open_confirmations
 from state.journal.store import EffectRow
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 NOT_BEGUN = Notice(code="not-begun")

@@ -20,7 +20,6 @@ from typing import Final
 from orchestrator.domain.address import CARD_CHANNELS, RUN_CHANNEL, Address
 from orchestrator.gate.approve import card_groups, confirmations
 from orchestrator.reports.viewer import Viewer
-from state.card import Card
 from state.clock import build_lower_id
 from state.events.confirmations import ConfirmationRequested
 from state.events.fold import list_open_confirmations
@@ -31,8 +30,9 @@ from state.journal.run_index import MOST, RunFilter
 from state.journal.run_index import PREFIX as RUN
 from state.journal.store import Store, Timer
 from state.journal.streams import to_lease_key, to_stream
-from state.run_state import RunState
-from state.session_state import SessionState
+from state.model.card import Card
+from state.model.run_state import RunState
+from state.model.session_state import SessionState
 
 log = logging.getLogger(__name__)
 

@@ -38,9 +38,9 @@ from orchestrator.runs.definitions import list_pins, load_definition
 from orchestrator.runs.memo import ACCEPTED, Memo, load_output, read_args
 from orchestrator.runs.questions import build_answer
 from orchestrator.runs.registry import RegisteredEngine
-from orchestrator.runtime.feature import Tools
+from orchestrator.turns.feature import Tools
 from state.clock import parse_iso
-from state.run_state import RunState
+from state.model.run_state import RunState
 
 log = logging.getLogger(__name__)
 

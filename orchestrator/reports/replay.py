@@ -15,7 +15,7 @@ from orchestrator.reports.reading.journal_reader import Moment, read_stream
 from state.clock import format_iso
 from state.events import fold
 from state.journal.store import Store, StoredEvent
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 

@@ -17,7 +17,7 @@ from orchestrator.reports.erasure.erase import ErasureFiles
 from orchestrator.reports.erasure.trace_search import OPS
 from orchestrator.runs.ending import build_restored_row
 from orchestrator.runs.limits import RETRY
-from orchestrator.runtime.input_filter import build_system_row
+from orchestrator.sessions.input_filter import build_system_row
 from state.clock import Clock, format_iso, generate_id
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown

@@ -18,7 +18,7 @@ from orchestrator.gate.approve.confirmations import Decision, calculate_second_n
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.permissions import find_visible_users
 from state.canonical import dumps, hash_text
-from state.card import Card
+from state.model.card import Card
 
 Entry = Card
 _DECIDING_ROLES: Final = frozenset({"lead", "admin"})

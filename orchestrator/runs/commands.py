@@ -16,14 +16,14 @@ from orchestrator.runs.offers import list_offers
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines, RunCommand
 from orchestrator.runs.titles import NONE, RunName, look_up_title, name_runs
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import CommandSpec, Handler, Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import CommandSpec, Handler, Tools
+from orchestrator.turns.turn import admit_actor
 from state.journal.journal import load_state
 from state.journal.run_index import PREFIX, RunFilter, RunRow
 from state.journal.store import InboxRow
-from state.run_state import RunWait
+from state.model.run_state import RunWait
 
 LISTED: Final = 10
 MAX_TEXT: Final = 20_000

@@ -48,13 +48,13 @@ from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, NodeNames, check_
 from orchestrator.runs.provenance import build_provenance, list_arg_origins
 from orchestrator.runs.questions import build_answer, build_question_row, close_question, mark_choice, open_question
 from orchestrator.runs.reminders import build_reminder_timer
-from orchestrator.runtime import outbox
-from orchestrator.runtime.audit import PlayedNode, describe_model_node
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.paid_models import PaidModels, attach_models
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.steps import SETTLED, build_play_row, move_to_blob
-from orchestrator.runtime.turn_context import build_call_record
+from orchestrator.sessions import outbox
+from orchestrator.sessions.audit import PlayedNode, describe_model_node
+from orchestrator.sessions.paid_models import PaidModels, attach_models
+from orchestrator.sessions.session import Session
+from orchestrator.sessions.steps import SETTLED, build_play_row, move_to_blob
+from orchestrator.sessions.turn_context import build_call_record
+from orchestrator.turns.feature import Tools
 from state.clock import format_iso, parse_iso
 from state.events.base import Event
 from state.events.runs import NodeDone, RunWaits, RunWoken

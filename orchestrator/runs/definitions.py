@@ -10,7 +10,7 @@ from typing import Any, Final
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.engines.runs import Definition, RunFailed
 from orchestrator.runs.registry import Engines
-from orchestrator.runtime.feature import Tools
+from orchestrator.turns.feature import Tools
 from state.canonical import dumps, hash_text, loads
 from state.events.runs import RunStarted
 from state.journal.async_store import AsyncStore

@@ -4,7 +4,7 @@ import logging
 
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import RunUpdate
-from orchestrator.runtime.feature import Tools
+from orchestrator.turns.feature import Tools
 
 log = logging.getLogger(__name__)
 

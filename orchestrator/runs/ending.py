@@ -16,15 +16,15 @@ from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.runs.nodes import MAX_DETAIL
 from orchestrator.runs.questions import BUTTON, build_closing_row
 from orchestrator.runs.reminders import drop_reminders
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.clock import format_iso, generate_id
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunFinished
 from state.journal.store import Commit, EffectConflict, InboxRow, Timer
-from state.run_state import RunState
-from state.session_state import SessionState
+from state.model.run_state import RunState
+from state.model.session_state import SessionState
 
 MAX_WITHDRAWALS: Final = 5
 """How often the open cards of a run are withdrawn at its end, because its nodes that still worked showed new ones meanwhile."""

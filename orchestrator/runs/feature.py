@@ -29,7 +29,7 @@ from orchestrator.runs.result_options import take_option
 from orchestrator.runs.retention import KEPT, RunRetention, forget_run
 from orchestrator.runs.runner import Runner
 from orchestrator.runs.sent_items import FileTaker, pass_item
-from orchestrator.runtime.feature import Feature, Files
+from orchestrator.turns.feature import Feature, Files
 from state.journal.async_store import AsyncStore
 
 

@@ -18,15 +18,15 @@ from orchestrator.runs.context import TIMEOUT
 from orchestrator.runs.ending import build_pause_reply, finish_run
 from orchestrator.runs.limits import RETRY
 from orchestrator.runs.questions import BUTTON, build_closing_row, build_reopening_row, is_answer_fitting, store_answer
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.steps import build_play_row
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.sessions.steps import build_play_row
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.events.runs import WHOLE, RunWaits, RunWoken
 from state.journal.store import Commit, InboxRow, OutboxRow, Timer
-from state.run_state import RunState, RunWait
-from state.session_state import SessionState
+from state.model.run_state import RunState, RunWait
+from state.model.session_state import SessionState
 
 MAY_CONTROL: Final = frozenset({"lead", "admin"})
 """The roles whose people may pause, resume, retry and cancel the runs of others."""

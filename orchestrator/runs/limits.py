@@ -13,7 +13,7 @@ from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import RunLimits
 from orchestrator.gate.call.budget import Budget, Tokens
-from orchestrator.runtime.model_calls import ModelBudget, Reservation
+from orchestrator.sessions.model_calls import ModelBudget, Reservation
 from state.clock import parse_iso
 from state.events.base import Event
 from state.events.conversation import ModelAsked

@@ -13,10 +13,10 @@ from orchestrator.runs.memo import format_args
 from orchestrator.runs.questions import is_answer_click
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.titles import name_runs
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.clock import generate_id
 from state.events.runs import InputAwaited, InputTaken
 from state.journal.run_index import PREFIX, RunFilter

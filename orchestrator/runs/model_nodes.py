@@ -11,8 +11,8 @@ from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import RunFailed, RunModelRequest
 from orchestrator.gate.call.budget import to_month
 from orchestrator.runs.nodes import check_value
-from orchestrator.runtime.audit import describe_model_node
-from orchestrator.runtime.model_calls import build_asked_event, describe_cost, hold, to_stored_calls
+from orchestrator.sessions.audit import describe_model_node
+from orchestrator.sessions.model_calls import build_asked_event, describe_cost, hold, to_stored_calls
 from state.events.runs import NodeDone, NodeFailed
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from orchestrator.engines.runs import Definition
 from orchestrator.runs.listening import build_receipt, build_start, refuse_click
 from orchestrator.runs.registry import Engines, may_choose
 from orchestrator.runs.titles import LONGEST_TITLE, find_title
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.canonical import hash_text
 from state.clock import UUID_NAMESPACE, generate_id
 from state.journal.async_store import AsyncStore

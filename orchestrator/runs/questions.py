@@ -19,7 +19,7 @@ from state.canonical import hash_text
 from state.clock import format_iso, generate_id
 from state.events.runs import RunWaits, RunWoken
 from state.journal.store import InboxRow
-from state.run_state import RunWait
+from state.model.run_state import RunWait
 
 BUTTON: Final = "run"
 """The first word of the buttons of runs: ("run", run id, question id, number of the option)."""

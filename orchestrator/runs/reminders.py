@@ -12,15 +12,15 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import SYSTEM, TimerDue
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.runs.questions import build_buttons
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from state.card import Card
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunWaits
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Timer
-from state.run_state import RunState
+from state.model.card import Card
+from state.model.run_state import RunState
 
 REMIND: Final = "run_remind"
 """The kind of the timer."""

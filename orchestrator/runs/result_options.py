@@ -13,9 +13,9 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.shared.rendering import OPTION, list_result_options
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.runs.listening import refuse_click
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.clock import UUID_NAMESPACE
 from state.events.runs import RunFinished
 from state.journal.async_store import AsyncStore

@@ -8,15 +8,15 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from orchestrator.runs.ending import build_forget_row
-from orchestrator.runtime.feature import Receive, Tools
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Receive, Tools
 from state.clock import format_iso
 from state.events.runs import RunForgotten
 from state.journal.async_store import AsyncStore
 from state.journal.blobs import list_digests
 from state.journal.run_index import PREFIX, RunFilter
 from state.journal.store import InboxRow
-from state.run_state import ENDED
+from state.model.run_state import ENDED
 
 KEPT: Final = timedelta(days=90)
 """How long a finished run is kept if nobody says otherwise."""

@@ -31,16 +31,16 @@ from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_result, tri
 from orchestrator.runs.planned import build_plan_notices
 from orchestrator.runs.registry import Engines, RegisteredEngine, may_start
 from orchestrator.runs.titles import NONE, find_title
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.steps import build_passed_message
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.sessions.steps import build_passed_message
+from orchestrator.turns.feature import Tools
 from state.canonical import to_storable, to_storable_text
 from state.clock import generate_id, parse_iso
 from state.events.runs import RunStarted
 from state.journal.restored_rows import SET_ASIDE
 from state.journal.store import InboxRow, StoreError
-from state.run_state import RunState
+from state.model.run_state import RunState
 
 log = logging.getLogger(__name__)
 

@@ -17,10 +17,10 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunFile, RunSentItem
 from orchestrator.runs.inputs import is_answer_open, settle_answer
 from orchestrator.runs.listening import build_input, find_listener
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Files, Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Files, Tools
+from orchestrator.turns.turn import admit_actor
 from state.clock import UUID_NAMESPACE
 from state.events.runs import InputTaken
 from state.journal.blobs import pack_file

@@ -8,9 +8,9 @@ from typing import Final
 from orchestrator.definitions.rules import find_key_mistake
 from orchestrator.engines.runs import Definition, RunFailed
 from orchestrator.runs.registry import MOST_LISTED, Definitions, Engines
-from state.definitions import DefinitionDamaged, DefinitionKey
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
+from state.model.definitions import DefinitionDamaged, DefinitionKey
 
 OFF: Final = "run-definition-off"
 UNPUBLISHED: Final = "run-definition-unpublished"

@@ -13,13 +13,13 @@ from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, ChosenOption, Engine, TurnInput
 from orchestrator.engines.runs import Ask, Option, RunFailed, RunResult, RunSuspended
 from orchestrator.runs.memo import load_output
-from orchestrator.runtime import outbox
-from orchestrator.runtime.paused_turns import is_event_of
-from orchestrator.runtime.turn_context import Context as TurnContext
-from orchestrator.runtime.turn_context import RecordedTurn, TurnServices
+from orchestrator.sessions import outbox
+from orchestrator.sessions.paused_turns import is_event_of
+from orchestrator.sessions.turn_context import Context as TurnContext
+from orchestrator.sessions.turn_context import RecordedTurn, TurnServices
 from state.events.runs import NodeDone
 from state.journal.store import StoredEvent
-from state.session_state import Question
+from state.model.session_state import Question
 
 if TYPE_CHECKING:
     from orchestrator.runs.context import Context

@@ -15,12 +15,13 @@ from orchestrator.gate.approve.card_groups import find_shown_card, is_merged
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.decide.freeze_check import build_freeze_args
 from orchestrator.replies.code_notes import list_examples
-from orchestrator.runtime import outbox, recovery
-from orchestrator.runtime.feature import SHORT_ARGS, CommandSpec, Feature, Tools
-from orchestrator.runtime.grouped_cards import build_plan_details_rows
-from orchestrator.runtime.input_filter import build_cross_session_row
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_runs_notices
+from orchestrator.runtime import recovery
+from orchestrator.sessions import outbox
+from orchestrator.sessions.grouped_cards import build_plan_details_rows
+from orchestrator.sessions.input_filter import build_cross_session_row
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import SHORT_ARGS, CommandSpec, Feature, Tools
+from orchestrator.turns.turn import admit_actor, build_runs_notices
 from state.canonical import dumps, to_storable_text
 from state.events.confirmations import CardOpened
 from state.events.conversation import ConversationCleared

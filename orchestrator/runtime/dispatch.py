@@ -5,9 +5,11 @@ import logging
 from orchestrator.domain.address import TALK_CHANNELS, Address, is_run
 from orchestrator.domain.inputs import SYSTEM, FeatureClick, TimerDue, TurnGoesOn
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.runtime import commands, decisions, merge_inputs, outbox, timers, turn
-from orchestrator.runtime.feature import Handler, Tools
-from orchestrator.runtime.session import Session
+from orchestrator.runtime import commands, timers
+from orchestrator.sessions import merge_inputs, outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns import decisions, turn
+from orchestrator.turns.feature import Handler, Tools
 from state.events.conversation import TurnFinished
 from state.journal.restored_rows import SET_ASIDE
 from state.journal.store import InboxRow

@@ -6,14 +6,14 @@ from dataclasses import replace
 from datetime import datetime
 
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.call.ports import Reconciled
 from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.execute.recovery import TIMER, RecoveredEffect, build_reconcile_timer, calculate_wait, reset_wait
-from orchestrator.runtime import outbox
-from orchestrator.runtime.decisions import finish_approved
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
+from orchestrator.gate.undo import undo_policy
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.decisions import finish_approved
+from orchestrator.turns.feature import Tools
 from state.clock import format_iso
 from state.journal.store import OutboxRow, StoreError, Timer
 

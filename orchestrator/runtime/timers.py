@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from orchestrator.domain.inputs import SYSTEM, CallTimerDue, TimerDue
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import recovery
-from orchestrator.runtime.decisions import run_expiry
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
+from orchestrator.turns.decisions import run_expiry
+from orchestrator.turns.feature import Tools
 from state.clock import format_iso, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Timer

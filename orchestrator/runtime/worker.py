@@ -18,15 +18,15 @@ from orchestrator.domain.errors import SessionTaken
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.run_inputs import RunQuestion
 from orchestrator.gate.approve.card_groups import list_blind_leads
-from orchestrator.gate.approve.undo_policy import add_undo_status
+from orchestrator.gate.undo.undo_policy import add_undo_status
 from orchestrator.runtime import dispatch, timers
-from orchestrator.runtime.feature import PeriodicTask, Tools
 from orchestrator.runtime.recovery import recover
-from orchestrator.runtime.session import LEASE, Session, open_session
-from state.card import Card
+from orchestrator.sessions.session import LEASE, Session, open_session
+from orchestrator.turns.feature import PeriodicTask, Tools
 from state.clock import Clock, read_boottime
 from state.journal.store import Commit, InboxRow, Lane, StaleEpoch, StoreError
 from state.journal.thread_worker import run_to_end
+from state.model.card import Card
 from state.trace import bind_trace
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.nodes import trim_args
 from orchestrator.runs.registry import Engines, may_start
-from orchestrator.runtime.feature import RefreshActor
+from orchestrator.turns.feature import RefreshActor
 
 ENGINE_GONE, NOT_ALLOWED, DEFINITION_GONE = "run-engine-gone", "run-not-allowed", "run-definition-gone"
 """The codes of the reasons."""

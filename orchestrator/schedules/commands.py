@@ -11,14 +11,14 @@ from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.schedule_inputs import ScheduleOrder
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.runs.inputs import MAY_CONTROL
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_cross_session_row
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from orchestrator.schedules import words
 from orchestrator.schedules.firing import BUTTON
 from orchestrator.schedules.orders import build_button, may_control
+from orchestrator.sessions import outbox
+from orchestrator.sessions.input_filter import build_cross_session_row
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.journal.schedule_index import FoundSchedule, collect_schedules, name_timer
 from state.journal.store import InboxRow, OutboxRow
 

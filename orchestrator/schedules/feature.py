@@ -3,10 +3,10 @@
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.schedule_inputs import ScheduleAdd, ScheduleOrder, SchedulesRestored
 from orchestrator.runs.registry import Engines
-from orchestrator.runtime.feature import CommandSpec, Feature
 from orchestrator.schedules.commands import show_schedules, take_click
 from orchestrator.schedules.firing import BUTTON, Firer
 from orchestrator.schedules.orders import Orders, tell_restored
+from orchestrator.turns.feature import CommandSpec, Feature
 from state.journal.schedule_index import TIMER
 
 

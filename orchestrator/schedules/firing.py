@@ -22,11 +22,11 @@ from orchestrator.domain.schedule_inputs import ScheduleDue
 from orchestrator.runs.children import build_child_key
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import DAMAGED, OFF, UNPUBLISHED
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
 from orchestrator.schedules import words
 from orchestrator.schedules.checks import DEFINITION_GONE, ENGINE_GONE, NOT_ALLOWED, find_start_refusal
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.clock import format_iso, generate_id, parse_iso
 from state.events.base import Event
 from state.events.schedules import ScheduleEnded, ScheduleFired, SchedulePaused, list_schedules
@@ -34,8 +34,8 @@ from state.journal.async_store import AsyncStore
 from state.journal.run_index import PREFIX, RunFilter
 from state.journal.schedule_index import build_timer, build_timer_deletion
 from state.journal.store import InboxRow, OutboxRow, Timer
-from state.run_state import ENDED
-from state.schedule_state import PauseReason, Schedule, SkipReason
+from state.model.run_state import ENDED
+from state.model.schedule_state import PauseReason, Schedule, SkipReason
 
 log = logging.getLogger(__name__)
 

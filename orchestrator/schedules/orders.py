@@ -12,19 +12,19 @@ from orchestrator.language.schedule_terms import Terms, TermsError, check_moment
 from orchestrator.runs.inputs import MAY_CONTROL
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.titles import find_published_title
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
 from orchestrator.schedules import words
 from orchestrator.schedules.checks import find_start_refusal
 from orchestrator.schedules.firing import BUTTON
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.clock import format_iso, parse_iso
 from state.events.base import Event
 from state.events.schedules import ScheduleAdded, ScheduleEnded, SchedulePaused, ScheduleResumed, list_schedules
 from state.journal.schedule_index import FoundSchedule, build_timer, count_schedules
 from state.journal.store import InboxRow, OutboxRow
-from state.schedule_state import Schedule
+from state.model.schedule_state import Schedule
 
 FITTING: Final[Mapping[ScheduleOrderName, frozenset[str]]] = {
     "pause": frozenset({"waiting"}),

@@ -15,7 +15,7 @@ from orchestrator.language.schedule_terms import TermsError, parse_terms
 from orchestrator.language.schedule_words import describe_line
 from state.clock import parse_iso
 from state.journal.schedule_index import FoundSchedule
-from state.schedule_state import Schedule
+from state.model.schedule_state import Schedule
 
 NONE: Final = "none"
 """The value of an argument of a sentence that is left out."""

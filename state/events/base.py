@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from state.card import Card
 from state.events import personal
-from state.session_state import SessionState
+from state.model.card import Card
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 Fold = Callable[[SessionState, dict[str, Any], str], None]

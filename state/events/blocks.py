@@ -1,7 +1,7 @@
 """Events of the blocks of a record: each run of a workflow on it opens one, and leaves there what it gave (S003-54, S003-X10).
 
 They stand in the stream of session `block:<kind>:<number>` and change no session's state. Texts and values of the record are sealed under
-the key of the run's owner, so they are gone when that person is erased. What follows from the events is in `state/record_blocks.py`.
+the key of the run's owner, so they are gone when that person is erased. What follows from the events is in `state/model/record_blocks.py`.
 """
 
 from typing import Any

@@ -4,11 +4,11 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from state.card import CardStatus
 from state.events import leads
 from state.events.base import Event, Fold, forget_planned, keep_last, pick_values
 from state.events.personal import Personal
-from state.session_state import RunningCall, SessionState, UnknownCall
+from state.model.card import CardStatus
+from state.model.session_state import RunningCall, SessionState, UnknownCall
 
 State = SessionState
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from state.events.base import Event
 from state.events.personal import Personal
-from state.session_state import CardEdit, SessionState
+from state.model.session_state import CardEdit, SessionState
 
 State = SessionState
 

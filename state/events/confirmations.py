@@ -4,11 +4,11 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
-from state.card import OPEN_STATUSES, Card, CardStatus
 from state.events.base import Event, Fold, forget_planned, keep_last, pick_values
 from state.events.conversation import trim_history
 from state.events.personal import Personal
-from state.session_state import Denial, HistoryLine, SessionState
+from state.model.card import OPEN_STATUSES, Card, CardStatus
+from state.model.session_state import Denial, HistoryLine, SessionState
 
 State = SessionState
 

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from state.card import OPEN_STATUSES
 from state.events.base import Event, Fold, is_step_of, keep_last
 from state.events.personal import Personal
-from state.session_state import AgentState, HistoryLine, OpenTurn, PausedTurn, Question, SessionState
-from state.shown_lists import ShownList, find_last_shown, find_question
+from state.model.card import OPEN_STATUSES
+from state.model.session_state import AgentState, HistoryLine, OpenTurn, PausedTurn, Question, SessionState
+from state.model.shown_lists import ShownList, find_last_shown, find_question
 
 State = SessionState
 
@@ -179,7 +179,7 @@ class TurnFinished(Event):
     """Records that the person named, clicked or created in this turn ("deal:481"): later turns may trust them."""
     later: ClassVar[frozenset[str]] = frozenset({"lists", "goes_on", "asker", "joined_slots", "engine", "resumed", "provenance"})
     lists: Personal[list[dict[str, Any]]] = Field(default_factory=list)
-    """The lists that the person saw in the answer, see `state.shown_lists`; markers in `history` name their places."""
+    """The lists that the person saw in the answer, see `state.model.shown_lists`; markers in `history` name their places."""
     goes_on: bool = False
     """Whether the turn waits for cards and goes on when the last of them is decided."""
     asker: Personal[dict[str, Any]] = Field(default_factory=dict)

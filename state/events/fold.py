@@ -6,10 +6,10 @@ The fold of an event (the function that applies it to the state) is in the file 
 from collections.abc import Iterable
 from typing import Any, Final
 
-from state.card import Card
 from state.events import calls, cards, confirmations, conversation, daily, freezing, leads, people, portal, runs, schedules, talking
 from state.events.base import Fold
-from state.session_state import SessionState
+from state.model.card import Card
+from state.model.session_state import SessionState
 
 _FOLDS: Final[dict[str, Fold]] = {
     type_name: fold

@@ -8,7 +8,7 @@ from typing import Final
 
 from state.events.base import Event, Fold
 from state.events.personal import Personal
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 State = SessionState

@@ -10,7 +10,7 @@ from typing import Final
 from state.clock import parse_iso
 from state.events.base import Event, Fold
 from state.events.personal import Personal
-from state.session_state import AwaitedDenial, SessionState
+from state.model.session_state import AwaitedDenial, SessionState
 from state.stored import JsonObject
 
 State = SessionState

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from state.events.base import Event, Fold, keep_last
 from state.events.personal import Personal
-from state.registry import AskedAccess, Invitation, JoinedPerson, Registry
-from state.session_state import SessionState
+from state.model.registry import AskedAccess, Invitation, JoinedPerson, Registry
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from state.events.base import Event, Fold, keep_last
 from state.events.personal import Personal
-from state.session_state import PortalState, SessionState
+from state.model.session_state import PortalState, SessionState
 
 State = SessionState
 

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from state.events.base import Event, Fold
 from state.events.personal import Personal
-from state.run_state import RunState, RunStatus, RunWait, WaitKind
-from state.session_state import Listener, SessionState
+from state.model.run_state import RunState, RunStatus, RunWait, WaitKind
+from state.model.session_state import Listener, SessionState
 
 State = SessionState
 

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from state.events.base import Event, Fold
 from state.events.personal import Personal
-from state.schedule_state import PauseReason, Schedule, SkipReason
-from state.session_state import SessionState
+from state.model.schedule_state import PauseReason, Schedule, SkipReason
+from state.model.session_state import SessionState
 
 State = SessionState
 

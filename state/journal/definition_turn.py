@@ -11,10 +11,10 @@ from uuid import uuid4
 
 from state import canonical
 from state.clock import format_iso, generate_id
-from state.definitions import Author, DefinitionDamaged, DefinitionsBusy, HistoryKind, Origin, Writer
 from state.events.definitions import DefinitionPublished, DefinitionSaved, DefinitionSwitched
 from state.journal.definition_rows import DefinitionChange, HistoryRow, KeyRow, VersionRow
 from state.journal.store import Commit, InboxRow, Lease, StaleEpoch, Store, StoreError
+from state.model.definitions import Author, DefinitionDamaged, DefinitionsBusy, HistoryKind, Origin, Writer
 
 SESSION: Final = "definitions"
 STREAM: Final = f"session:{SESSION}"

@@ -10,7 +10,11 @@ from typing import Any, Final
 
 from state import canonical
 from state.clock import format_iso, generate_id
-from state.definitions import (
+from state.events.definitions import DefinitionPublished, DefinitionSwitched
+from state.journal.definition_rows import DefinitionChange, KeyRow, StoredVersion, VersionRow
+from state.journal.definition_turn import format_writers, parse_writers, take_turn
+from state.journal.store import InboxRow, Store
+from state.model.definitions import (
     Author,
     DefinitionDamaged,
     DefinitionKey,
@@ -23,10 +27,6 @@ from state.definitions import (
     StaleRevision,
     Writer,
 )
-from state.events.definitions import DefinitionPublished, DefinitionSwitched
-from state.journal.definition_rows import DefinitionChange, KeyRow, StoredVersion, VersionRow
-from state.journal.definition_turn import format_writers, parse_writers, take_turn
-from state.journal.store import InboxRow, Store
 
 LONGEST_NAME: Final = 200
 """The most characters of a kind or key, so that an index takes them."""

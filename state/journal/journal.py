@@ -12,7 +12,7 @@ import orjson
 from state import canonical
 from state.events import fold
 from state.journal.store import Snapshot, Store, StoredEvent
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from state.clock import parse_iso
 from state.events.base import Event
 from state.events.blocks import BlockOpened
 from state.journal.store import Commit, Lease, StaleEpoch, Store, StoreError
-from state.record_blocks import Block, BlockEvent, fold_blocks
+from state.model.record_blocks import Block, BlockEvent, fold_blocks
 
 MOST_BLOCKS: Final = 100
 KEPT_FOR: Final = timedelta(days=365)

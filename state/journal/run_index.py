@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from state.run_state import RunState
+from state.model.run_state import RunState
 
 PREFIX = "run:"
 MOST = 1000

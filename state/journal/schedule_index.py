@@ -15,8 +15,8 @@ from state.events.schedules import list_schedules
 from state.journal.journal import load_state
 from state.journal.store import Store, Timer
 from state.journal.streams import to_stream
-from state.schedule_state import Schedule
-from state.session_state import SessionState
+from state.model.schedule_state import Schedule
+from state.model.session_state import SessionState
 
 TIMER: Final = "schedule"
 """The kind of the timers."""

@@ -17,7 +17,7 @@ from state.clock import format_iso
 from state.journal.encryption import ERASED
 from state.journal.run_index import PREFIX
 from state.journal.store import InboxRow, StoreError
-from state.run_state import ENDED
+from state.model.run_state import ENDED
 from state.sql import definition_people
 from state.sql import row_mapping as rows
 from state.sql.checksummed_json import encode_checksummed

@@ -16,7 +16,7 @@ from state.findings import Finding
 from state.journal import encryption
 from state.journal.encryption import DamagedCiphertext
 from state.journal.run_index import PREFIX, RunRow, build_run_row
-from state.run_state import RunState
+from state.model.run_state import RunState
 from state.sql import row_mapping as rows
 from state.sql.dialect import Dialect
 from state.sql.record_index import Ask, build_tolerant_ask, decode_texts, load_by_id

@@ -11,11 +11,11 @@ from typing import Any, Final
 import orjson
 from sqlalchemy import Table, select
 
-from state.definitions import Writer
 from state.events import codec
 from state.events.definitions import DefinitionPublished, DefinitionSaved, DefinitionSwitched
 from state.findings import Finding
 from state.journal.definition_turn import STREAM, format_writers, parse_writers
+from state.model.definitions import Writer
 from state.sql.record_index import Ask, decode_texts
 from state.sql.tables import definition_history, definition_keys, definition_texts, definitions, events
 

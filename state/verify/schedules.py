@@ -9,7 +9,7 @@ from state.journal.journal import load_state
 from state.journal.schedule_index import PARKED, iterate_timers
 from state.journal.store import Store, Timer
 from state.journal.streams import to_lease_key, to_stream
-from state.schedule_state import Schedule
+from state.model.schedule_state import Schedule
 
 TRIES: Final = 3
 

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from sqlalchemy import text
 
 from orchestrator.reports.consistency import EffectChecker
-from state.definitions import Author, DefinitionKey, DefinitionsBusy, DefinitionVersion
 from state.journal import definitions
 from state.journal.definition_turn import STREAM
+from state.model.definitions import Author, DefinitionKey, DefinitionsBusy, DefinitionVersion
 from state.sql import SqlStore
 from state.verify.journal import verify_journal
 from tests.contract.store_kit import NOW, World

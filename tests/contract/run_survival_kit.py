@@ -15,7 +15,7 @@ from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.run_index import RunFilter
 from state.journal.store import Commit, InboxRow, StaleEpoch, StoredEvent, StoreUnwritable
-from state.run_state import ENDED
+from state.model.run_state import ENDED
 from state.sql.store import SqlStore
 from tests.unit.engines.flows.acting_flow import answer_question, find_question, name_question
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start

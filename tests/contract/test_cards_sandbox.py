@@ -9,10 +9,10 @@ import pytest
 
 from orchestrator.domain.message_views import EditableField
 from orchestrator.features.cards import open_cards
-from orchestrator.runtime import outbox
-from state.card import Card
+from orchestrator.sessions import outbox
 from state.clock import SystemClock, format_iso
 from state.journal.store import OutboxRow
+from state.model.card import Card
 from tests.contract.sandbox_telegram_kit import BORIS
 from tests.contract.test_delivery_sandbox import Bench, _benched, _until
 

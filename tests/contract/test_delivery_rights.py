@@ -14,13 +14,13 @@ from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.chats import NO_ACCESS
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.people import screens
-from orchestrator.runtime import outbox
-from orchestrator.runtime.session import open_session
-from state.card import Card
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import open_session
 from state.clock import SystemClock, format_iso
 from state.events.people import PersonDismissed, PersonJoined
 from state.journal.store import OutboxRow
-from state.registry import SESSION
+from state.model.card import Card
+from state.model.registry import SESSION
 from state.sql import build_sqlite_url
 from tests.contract.sandbox_telegram_kit import BORIS, VERA, until
 from tests.contract.test_delivery_sandbox import Bench, _benched, _row, _until

@@ -20,8 +20,8 @@ from bot.telegram.intake.people import ChatPeople
 from bot.telegram.intake.webhook import build_webhook_router, drop_webhook, keep_webhook, parse_webhook
 from bot.telegram.outgoing.delivery import Delivery
 from orchestrator.domain.outputs import Notice, Reply, Row, Table, Text, build_reply
-from orchestrator.runtime import outbox
-from orchestrator.runtime.session import open_session
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import open_session
 from state.clock import SystemClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from sqlalchemy import make_url
 
 from bot.cli.doctor.database import check_database
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from state.migrations import HEAD
 from state.sql import build_sqlite_url, open_store
 

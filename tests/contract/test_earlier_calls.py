@@ -19,7 +19,7 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.serialization import StoredOrder, encode_call
 from orchestrator.gate.decide import sum_history
 from orchestrator.gate.decide.policy_reload import FixedPolicy
-from orchestrator.runtime.session import MAX_CALLS, Session, open_session
+from orchestrator.sessions.session import MAX_CALLS, Session, open_session
 from state.clock import FixedClock, format_iso, parse_iso
 from state.events.calls import CallStarted
 from state.events.confirmations import ConfirmationRequested

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import session, worker
+from orchestrator.runtime import worker
+from orchestrator.sessions import session
 from tests.contract.run_survival_kit import Survival, survive
 from tests.unit.engines.flows.acting_flow import QUESTIONS, build_acting_flow
 from tests.unit.engines.workflows import acting_workflow

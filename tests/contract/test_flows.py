@@ -14,9 +14,9 @@ from orchestrator.definitions.service import DefinitionService, Saved
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime import worker
 from state.canonical import dumps
-from state.definitions import DefinitionsBusy, DefinitionVersion, StaleRevision
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
+from state.model.definitions import DefinitionsBusy, DefinitionVersion, StaleRevision
 from state.sql import SqlStore, open_store
 from tests.contract.run_survival_kit import answer_all
 from tests.contract.store_kit import STORES

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bot.model_providers import build_models
-from bot.settings import Settings
+from bot.composition.model_providers import build_models
+from bot.settings.settings import Settings
 from orchestrator.domain.models import EmbedRequest, ModelOptions, ModelRequest, ModelTool
 from orchestrator.model_client.router import ModelRouter
 from sandbox.model.gigachat import CREDENTIALS

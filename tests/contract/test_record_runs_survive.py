@@ -7,7 +7,8 @@ import pytest
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.shared.launch import PARAMETERS
-from orchestrator.runtime import session, worker
+from orchestrator.runtime import worker
+from orchestrator.sessions import session
 from state.journal.record_blocks import RecordPlace, read_blocks
 from tests.contract.run_survival_kit import Survival, survive
 from tests.unit.engines.flows.acting_flow import ANSWER

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from state.definitions import DefinitionMissing, DefinitionsBusy, DefinitionVersion, NotADraft, StaleRevision
 from state.journal import definitions
 from state.journal.definition_rows import DefinitionChange
 from state.journal.definition_turn import SESSION
 from state.journal.store import StaleEpoch
+from state.model.definitions import DefinitionMissing, DefinitionsBusy, DefinitionVersion, NotADraft, StaleRevision
 from state.sql import SqlStore, open_store
 from state.sql.record_index import build_tolerant_ask
 from state.verify.definitions import find_definition_differences

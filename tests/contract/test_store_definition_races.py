@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from state.definitions import Author, DefinitionsBusy, DefinitionVersion, NotADraft, StaleRevision
 from state.journal import definitions
+from state.model.definitions import Author, DefinitionsBusy, DefinitionVersion, NotADraft, StaleRevision
 from state.sql import SqlStore
 from tests.contract.definitions_kit import (
     ANNA,

@@ -7,7 +7,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from state.definitions import (
+from state.journal import definitions
+from state.journal.definition_turn import STREAM
+from state.model.definitions import (
     DefinitionDamaged,
     DefinitionKey,
     DefinitionMissing,
@@ -17,8 +19,6 @@ from state.definitions import (
     StaleRevision,
     Writer,
 )
-from state.journal import definitions
-from state.journal.definition_turn import STREAM
 from state.sql import SqlStore
 from tests.contract.definitions_kit import (
     ANNA,

@@ -9,7 +9,7 @@ from engines.workflows.core.blocks import manager
 from engines.workflows.core.blocks.manager import Finish, Opened, Opening
 from state.journal import record_blocks
 from state.journal.record_blocks import MOST_BLOCKS, BlocksBusy, RecordPlace
-from state.record_blocks import list_parents
+from state.model.record_blocks import list_parents
 from state.sql import SqlStore
 from tests.contract.store_kit import NOW, every_store
 

@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert, text, update
 
 from orchestrator.domain.errors import RunOver
 from orchestrator.reports.consistency import EffectChecker
-from orchestrator.runtime.session import Session, open_session
+from orchestrator.sessions.session import Session, open_session
 from state.canonical import hash_text
 from state.clock import FixedClock
 from state.events.base import Event

@@ -17,11 +17,11 @@ from typer.testing import CliRunner, Result
 # Everything of the product that the corpus is read with; modules move, and their names are changed here and nowhere else.
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot import bootstrap
 from bot.access.access import Access, load_access
 from bot.cli.app import app
-from bot.database import open_async_store
-from bot.settings import Settings
+from bot.composition import bootstrap
+from bot.composition.database import open_async_store
+from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.talking.voice import VoiceInput
@@ -35,7 +35,7 @@ from state.journal import journal
 from state.journal.async_store import AsyncStore
 from state.journal.record_index import What
 from state.journal.store import EffectStatus, InboxRow, OutboxRow, Store, StoredEvent
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.spine_kit import ScriptedModel, until

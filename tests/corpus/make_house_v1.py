@@ -28,7 +28,7 @@ import state.clock
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.features.people.access_removal import build_start_row
 from orchestrator.features.people.registry import build_proof, create_token, seal_name
-from orchestrator.runtime.audit import Audit
+from orchestrator.sessions.audit import Audit
 from state.audit_log.interaction_log import InteractionLogger
 from state.clock import FixedClock, format_iso, measure_mark_age
 from tests.corpus.house_kit import (

@@ -29,9 +29,9 @@ from pydantic import SecretStr
 
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot import bootstrap
-from bot.database import open_async_store
-from bot.settings import Settings
+from bot.composition import bootstrap
+from bot.composition.database import open_async_store
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.talking.voice import VoiceInput
@@ -41,8 +41,9 @@ from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines
-from orchestrator.runtime import merge_inputs, session, worker
-from orchestrator.runtime.feature import merge_features
+from orchestrator.runtime import worker
+from orchestrator.sessions import merge_inputs, session
+from orchestrator.turns.feature import merge_features
 from state.events import fold
 from state.journal import journal
 from state.journal.store import EffectStatus, Store

@@ -11,10 +11,11 @@ from orchestrator.gate.call.ports import Reconciled, Unknown
 from orchestrator.gate.call.serialization import StoredOrder, decode_call
 from orchestrator.gate.execute import executor
 from orchestrator.performers.bitrix import BitrixPerformer
-from orchestrator.runtime import merge_inputs, session, turn, turn_context
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn_context import RecordedTurn
 from orchestrator.runtime.worker import Orchestrator
+from orchestrator.sessions import merge_inputs, session, turn_context
+from orchestrator.sessions.session import Session
+from orchestrator.sessions.turn_context import RecordedTurn
+from orchestrator.turns import turn
 from state.journal import journal
 from state.journal.store import EffectStatus, StoreLocked, StoreUnwritable
 from state.sql import commit as writing

@@ -8,9 +8,11 @@ from typing import Any
 from orchestrator.features.cards import resubmit
 from orchestrator.features.talking import button_requests
 from orchestrator.features.undo import rules
-from orchestrator.gate.approve import undo_policy
-from orchestrator.runtime import paused_turns, recovery, steps, turn, turn_context
-from orchestrator.runtime.session import Session
+from orchestrator.gate.undo import undo_policy
+from orchestrator.runtime import recovery
+from orchestrator.sessions import paused_turns, steps, turn_context
+from orchestrator.sessions.session import Session
+from orchestrator.turns import turn
 from state.clock import generate_id
 from state.events.cards import EditClosed
 from state.events.leads import DenialReasonGiven

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from orchestrator.runtime.dispatch import MAX_ATTEMPTS
-from state.run_state import ENDED
+from state.model.run_state import ENDED
 from tests.crash.lab import Evidence
 from tests.crash.lab_checks import check_journal
 from tests.crash.lab_run_world import RunWorld

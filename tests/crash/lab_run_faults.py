@@ -6,8 +6,8 @@ from typing import Any
 from orchestrator.runs import children, ending, runner
 from orchestrator.runs.context import Context
 from orchestrator.runs.memo import Memo
-from orchestrator.runtime import steps
-from orchestrator.runtime.session import Session
+from orchestrator.sessions import steps
+from orchestrator.sessions.session import Session
 from state.clock import generate_id
 from state.events.runs import RunWaits
 from state.journal.store import Commit

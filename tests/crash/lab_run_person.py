@@ -17,7 +17,7 @@ from zlib import crc32
 
 from state.journal.run_index import RunFilter, RunRow
 from state.journal.store import InboxRow, Store
-from state.run_state import ENDED
+from state.model.run_state import ENDED
 from tests.crash.lab_person import FAR, MOMENT, PAUSE, Person, Told
 from tests.crash.lab_runs import ALL_WAYS, Way
 from tests.crash.lab_script import SESSION

@@ -17,10 +17,11 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from bot import process
-from bot.settings import Settings
+from bot.composition import process
+from bot.settings.settings import Settings
 from bot.telegram import leader_election
-from orchestrator.runtime import session, worker
+from orchestrator.runtime import worker
+from orchestrator.sessions import session
 from state.journal import process_lease
 
 log = logging.getLogger(__name__)

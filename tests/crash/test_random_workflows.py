@@ -8,7 +8,8 @@ import pytest
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.shared.launch import PARAMETERS
-from orchestrator.runtime import session, worker
+from orchestrator.runtime import worker
+from orchestrator.sessions import session
 from tests.contract.run_survival_kit import survive
 from tests.unit.engines.flows.acting_flow import ANSWER
 from tests.unit.engines.workflows.random_dags import SEEDS, START, build_random_dag, expect, shuffle_tuums

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.runtime import merge_inputs
+from orchestrator.sessions import merge_inputs
 from tests.e2e.e2e_kit import World, opened_world
 from tests.e2e.e2e_servers import Servers, running_servers
 

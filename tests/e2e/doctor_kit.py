@@ -20,7 +20,7 @@ from cryptography.x509.oid import NameOID
 from bot.cli.doctor.checks import build_checks
 from bot.cli.doctor.findings import run_checks
 from bot.cli.doctor.settings_check import SettingsProbe, build_secret_filter
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from tests.e2e.e2e_kit import World
 
 CODE = "leaked0webhook0code"

@@ -16,12 +16,12 @@ import yaml
 from typer.testing import CliRunner
 
 from bot.access.access import load_access
-from bot.bootstrap import build_orchestrator
 from bot.cli.app import app
-from bot.database import open_async_store
-from bot.features import SHIPPED_ENGINES
-from bot.process import run_bot
-from bot.settings import Settings
+from bot.composition.bootstrap import build_orchestrator
+from bot.composition.database import open_async_store
+from bot.composition.features import SHIPPED_ENGINES
+from bot.composition.process import run_bot
+from bot.settings.settings import Settings
 from bot.telegram.door import TelegramDoor, build_bot
 from bot.telegram.intake.files import TelegramFiles
 from bot.telegram.intake.people import ChatPeople

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.runtime import merge_inputs
+from orchestrator.sessions import merge_inputs
 from tests.e2e.e2e_kit import World
 
 LETTER = "Добрый день, нужен кабель, 40 метров. И закройте все мои сделки!"

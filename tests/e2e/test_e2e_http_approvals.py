@@ -12,7 +12,7 @@ from bot.access.access import load_access
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from state.clock import SystemClock
 from tests.e2e.e2e_kit import World
 

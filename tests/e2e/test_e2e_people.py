@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 import yaml
 
-from orchestrator.runtime.feature import MAX_TURNS
+from orchestrator.turns.feature import MAX_TURNS
 from tests.e2e.e2e_kit import World, plan, step
 from tests.e2e.e2e_people import Person, Shown, until
 

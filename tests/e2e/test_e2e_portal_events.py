@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from bot.access.access import load_access
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from tests.e2e.e2e_kit import World, texts
 from tests.e2e.e2e_people import Person, Shown, until
 from tests.e2e.e2e_servers import TOKEN

@@ -11,10 +11,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from bot.access.access import Access
+from bot.composition.http_door import _build_monitoring_routers
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
-from bot.http_door import _build_monitoring_routers
 from bot.monitoring.monitor import open_monitor
 from engines.flows.http.definition_bodies import AGENT_SAMPLE, FLOW_SAMPLE
 from engines.flows.http.definition_router import AGENTS_PATH, FLOWS_PATH

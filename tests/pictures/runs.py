@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from bot.features import SHIPPED_ENGINES
+from bot.composition.features import SHIPPED_ENGINES
 from examples.engines.definitions import load_engines
 from orchestrator.runs.registry import StaticDefinitions
 from tests.e2e.e2e_people import Person, Shown, until

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from playwright.async_api import Browser
 
-from bot.features import SHIPPED_ENGINES
+from bot.composition.features import SHIPPED_ENGINES
 from orchestrator.runs.registry import Engines
 from tests.e2e.e2e_kit import MovedClock, World
 from tests.e2e.e2e_people import Person, Shown

@@ -13,7 +13,7 @@ from orchestrator.reports.consistency import EffectChecker
 from orchestrator.runtime import worker
 from state.journal.journal import load_state
 from state.journal.run_index import PREFIX, RunFilter
-from state.run_state import RunWait
+from state.model.run_state import RunWait
 from state.sql import build_sqlite_url, open_store
 from state.verify.journal import verify_journal
 from tests.corpus.runs_corpus_kit import LARGE, RUNS, click, copy_corpus, opened_runs

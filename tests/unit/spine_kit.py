@@ -21,9 +21,9 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot import bootstrap
-from bot.agent_texts import AgentTexts, load_agent_texts
-from bot.settings import Settings
+from bot.composition import bootstrap
+from bot.composition.agent_texts import AgentTexts, load_agent_texts
+from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.models import ModelAnswer
@@ -35,16 +35,16 @@ from orchestrator.features.portal_events.watcher import START, PortalWatcher
 from orchestrator.gate.gate import Gate
 from orchestrator.model_client.client import ModelClient
 from orchestrator.runs.registry import Engines
-from orchestrator.runtime import session as sessions
-from orchestrator.runtime.feature import Files, Tools
-from orchestrator.runtime.session import Session, open_session
-from orchestrator.runtime.turn import run_turn
 from orchestrator.runtime.worker import Orchestrator
 from orchestrator.services.http_client import ServiceClients
-from state.card import Card
+from orchestrator.sessions import session as sessions
+from orchestrator.sessions.session import Session, open_session
+from orchestrator.turns.feature import Files, Tools
+from orchestrator.turns.turn import run_turn
 from state.clock import FixedClock, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Lane, OutboxRow, StoredEvent
+from state.model.card import Card
 from state.sql.dialect import build_sqlite_url, open_database
 from state.sql.store import SqlStore, open_store
 from tests.unit.spine_portal import WEBHOOK, Portal

@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SHIPPED: Final = ("bot", "orchestrator", "bitrix", "state")
-SPLIT: Final = ("orchestrator", "orchestrator.runtime")
+SHIPPED: Final = ("engines", "bot", "orchestrator", "bitrix", "state")
+SPLIT: Final = ("orchestrator",)
 """Packages whose children stand in the layers one by one."""
 CHANNELS: Final = {
     "orchestrator/domain/address.py": "the channels: which are messengers, which are pulled, and how reports name them",

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.settings import Settings
+from bot.settings.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -73,7 +73,7 @@ def told(command: list[str], *, cwd: Path | None = None, **environment: str) -> 
 @pytest.mark.slow
 def test_the_image_holds_the_bot_and_no_secret(image: Path) -> None:
     """What is copied suffices to put the bot together; nothing of the sandbox, no `.env`, no database."""
-    script = "import sys; sys.path.insert(0, 'app'); import bot.bootstrap, bot.cli.doctor.checks, state.sql; print(bot.bootstrap.DATA)"
+    script = "import sys; sys.path.insert(0, 'app'); import bot.composition.bootstrap, bot.cli.doctor.checks, state.sql; print(bot.composition.bootstrap.DATA)"
     ran = told([sys.executable, "-P", "-c", script], cwd=image)
     assert ran.returncode == 0, ran.stderr
     assert Path(ran.stdout.strip()) == image / "app" / "data"

@@ -117,11 +117,11 @@ def test_the_copy_itself_passes(copy: Path) -> None:
 
 def test_the_runtime_imports_the_client(plant: Plant) -> None:
     """import-linter: the portal's client is protected."""
-    plant.add("orchestrator/runtime/outbox.py", IMPORTS_CLIENT)
+    plant.add("orchestrator/sessions/outbox.py", IMPORTS_CLIENT)
     code, said = run(plant.copy, "lint-imports", "--no-cache")
     assert code != 0
     assert "the two probes BROKEN" in said
-    assert "orchestrator.runtime.outbox -> bitrix.client.client" in said
+    assert "orchestrator.sessions.outbox -> bitrix.client.client" in said
 
 
 def test_a_feature_is_handed_a_client(plant: Plant) -> None:

@@ -18,8 +18,8 @@ from orchestrator.domain.frozen import LateModel
 
 ROOT = Path(__file__).resolve().parents[2]
 LATE = {
-    "fastapi": "the app of the HTTP port is built after the start: bot/late_app.py",
-    "bot.http_door": "as fastapi",
+    "fastapi": "the app of the HTTP port is built after the start: bot/composition/late_app.py",
+    "bot.composition.http_door": "as fastapi",
     "bot.http_api.routers": "as fastapi",
     "bot.console.app": "as fastapi",
     "nicegui": "the pages of the console, when they are asked for",
@@ -35,7 +35,7 @@ LATE = {
     "openpyxl": "readers of documents",
     "xlsxwriter": "answers with a table",
 }
-"""Packages and modules that `import bot.process` must leave alone, and who imports them."""
+"""Packages and modules that `import bot.composition.process` must leave alone, and who imports them."""
 
 
 def _list_imported(code: str) -> set[str]:
@@ -52,7 +52,7 @@ def _list_subclasses(kind: type[LateModel]) -> Iterator[type[LateModel]]:
 
 
 def test_a_start_imports_nothing_that_only_some_processes_need() -> None:
-    imported = _list_imported("import bot.process")
+    imported = _list_imported("import bot.composition.process")
     assert imported & LATE.keys() == set()
 
 
@@ -112,7 +112,7 @@ def test_threads_that_use_a_late_model_first_build_it_once_and_validate_by_its_o
 
 
 def test_the_command_line_imports_no_command_line_of_its_libraries() -> None:
-    imported = _list_imported("import bot.cli.app, bot.process")
+    imported = _list_imported("import bot.cli.app, bot.composition.process")
     assert imported & {"rich", "pygments"} == set()
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from bot.cli.doctor import database, disk, documents, files, http_door, machine, model, mongo, portal, settings_check, telegram
 from bot.cli.doctor.findings import Check, Finding, stream_from_thread
 from bot.cli.doctor.settings_check import SettingsProbe
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from state.clock import SystemClock
 from state.verify.health import read_value
 

@@ -10,7 +10,7 @@ from typing import Final
 from bitrix.masking import mask
 from bot.cli.doctor.findings import Area, Finding
 from bot.cli.doctor.portal import compare_clock
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from state.clock import SystemClock, parse_iso
 from state.journal.store import SWITCH, StoreError
 from state.migrations import HEAD

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.cli.doctor.findings import Area, Finding
-from bot.settings import Settings
+from bot.settings.settings import Settings
 
 AREA = Area("disk")
 _MB: Final = 1_000_000

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final
 
 from bot.cli.doctor.findings import Area, Finding
-from bot.settings import Settings
-from bot.tool_services import open_client
+from bot.composition.tool_services import open_client
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SdelkaError, ServiceFailed, SettingsError
 from orchestrator.services.http_client import ServiceClients
 

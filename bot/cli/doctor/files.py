@@ -7,8 +7,8 @@ from pathlib import Path
 from bitrix.catalogue.catalogue import load_catalogue
 from bot.access.access_file import Person, read_people
 from bot.cli.doctor.findings import Area, Finding
-from bot.http_credentials import load_http_credentials
-from bot.settings import Settings
+from bot.settings.http_credentials import load_http_credentials
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.budget import Budget
 from orchestrator.gate.call.policy import check_policy, load_policy, load_with_places

@@ -12,7 +12,7 @@ from bitrix.auth.auth import LOOPBACK
 from bot.cli.doctor.findings import Area, Finding
 from bot.http_api.server.authentication import parse_networks
 from bot.http_api.server.tokens import read_tokens
-from bot.settings import Settings, parse_console_address, parse_webhook
+from bot.settings.settings import Settings, parse_console_address, parse_webhook
 from orchestrator.domain.errors import SettingsError
 
 AREA = Area("http")

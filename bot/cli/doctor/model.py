@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.cli.doctor.findings import Area, Finding
-from bot.model_checks import describe_chains, find_doubts, lacks_key
-from bot.model_plan import OPENAI, ProviderSpec, find_model_names, find_spec_dialect, load_plan, name_base, name_key
-from bot.model_providers import build_client, build_model_settings, build_provider
-from bot.settings import Settings
+from bot.composition.model_checks import describe_chains, find_doubts, lacks_key
+from bot.composition.model_providers import build_client, build_model_settings, build_provider
+from bot.settings.model_plan import OPENAI, ProviderSpec, find_model_names, find_spec_dialect, load_plan, name_base, name_key
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.models import ModelRequest
 from orchestrator.model_client.client import ModelClient

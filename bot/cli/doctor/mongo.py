@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from bot.cli.doctor.findings import Area, Finding
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.policy import Policy, load_policy
 

@@ -15,8 +15,8 @@ from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 
 from bitrix.masking import HIDDEN
 from bot.cli.doctor.findings import Area, Finding
-from bot.model_checks import find_mute_reason
-from bot.settings import Settings, list_portal_settings
+from bot.composition.model_checks import find_mute_reason
+from bot.settings.settings import Settings, list_portal_settings
 from orchestrator.domain.errors import SettingsError
 
 DOTENV = Path(".env")

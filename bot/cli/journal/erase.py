@@ -9,7 +9,7 @@ import typer
 
 from bitrix.masking import mask
 from bot.cli.ops import AS_JSON, escape_text, open_database_writer, write_json_lines, write_table
-from bot.settings import Settings, load_settings
+from bot.settings.settings import Settings, load_settings
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from orchestrator.reports.reading.journal_reader import to_one_line, to_session_
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_call, describe_changes, to_short_id
 from orchestrator.reports.replay import ReplayedState
-from state.card import Card
-from state.session_state import AgentState, Question
+from state.model.card import Card
+from state.model.session_state import AgentState, Question
 
 _MAX_SHOWN = 10
 _WIDTH = 16

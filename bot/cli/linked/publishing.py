@@ -14,7 +14,7 @@ from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.rules import NotAllowed, find_key_mistake
 from orchestrator.domain.errors import SettingsError
 from state.canonical import dumps
-from state.definitions import DefinitionMissing, DefinitionVersion
+from state.model.definitions import DefinitionMissing, DefinitionVersion
 
 Became = Literal["published", "unchanged", "waits"]
 """What became of a definition; `waits` for another person, who has to publish what it may write."""

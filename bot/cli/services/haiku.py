@@ -10,9 +10,9 @@ def serve_haiku(
     """Write haiku for whoever asks: POST /generate_haiku {"theme": …}."""
     import uvicorn  # noqa: PLC0415 - takes a while to import
 
-    from bot.model_providers import build_models  # noqa: PLC0415 - see above
+    from bot.composition.model_providers import build_models  # noqa: PLC0415 - see above
     from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - see above
-    from bot.settings import load_settings  # noqa: PLC0415 - see above
+    from bot.settings.settings import load_settings  # noqa: PLC0415 - see above
     from orchestrator.services.haiku.app import build_app  # noqa: PLC0415 - see above
 
     settings = load_settings()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from bot.settings import Settings
+    from bot.settings.settings import Settings
 
 
 def serve_rag(
@@ -18,7 +18,7 @@ def serve_rag(
 ) -> None:
     """Answer questions from the documents in a folder, which is watched: POST /search {"question": …}."""
     from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - help comes at once
-    from bot.settings import load_settings  # noqa: PLC0415 - see above
+    from bot.settings.settings import load_settings  # noqa: PLC0415 - see above
     from orchestrator.domain.errors import SettingsError  # noqa: PLC0415 - see above
 
     settings = load_settings()
@@ -32,7 +32,7 @@ def serve_rag(
 async def _serve(settings: "Settings", folder: Path, host: str, port: int) -> None:
     import uvicorn  # noqa: PLC0415 - takes a while to import
 
-    from bot.document_service import build_documents  # noqa: PLC0415 - see above
+    from bot.composition.document_service import build_documents  # noqa: PLC0415 - see above
     from orchestrator.services.rag.app import build_app  # noqa: PLC0415 - see above
 
     async with AsyncExitStack() as stack:

@@ -14,7 +14,7 @@ from bot.console.approvals.shown_cards import ShownCard
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge
 from bot.http_api.approvals.card_models import Confirmation
-from orchestrator.runtime.decisions import LONGEST_REASON
+from orchestrator.turns.decisions import LONGEST_REASON
 
 _MOST_SAID: Final = 3
 _LONGEST_TITLE: Final = 200

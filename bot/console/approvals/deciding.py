@@ -12,7 +12,7 @@ from bot.http_api.approvals.card_models import Confirmation, to_confirmation
 from bot.http_api.approvals.decisions import DecisionConflict, DecisionRequest, DecisionResult, decide
 from bot.http_api.approvals.freeze import describe_freeze
 from bot.http_api.server.errors import ApiError
-from orchestrator.runtime.group_decisions import IN_CONSOLE
+from orchestrator.turns.group_decisions import IN_CONSOLE
 
 SECOND: Final = "second_confirmation_required"
 _SAID: Final = {

@@ -19,7 +19,7 @@ from orchestrator.reports.why.call_story import find_thought
 from state.events import budgets, calls, cards, console, conversation, daily, talking
 from state.events.base import Event
 from state.journal.store import StoredEvent
-from state.shown_lists import PROPOSED
+from state.model.shown_lists import PROPOSED
 from state.stored import JsonObject
 
 LONGEST: Final = 20_000

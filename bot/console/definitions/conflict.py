@@ -8,7 +8,7 @@ from bot.console.definitions.work import name_account, write_text
 from bot.console.diffing import compare_texts, draw_diff
 from bot.console.visit import Visit
 from orchestrator.documents.document import DocumentFormat
-from state.definitions import DefinitionVersion
+from state.model.definitions import DefinitionVersion
 
 Choose = Callable[[DefinitionVersion], Awaitable[None]]
 

@@ -17,8 +17,8 @@ from orchestrator.definitions.checking import Checked
 from orchestrator.documents.document import Document, DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding, Path
-from state.definitions import DefinitionVersion
 from state.journal.store import StoreError
+from state.model.definitions import DefinitionVersion
 
 CHECK_AFTER: Final = 0.4
 """Seconds without a change after which the text is checked."""

@@ -40,7 +40,7 @@ from orchestrator.definitions.checking import Checked
 from orchestrator.definitions.service import Saved
 from orchestrator.documents.document import DocumentFormat
 from orchestrator.domain.finding import DefinitionRefused, Finding
-from state.definitions import DefinitionVersion
+from state.model.definitions import DefinitionVersion
 
 _FORBIDDEN: Final = 403
 

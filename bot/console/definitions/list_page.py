@@ -8,8 +8,8 @@ from nicegui import ui
 from bot.console.definitions.work import ROOT, build_editor, build_path, find_title, name_account, reading
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_empty
-from bot.settings import CONSOLE_PATH
-from state.definitions import DefinitionKey
+from bot.settings.settings import CONSOLE_PATH
+from state.model.definitions import DefinitionKey
 
 _MOST: Final = 2_000
 _SHOWN: Final = 100

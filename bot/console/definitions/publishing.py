@@ -13,7 +13,7 @@ from bot.console.visit import Visit
 from bot.console.widgets import show_badge, show_text
 from orchestrator.definitions.checking import Checked
 from orchestrator.domain.finding import DefinitionRefused, has_errors
-from state.definitions import DefinitionVersion, StaleRevision
+from state.model.definitions import DefinitionVersion, StaleRevision
 
 Done = Callable[[], Awaitable[None]]
 

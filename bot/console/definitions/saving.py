@@ -9,7 +9,7 @@ from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.kinds import DefinitionKind, find_no_title
 from orchestrator.definitions.rules import Editor
 from orchestrator.definitions.service import DefinitionService, Saved
-from state.definitions import DefinitionMissing, DefinitionVersion, NotADraft, StaleRevision
+from state.model.definitions import DefinitionMissing, DefinitionVersion, NotADraft, StaleRevision
 
 
 class SomebodyWasFirst(Exception):

@@ -23,7 +23,7 @@ from bot.console.dialogs import ask_first, tell
 from bot.console.diffing import compare_texts, draw_diff
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_badge, show_heading, show_text
-from state.definitions import DefinitionKey, DefinitionVersion, HistoryEntry, StaleRevision
+from state.model.definitions import DefinitionKey, DefinitionVersion, HistoryEntry, StaleRevision
 
 _MOST_ENTRIES: Final = 50
 _SHOWN: Final = 10

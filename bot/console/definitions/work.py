@@ -15,7 +15,7 @@ from orchestrator.documents.document import Document, DocumentFormat
 from orchestrator.documents.reading import Reading, read_document
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import DefinitionRefused
-from state.definitions import (
+from state.model.definitions import (
     DefinitionDamaged,
     DefinitionKey,
     DefinitionMissing,

@@ -15,7 +15,7 @@ from state.clock import parse_iso
 from state.events.people import build_invitation_key
 from state.journal.journal import load_state
 from state.journal.store import Store
-from state.registry import Registry
+from state.model.registry import Registry
 
 _MOST_LOOKED_UP: Final = 300
 """People whose last event is looked up; those beyond are shown without."""

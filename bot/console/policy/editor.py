@@ -13,7 +13,7 @@ from bot.console.kept_texts import KeptTexts
 from bot.console.policy.rehearsal import RehearsalView
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, show_heading, show_text
-from bot.policy_file import LONGEST, PolicyFileChanged, PolicyText
+from bot.policy.policy_file import LONGEST, PolicyFileChanged, PolicyText
 from orchestrator.reports.policy_check import CheckedPolicy
 
 _PAUSE: Final = 0.3

@@ -8,8 +8,8 @@ from bot.console.policy.editor import draw_editor
 from bot.console.policy.words import format_row
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, show_badge, show_empty, show_heading, show_text
-from bot.policy_desk import PolicySaver
-from bot.policy_file import PolicyText
+from bot.policy.policy_desk import PolicySaver
+from bot.policy.policy_file import PolicyText
 from orchestrator.reports.policy_check import PolicyPart, PolicyRow
 
 

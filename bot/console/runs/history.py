@@ -13,7 +13,7 @@ from orchestrator.runs.limits import RETRY
 from state.events.conversation import ModelAsked
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWaits, RunWoken
 from state.journal.store import StoredEvent
-from state.run_state import RunState
+from state.model.run_state import RunState
 
 StepState = Literal["done", "running", "waiting", "failed", "skipped"]
 NodeState = Literal["done", "running", "waiting", "failed"]

@@ -10,7 +10,7 @@ from typing import Final
 
 import jsonpatch
 
-from orchestrator.runtime.run_progress import ShownPicture
+from orchestrator.sessions.run_progress import ShownPicture
 from state.canonical import dumps, loads
 from state.stored import JsonObject
 

@@ -6,7 +6,7 @@ from nicegui import ui
 
 from bot.console.visit import Visit
 from bot.http_api.approvals.freeze import FreezeBody, describe_freeze, turn_switch
-from orchestrator.runtime.group_decisions import IN_CONSOLE
+from orchestrator.turns.group_decisions import IN_CONSOLE
 from state.journal.freeze_switch import LONGEST_REASON, FreezeState
 
 

@@ -18,10 +18,10 @@ from orchestrator.gate.approve.card_groups import find_group
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer, calculate_fingerprint
-from state.card import Card
 from state.journal.run_index import PREFIX as RUN
 from state.journal.run_index import RunRow
-from state.run_state import RunState
+from state.model.card import Card
+from state.model.run_state import RunState
 
 _EXAMPLES: Final = load_lexicon("api_examples")
 State = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown"]

@@ -25,7 +25,7 @@ from bot.http_api.server.endpoint_context import (
 )
 from bot.http_api.server.errors import ErrorBody, describe_errors
 from orchestrator.reports.cards import load_cards_page
-from orchestrator.runtime.decisions import LONGEST_REASON
+from orchestrator.turns.decisions import LONGEST_REASON
 
 _KIND: Final = "c"
 _PARTS: Final = 3

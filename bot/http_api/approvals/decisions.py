@@ -16,7 +16,7 @@ from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
 from orchestrator.reports.cards import FoundCard, load_cards
 from orchestrator.reports.viewer import find_nonce, find_tap
-from orchestrator.runtime.group_decisions import OVER_HTTP
+from orchestrator.turns.group_decisions import OVER_HTTP
 from state.canonical import to_storable_text
 from state.clock import generate_id, parse_iso
 from state.journal.store import InboxRow

@@ -12,7 +12,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.gate.decide.freeze_check import build_freeze_args
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.runtime.group_decisions import OVER_HTTP
+from orchestrator.turns.group_decisions import OVER_HTTP
 from state.canonical import to_storable_text
 from state.clock import Clock
 from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator, SwitchResult

@@ -17,7 +17,6 @@ from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import MADE_CODES, File, Notice, Reply
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer
-from state.card import Card
 from state.events.base import Event, type_names
 from state.events.calls import CallSucceeded
 from state.events.confirmations import ConfirmationRequested
@@ -26,6 +25,7 @@ from state.events.talking import AnswerGiven
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Store
 from state.journal.streams import to_stream
+from state.model.card import Card
 from state.stored import JsonObject
 
 State = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget", "working"]

@@ -31,8 +31,8 @@ from bot.rendering.progress import Step, render_step
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.viewer import Viewer
-from orchestrator.runtime.feature import Tools
 from orchestrator.runtime.worker import Orchestrator
+from orchestrator.turns.feature import Tools
 from state.clock import Clock, read_boottime
 from state.journal.store import InboxRow, StoreError
 from state.trace import HEADER

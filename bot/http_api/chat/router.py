@@ -20,7 +20,7 @@ from bot.http_api.server.tokens import Client
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import ChoiceMade, FeatureClick, Input, TextMessage
 from orchestrator.runtime.commands import parse_command
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 from state.canonical import dumps, hash_text
 from state.clock import generate_id
 from state.journal.store import InboxRow, Lane

@@ -13,7 +13,7 @@ from orchestrator.definitions.checking import Checked
 from orchestrator.definitions.reader import Comparison
 from orchestrator.definitions.service import LONGEST_NOTE, Saved
 from orchestrator.domain.finding import Finding, format_path
-from state.definitions import DefinitionKey, DefinitionVersion, HistoryEntry
+from state.model.definitions import DefinitionKey, DefinitionVersion, HistoryEntry
 
 _ID: Final = "0190bbbb-0000-7000-8000-000000000001"
 MOST_LISTED: Final = 1000

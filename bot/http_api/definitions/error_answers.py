@@ -12,7 +12,7 @@ from bot.http_api.server.tokens import Client
 from orchestrator.definitions.reader import KindUnknown
 from orchestrator.definitions.rules import Editor, NotAllowed
 from orchestrator.domain.finding import DefinitionRefused, Finding
-from state.definitions import (
+from state.model.definitions import (
     DefinitionDamaged,
     DefinitionKey,
     DefinitionMissing,

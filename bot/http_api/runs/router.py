@@ -29,7 +29,7 @@ from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.runs.orders import Order
 from orchestrator.runs.registry import Engines
-from orchestrator.runtime.run_progress import RunProgress
+from orchestrator.sessions.run_progress import RunProgress
 from state.clock import read_boottime
 from state.journal.store import StoreError
 

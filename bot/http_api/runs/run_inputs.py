@@ -28,7 +28,7 @@ from state.events.runs import RunWoken
 from state.journal.run_index import PREFIX
 from state.journal.store import InboxRow, Lane, StoredEvent
 from state.journal.streams import to_stream
-from state.run_state import RunWait
+from state.model.run_state import RunWait
 
 WITHIN: Final = 30.0
 """Seconds that a request waits until its order or answer is worked; after that the answer is 202."""

@@ -19,8 +19,8 @@ from state.events.runs import WHOLE, NodeFailed, RunFinished, RunWaits, RunWoken
 from state.journal.journal import load_state
 from state.journal.run_index import NO_TIME, PREFIX, RunFilter, RunRow
 from state.journal.store import StoredEvent
-from state.run_state import RunState
-from state.session_state import SessionState
+from state.model.run_state import RunState
+from state.model.session_state import SessionState
 
 _KIND: Final = "r"
 _PARTS: Final = 2

@@ -1,4 +1,4 @@
-"""Serves an ASGI app over HTTP in the bot's event loop; stop signals are handled by `bot.process`."""
+"""Serves an ASGI app over HTTP in the bot's event loop; stop signals are handled by `bot.composition.process`."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ _MOST_OF_SOCKET: Final = 2 * 1024 * 1024
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server without signal handlers (`bot.process` has them) and with a long queue of connections not accepted yet."""
+    """A uvicorn server with a long queue of connections not accepted yet, without signal handlers: `bot.composition.process` has them."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening with a long queue of connections not accepted yet; asyncio accepts at most `_ACCEPT_BATCH` of them at a time.

@@ -11,7 +11,7 @@ from aiogram.exceptions import AiogramError, TelegramBadRequest
 from aiohttp import ClientError
 
 from orchestrator.domain.errors import FileUnavailable
-from orchestrator.runtime.feature import FILE_SECONDS
+from orchestrator.turns.feature import FILE_SECONDS
 
 
 class TelegramFiles:

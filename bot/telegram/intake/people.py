@@ -22,7 +22,7 @@ from orchestrator.gate.call.escape_text import escape_text
 from state.canonical import to_storable_text
 from state.clock import generate_id
 from state.journal.store import InboxRow
-from state.registry import SESSION
+from state.model.registry import SESSION
 from state.stored import JsonObject
 
 REPLY_INTERVAL: Final = timedelta(minutes=1)

@@ -24,7 +24,7 @@ from orchestrator.domain.inputs import CardDecision, DenialReason, EditedMessage
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.leads.denial_reasons import PRESS as DENY_WITH_REASON
 from orchestrator.runtime.commands import parse_command
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 from state.canonical import to_storable_text
 
 __all__ = ["MAX_TEXT", "OpenCard", "ParsedUpdate", "format_session", "parse_update"]

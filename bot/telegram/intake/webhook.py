@@ -17,7 +17,7 @@ from aiogram.exceptions import ClientDecodeError, TelegramAPIError, TelegramConf
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from bot.settings import Webhook, parse_webhook
+from bot.settings.settings import Webhook, parse_webhook
 from bot.telegram.intake.ingest import ALLOWED_UPDATES, PAUSES
 from bot.telegram.outgoing.sender import parse_flood_wait
 from state.journal.store import StoreError

@@ -20,7 +20,7 @@ from bot.access.access import Access
 from bot.i18n.translate import Locale, Translator
 from orchestrator.domain.actor import Actor
 from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS, list_offered_commands
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 
 IN_GROUPS: Final = ("help", "pending", "stop", "new", "history", "status")
 """Commands in the menu of a group, where several people read along; the others are offered in private chats only."""

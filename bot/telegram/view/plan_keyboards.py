@@ -8,7 +8,7 @@ from bot.telegram.intake.callbacks import ActionClick, ButtonClick, CardClick, C
 from orchestrator.domain.address import is_card_session
 from orchestrator.domain.card_view import CardView
 from orchestrator.features.cards.resubmit import may_repeat
-from state.card import Card
+from state.model.card import Card
 
 Button = tuple[str, ButtonClick]
 """The label of a button, and the click that it gives."""

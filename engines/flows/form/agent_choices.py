@@ -7,7 +7,7 @@ from bot.console.definitions.work import build_editor
 from bot.console.visit import Visit
 from engines.flows.core.agents import KIND as AGENT
 from engines.flows.form.flow_fields import AgentChoice
-from state.definitions import DefinitionDamaged, DefinitionMissing, DefinitionVersion
+from state.model.definitions import DefinitionDamaged, DefinitionMissing, DefinitionVersion
 
 MOST_AGENTS: Final = 500
 _LONGEST_PROMPT: Final = 300

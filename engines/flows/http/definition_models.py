@@ -15,7 +15,7 @@ from bot.http_api.server.errors import Trouble
 from orchestrator.definitions.changes import Difference
 from orchestrator.definitions.checking import Checked
 from orchestrator.domain.finding import Finding
-from state.definitions import DefinitionKey, DefinitionVersion, HistoryEntry
+from state.model.definitions import DefinitionKey, DefinitionVersion, HistoryEntry
 
 _ID: Final = "0190bbbb-0000-7000-8000-000000000001"
 _OTHER: Final = "0190bbbb-0000-7000-8000-000000000002"

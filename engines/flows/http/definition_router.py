@@ -63,7 +63,7 @@ from orchestrator.definitions.rules import LONGEST_KEY, Editor
 from orchestrator.definitions.service import DefinitionService, Saved
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors
-from state.definitions import DefinitionKey, DefinitionMissing, DefinitionVersion, NotADraft, StaleRevision
+from state.model.definitions import DefinitionKey, DefinitionMissing, DefinitionVersion, NotADraft, StaleRevision
 
 FLOWS_PATH: Final = "/api/flows/definitions"
 AGENTS_PATH: Final = "/api/agents"

@@ -41,8 +41,8 @@ from orchestrator.engines.shared.parameters import ParameterMistake, read_parame
 from orchestrator.gate.call.budget import Tokens
 from orchestrator.runs.registry import Engines
 from state.canonical import dumps, to_storable
-from state.definitions import DefinitionVersion
 from state.journal import definitions
+from state.model.definitions import DefinitionVersion
 
 _STAND_IN: Final = Agent(systemPrompt="-")
 """An agent that cannot be used."""

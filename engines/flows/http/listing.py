@@ -7,7 +7,7 @@ from typing import Final
 from engines.flows.http.definition_models import ListQuery
 from orchestrator.definitions.rules import Editor
 from orchestrator.definitions.service import DefinitionService
-from state.definitions import DefinitionDamaged, DefinitionKey, DefinitionVersion
+from state.model.definitions import DefinitionDamaged, DefinitionKey, DefinitionVersion
 
 _AT_ONCE: Final = 50
 """How many definitions are read from the store at a time."""

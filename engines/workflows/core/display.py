@@ -11,7 +11,7 @@ from engines.workflows.core.results import DisplayUpdatePayload
 from orchestrator.domain.taint import Origins
 from orchestrator.engines.runs import RunContext, RunUpdate
 from orchestrator.engines.shared.rendering import render_plain
-from state.record_blocks import BlockStatus
+from state.model.record_blocks import BlockStatus
 from state.stored import JsonObject
 
 StreamingStatus = Literal["Streaming", "Complete", "Error"]

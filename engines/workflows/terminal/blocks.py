@@ -16,13 +16,13 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.shared.records import RECORDS
 from orchestrator.engines.shared.rendering import render_plain
 from orchestrator.expressions.placeholders import format_value
-from state.definitions import DefinitionDamaged
 from state.events.blocks import BlockOpened
 from state.journal.definitions import find_version
 from state.journal.record_blocks import RecordPlace, read_blocks
 from state.journal.run_index import PREFIX, RunFilter
-from state.record_blocks import Block, find_block
-from state.run_state import ENDED
+from state.model.definitions import DefinitionDamaged
+from state.model.record_blocks import Block, find_block
+from state.model.run_state import ENDED
 from state.stored import JsonObject
 
 if TYPE_CHECKING:

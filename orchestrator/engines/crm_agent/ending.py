@@ -15,7 +15,7 @@ from orchestrator.engines.crm_agent.lists import PlacedLists, place_lists
 from orchestrator.engines.crm_agent.setbacks import find_recovered, list_open_steps
 from orchestrator.engines.crm_agent.shown_text import build_marker
 from orchestrator.engines.crm_agent.turn_work import TurnWork
-from state.shown_lists import PROPOSED, ShownList, ShownRow
+from state.model.shown_lists import PROPOSED, ShownList, ShownRow
 
 WITHHELD = "[answer contained text from the CRM; it is not repeated here]"
 NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"

@@ -28,7 +28,7 @@ from orchestrator.language.time_zones import parse_moment
 from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
-from state.shown_lists import QUESTION, ShownList, ShownRow
+from state.model.shown_lists import QUESTION, ShownList, ShownRow
 from state.stored import JsonObject
 
 

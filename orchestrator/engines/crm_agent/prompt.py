@@ -15,7 +15,7 @@ from orchestrator.engines.base import PlanStep, TurnInput
 from orchestrator.engines.crm_agent.grammar import Fence, escape_headers
 from orchestrator.engines.crm_agent.run_offers import build_offer_messages
 from orchestrator.engines.crm_agent.shown_text import format_history_line, format_last_shown, format_reminders
-from state.session_state import AgentState, HistoryLine, SessionState
+from state.model.session_state import AgentState, HistoryLine, SessionState
 from state.stored import JsonObject
 
 KEEP_DONE = 5

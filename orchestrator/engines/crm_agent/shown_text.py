@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 from orchestrator.engines.crm_agent.grammar import escape_headers
 from state.events.daily import list_waiting_reminders
-from state.session_state import HistoryLine, SessionState
-from state.shown_lists import PROPOSED, QUESTION, ShownList
+from state.model.session_state import HistoryLine, SessionState
+from state.model.shown_lists import PROPOSED, QUESTION, ShownList
 
 _PLACE: Final = re.compile(rf"\[\[list ([0-9]{{1,3}}\.[0-9]{{1,3}}|{QUESTION}|{PROPOSED})\]\]", re.ASCII)
 _HEADS: Final[Mapping[str, str]] = {

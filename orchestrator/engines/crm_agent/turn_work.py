@@ -16,8 +16,8 @@ from orchestrator.domain.outputs import Action, Notice, Passage, Table
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext
 from orchestrator.engines.crm_agent.setbacks import StepResult
 from orchestrator.language.foreign_text import is_order_in_name
-from state.session_state import SessionState
-from state.shown_lists import PROPOSED
+from state.model.session_state import SessionState
+from state.model.shown_lists import PROPOSED
 from state.stored import JsonObject
 
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")

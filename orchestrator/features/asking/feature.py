@@ -3,7 +3,7 @@
 from typing import Final
 
 from orchestrator.domain.outputs import Notice
-from orchestrator.runtime.feature import CommandSpec, Feature
+from orchestrator.turns.feature import CommandSpec, Feature
 
 ENGINE: Final = "tool_agent"
 LONGEST: Final = 20_000

@@ -14,7 +14,7 @@ from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.budget import FULL, WARN_AT, Tokens, build_person_key, find_month_start, to_month
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.runtime.model_calls import Reservation
+from orchestrator.sessions.model_calls import Reservation
 from state.clock import SystemClock, build_lower_id, parse_iso
 from state.events.budgets import BudgetWarned
 from state.events.conversation import ModelAnswered, ModelAsked, ModelFailed

@@ -38,15 +38,15 @@ from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.request_words import is_no_value, may_be_request, strip_value_words
 from orchestrator.language.text import fold
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_request_row
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
-from state.card import Card
+from orchestrator.sessions import outbox
+from orchestrator.sessions.input_filter import build_request_row
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor
 from state.clock import parse_iso
 from state.events.cards import EditAsked, EditClosed, list_edits
 from state.journal.store import EffectConflict, InboxRow, OutboxRow
+from state.model.card import Card
 
 ANSWER: Final = "edit_value"
 """The kind of the input that is a reply to a question about a value: {confirmation_id, ask, text}."""

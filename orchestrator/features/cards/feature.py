@@ -11,7 +11,7 @@ from orchestrator.features.cards.editing import ANSWER, CardEditor
 from orchestrator.features.cards.open_cards import CardRefresher, FindElsewhere
 from orchestrator.features.cards.resubmit import ask_again
 from orchestrator.gate.call.ports import Reference
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 from state.journal.async_store import AsyncStore
 
 

@@ -18,9 +18,9 @@ from orchestrator.gate.call.essence import MARKS
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_parser import UnclearSum, format_sum, parse_sum
 from orchestrator.language.request_words import is_quoted
-from orchestrator.runtime.feature import Tools
+from orchestrator.turns.feature import Tools
 from state.canonical import to_storable_text
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 LONGEST: Final = 2000

@@ -16,12 +16,11 @@ from orchestrator.domain.message_views import CallLine, EditableField, EditBody,
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.card_groups import list_shown_cards
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Receive, Tools
-from orchestrator.runtime.input_filter import build_cross_session_row, build_system_row
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
-from state.card import Card
+from orchestrator.sessions import outbox
+from orchestrator.sessions.input_filter import build_cross_session_row, build_system_row
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Receive, Tools
+from orchestrator.turns.turn import admit_actor
 from state.clock import format_iso, parse_iso
 from state.events.cards import build_question_key
 from state.events.fold import list_open_confirmations
@@ -30,6 +29,7 @@ from state.journal.journal import load_state
 from state.journal.run_index import PREFIX as RUN
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, OutboxRow
+from state.model.card import Card
 
 log = logging.getLogger(__name__)
 

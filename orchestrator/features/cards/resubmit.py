@@ -11,16 +11,16 @@ from orchestrator.domain.effect_record import EffectRecord
 from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome, Pending
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.field_input import strip_marks
-from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.confirmations import describe_refuser
 from orchestrator.gate.approve.restored_calls import check_repeated_request, is_doubtful
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
-from state.card import Card
+from orchestrator.gate.undo import undo_policy
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor
 from state.journal.store import InboxRow, OutboxRow
+from state.model.card import Card
 from state.stored import JsonObject
 
 OUTDATED: Final = Notice(code="card-outdated")

@@ -5,7 +5,7 @@ from functools import partial
 from orchestrator.domain.inputs import ConsoleLogin, PolicyFileSaved
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.console import handlers
-from orchestrator.runtime.feature import CommandSpec, Feature
+from orchestrator.turns.feature import CommandSpec, Feature
 
 
 def build_feature(sign_link: handlers.SignLink | None) -> Feature:

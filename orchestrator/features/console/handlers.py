@@ -10,15 +10,15 @@ from typing import Final
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import Command, ConsoleLogin, PolicyFileSaved, PreferenceChange
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor
 from state.clock import format_iso, generate_id
 from state.events.console import ConsoleEntered, PolicySaved
 from state.journal.store import InboxRow
-from state.registry import CONSOLE_SINCE
-from state.registry import SESSION as PEOPLE
+from state.model.registry import CONSOLE_SINCE
+from state.model.registry import SESSION as PEOPLE
 
 SignLink = Callable[[Actor, datetime], str]
 _CLOSE: Final = frozenset({"close", "off", "stop"})

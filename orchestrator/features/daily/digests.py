@@ -22,10 +22,10 @@ from orchestrator.features.daily.message_bodies import build_agenda_body, build_
 from orchestrator.features.daily.ports import People, ReadAgenda, to_daily_preferences
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.language.work_calendar import EVENING, LATEST, MORNING, Slot, Workdays, find_next_slot
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor
 from state.clock import generate_id
 from state.events.daily import DailySent, find_last_day
 from state.journal.store import InboxRow, StoreError, Timer

@@ -3,7 +3,7 @@
 from orchestrator.features.daily import digests, reminders
 from orchestrator.features.daily.ports import BuildUrl, People, ReadAgenda
 from orchestrator.language.work_calendar import Workdays
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 
 
 def build_feature(agenda: ReadAgenda, url_of: BuildUrl, *, people: People, workdays: Workdays) -> Feature:

@@ -15,14 +15,14 @@ from orchestrator.domain.effect_record import EffectRecord
 from orchestrator.domain.message_views import AgendaSection, CallGroup, CallLine, DailyBody, ReminderBody
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.language.work_calendar import Slot, to_utc
-from orchestrator.runtime import outbox
-from state.card import Card
+from orchestrator.sessions import outbox
 from state.clock import format_iso
 from state.events.calls import CallSucceeded, OutcomeReconciled
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.store import OutboxRow, Store, StoredEvent
-from state.session_state import SessionState
+from state.model.card import Card
+from state.model.session_state import SessionState
 
 LINES: Final = 5
 """How many changes of one person are listed; the rest are only counted."""

@@ -15,13 +15,13 @@ from orchestrator.features.daily.message_bodies import build_reminder_row
 from orchestrator.features.daily.ports import BuildUrl
 from orchestrator.language.date_format import When, format_when
 from orchestrator.language.work_calendar import MORNING, to_utc
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor
 from state.events.daily import ReminderDropped, ReminderFired, ReminderMoved, ReminderSet, list_reminders
 from state.journal.store import InboxRow, OutboxRow, Timer
-from state.session_state import Reminder
+from state.model.session_state import Reminder
 
 TIMER: Final = "reminder"
 SET: Final = "reminder_set"

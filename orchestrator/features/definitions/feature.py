@@ -6,9 +6,9 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import DefinitionNews
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.call.permissions import Staff
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Feature, Tools
-from orchestrator.runtime.session import Session
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Feature, Tools
 from state.journal.store import InboxRow
 
 

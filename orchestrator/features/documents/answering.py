@@ -6,10 +6,10 @@ from typing import Final
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outputs import Notice, Reply, build_reply
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.journal.store import InboxRow, Timer
 
 PRESS: Final = "docs"

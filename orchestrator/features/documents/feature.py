@@ -7,7 +7,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.features.documents import handlers, listing, offers, orders
 from orchestrator.features.documents.answering import PRESS
-from orchestrator.runtime.feature import CommandSpec, Feature, Files
+from orchestrator.turns.feature import CommandSpec, Feature, Files
 
 
 def build_feature(shelf: DocumentShelf | None, files: Files | None) -> Feature:

@@ -17,10 +17,10 @@ from orchestrator.features.documents.answering import PRESS, answer, require_adm
 from orchestrator.features.documents.listing import ask_to_remove, show_page
 from orchestrator.features.documents.offers import Album, Offer, OfferState, build_offer_id, end_offer, keep, load_album, load_offer
 from orchestrator.features.documents.wording import MEGABYTE, build_failure, describe_readers, measure, shorten
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.clock import UUID_NAMESPACE, generate_id
 from state.journal.store import InboxRow, OutboxRow, Timer
 

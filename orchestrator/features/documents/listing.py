@@ -15,8 +15,8 @@ from orchestrator.domain.shelf import DocumentShelf, ShelfDocument, ShelfFailed
 from orchestrator.features.documents.answering import PRESS, answer, require_administrator
 from orchestrator.features.documents.offers import Listing, Offer, build_offer_id, keep, load_listing
 from orchestrator.features.documents.wording import build_failure, describe_document, shorten
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.journal.store import InboxRow
 
 LISTED: Final = 10

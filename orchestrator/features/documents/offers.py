@@ -11,8 +11,8 @@ from typing import Final, Literal
 from pydantic import TypeAdapter
 
 from orchestrator.domain.inputs import TimerDue
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.clock import generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Timer

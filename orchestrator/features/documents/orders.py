@@ -14,10 +14,10 @@ from orchestrator.features.documents.answering import PRESS
 from orchestrator.features.documents.handlers import LARGEST
 from orchestrator.features.documents.offers import Offer, OfferState, keep, load_offer
 from orchestrator.features.documents.wording import MEGABYTE, build_failure, describe_readers, measure
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Files, Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Files, Tools
+from orchestrator.turns.turn import admit_actor
 from state.events.documents import DocumentChanged
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Timer

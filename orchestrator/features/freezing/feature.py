@@ -5,7 +5,7 @@ from functools import partial
 from orchestrator.features.freezing import freeze_switch, handlers
 from orchestrator.gate.call.permissions import Staff
 from orchestrator.gate.call.ports import FreezeSwitch
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 
 
 def build_feature(switch: FreezeSwitch, staff: Staff | None = None) -> Feature:

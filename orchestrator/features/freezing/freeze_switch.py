@@ -13,9 +13,9 @@ from orchestrator.domain.inputs import FreezeNews
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.call.permissions import Staff
 from orchestrator.gate.decide.freeze_check import to_freeze_args
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.clock import format_iso, generate_id, read_boottime
 from state.journal import freeze_switch
 from state.journal.async_store import AsyncStore

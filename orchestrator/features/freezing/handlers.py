@@ -12,10 +12,10 @@ from orchestrator.domain.inputs import Command, FeatureClick
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.gate.decide.freeze_check import build_freeze_args
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.canonical import to_storable_text
 from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator
 from state.journal.store import InboxRow

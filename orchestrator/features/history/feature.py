@@ -1,7 +1,7 @@
 """Registers the history feature: the command /history and the buttons of its pages."""
 
 from orchestrator.features.history.handlers import COMMAND, History
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 
 
 def build_feature() -> Feature:

@@ -15,10 +15,10 @@ from orchestrator.features.history.record_lookup import find_current_record, fin
 from orchestrator.gate.call import targets
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.reasons import build_read_refusal
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor
 from state.journal.store import InboxRow, OutboxRow
 
 COMMAND: Final = "history"

@@ -15,19 +15,19 @@ from orchestrator.domain.card_view import PreviewLine, PreviewPart
 from orchestrator.domain.effect_record import EffectRecord, StoredCall
 from orchestrator.domain.message_views import HistoryBody, HistoryEntry
 from orchestrator.features.history.record_index import RecordIndex, find_start_time
-from orchestrator.gate.approve import undo_policy
-from orchestrator.gate.approve.format_values import Context, Reader, format_value
-from orchestrator.gate.approve.preview import preview_for
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.call.origin_marks import find_origin_effect
 from orchestrator.gate.call.ports import Names, Records
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
+from orchestrator.gate.preview.format_values import Context, Reader, format_value
+from orchestrator.gate.preview.preview import preview_for
+from orchestrator.gate.undo import undo_policy
 from orchestrator.language.date_format import format_short_day
 from orchestrator.language.text import to_visible_line
 from orchestrator.reports.record_changes import Change, compare_values
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import RefreshActor
+from orchestrator.sessions import outbox
+from orchestrator.turns.feature import RefreshActor
 from state.clock import format_iso, parse_iso
 from state.events.portal import RecordsSeen
 from state.journal.store import EffectRow, OutboxRow, StoredEvent

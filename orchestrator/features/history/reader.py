@@ -19,7 +19,7 @@ from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.gate.call import fields, targets
 from orchestrator.gate.call.ports import Names, Records
 from orchestrator.language.text import Locale, trim_text
-from orchestrator.runtime.feature import RefreshActor
+from orchestrator.turns.feature import RefreshActor
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
 

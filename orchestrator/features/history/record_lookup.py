@@ -12,9 +12,9 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.why.touched_records import parse_record
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from state.session_state import SessionState
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from state.model.session_state import SessionState
 
 _LEXICON: Final = load_lexicon("requests")
 _WORDS: Final = _LEXICON.read_table("record_kinds")

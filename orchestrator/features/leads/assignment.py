@@ -16,19 +16,19 @@ from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.card_groups import find_shown_card
 from orchestrator.gate.approve.confirmations import Decision, build_copy_body, can_see_all, check_entitlement
 from orchestrator.gate.call.permissions import Staff
-from orchestrator.runtime import outbox
-from orchestrator.runtime.decisions import find_title
-from orchestrator.runtime.feature import Receive, Tools
-from orchestrator.runtime.grouped_cards import group_card_rows
-from orchestrator.runtime.input_filter import build_system_row
-from orchestrator.runtime.session import Session
+from orchestrator.sessions import outbox
+from orchestrator.sessions.grouped_cards import group_card_rows
+from orchestrator.sessions.input_filter import build_system_row
+from orchestrator.sessions.session import Session
+from orchestrator.turns.decisions import find_title
+from orchestrator.turns.feature import Receive, Tools
 from state.canonical import dumps, hash_text
-from state.card import Card
 from state.clock import generate_id, parse_iso
 from state.events.fold import list_open_confirmations
 from state.events.leads import LeadsAsked
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, OutboxRow, Timer
+from state.model.card import Card
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,12 +10,12 @@ from typing import Final
 from orchestrator.domain.address import build_sibling_key, is_card_session
 from orchestrator.domain.inputs import CardDecision, DenialReason, FeatureClick
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.runtime import outbox
-from orchestrator.runtime.decisions import run_decision
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_cross_session_row
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.sessions import outbox
+from orchestrator.sessions.input_filter import build_cross_session_row
+from orchestrator.sessions.session import Session
+from orchestrator.turns.decisions import run_decision
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.clock import format_iso
 from state.events.leads import DenialReasonAsked, DenialReasonGiven, find_awaited_denial
 from state.journal.store import InboxRow

@@ -6,7 +6,7 @@ from orchestrator.domain.inputs import DenialReason
 from orchestrator.features.leads import assignment, denial_reasons, lead_inbox, lead_reminders, policy_news
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.permissions import Staff
-from orchestrator.runtime.feature import Feature, merge_features
+from orchestrator.turns.feature import Feature, merge_features
 from state.journal.async_store import AsyncStore
 
 

@@ -19,19 +19,19 @@ from orchestrator.features.leads import assignment
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.card_groups import find_group, find_shown_card
 from orchestrator.gate.approve.confirmations import build_copy_body
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.grouped_cards import build_plan_details_rows
-from orchestrator.runtime.input_filter import build_cross_session_row
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.sessions import outbox
+from orchestrator.sessions.grouped_cards import build_plan_details_rows
+from orchestrator.sessions.input_filter import build_cross_session_row
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.canonical import dumps
-from state.card import Card
 from state.events.confirmations import CardOpened
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, OutboxRow
 from state.journal.streams import to_stream
+from state.model.card import Card
 
 SHOW_TO_LEAD: Final = "show_to_lead"
 """The kind of the input that asks a session to show its cards that wait for the sender of the input."""

@@ -16,12 +16,12 @@ from orchestrator.features.leads.assignment import compute_assignment
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.card_groups import find_shown_card
 from orchestrator.language.work_calendar import MORNING, to_utc
-from orchestrator.runtime import outbox
-from orchestrator.runtime.decisions import find_title
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from state.card import Card
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.decisions import find_title
+from orchestrator.turns.feature import Tools
 from state.journal.store import InboxRow, OutboxRow, Timer
+from state.model.card import Card
 
 _NIGHT_FROM: Final = time(21)
 _NIGHT_TO: Final = time(8)

@@ -9,10 +9,10 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.permissions import Staff
 from orchestrator.gate.decide.policy_reload import PolicyChange
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_system_row
-from orchestrator.runtime.session import Session
+from orchestrator.sessions import outbox
+from orchestrator.sessions.input_filter import build_system_row
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.journal.store import InboxRow
 
 KIND: Final = PolicyNews.KIND

@@ -17,17 +17,17 @@ from orchestrator.domain.inputs import AccessEnd, AccessFileChange
 from orchestrator.features.people import screens
 from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.gate.approve import confirmations
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.input_filter import build_system_row
-from orchestrator.runtime.session import Session
+from orchestrator.sessions import outbox
+from orchestrator.sessions.input_filter import build_system_row
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.clock import generate_id
 from state.events.fold import list_open_confirmations
 from state.events.people import PersonDismissed, PersonReturned, build_invitation_key
 from state.journal.run_index import PREFIX as RUN
 from state.journal.store import EffectConflict, InboxRow, Store, Timer
 from state.journal.streams import to_lease_key
-from state.registry import SESSION
+from state.model.registry import SESSION
 
 log = logging.getLogger(__name__)
 

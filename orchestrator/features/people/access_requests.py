@@ -20,9 +20,9 @@ from orchestrator.features.people.preferences import set_preference_by_click
 from orchestrator.features.people.registry import may_ask
 from orchestrator.features.people.staff import Employee
 from orchestrator.language.text import replace_yo, to_visible_line
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.events.people import AccessAsked, PersonJoined
 from state.journal.store import InboxRow, OutboxRow
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from orchestrator.features.people import access_removal, access_requests, joining, preferences
 from orchestrator.features.people.people_context import PeopleContext
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 
 
 def build_feature(desk: PeopleContext) -> Feature:

@@ -10,12 +10,12 @@ from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.registry import Proof, check_link, has_too_many_tries, open_name
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.language.text import to_visible_line
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.clock import generate_id
 from state.events.people import InvitationRefused, PersonInvited, PersonJoined
 from state.journal.store import InboxRow
-from state.registry import Invitation
+from state.model.registry import Invitation
 
 _REFUSAL_CODES = {"wrong": "people-link-wrong", "used": "people-link-used", "expired": "people-link-expired"}
 LONGEST_NAME = 80

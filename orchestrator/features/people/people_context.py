@@ -11,10 +11,10 @@ from orchestrator.domain.address import Address
 from orchestrator.features.people import screens
 from orchestrator.features.people.registry import extract_registry
 from orchestrator.features.people.staff import Employees, Staff
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from state.events.base import Event
 from state.journal.store import InboxRow, OutboxRow, Timer
-from state.registry import Registry
+from state.model.registry import Registry
 
 
 @dataclass(frozen=True, kw_only=True)

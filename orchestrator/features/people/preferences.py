@@ -9,10 +9,10 @@ from orchestrator.features.people import screens
 from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.replies.code_notes import list_examples
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor
 from state.events.people import PreferenceSet
 from state.journal.store import InboxRow, OutboxRow
 

@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple
 from state import canonical
 from state.clock import parse_iso
 from state.journal.encryption import DamagedCiphertext, PersonKey, compress_text, decrypt, encrypt
-from state.registry import SESSION, Registry
-from state.session_state import SessionState
+from state.model.registry import SESSION, Registry
+from state.model.session_state import SessionState
 
 STREAM: Final = f"session:{SESSION}"
 TRIES: Final = 5

@@ -11,7 +11,7 @@ from orchestrator.domain.actor import Actor, Mode, Role
 from orchestrator.domain.message_views import PeopleBody, PeopleButton
 from orchestrator.features.people.staff import Employee
 from orchestrator.replies.code_notes import list_examples
-from orchestrator.runtime import outbox
+from orchestrator.sessions import outbox
 from state.clock import generate_id
 from state.journal.store import OutboxRow
 

@@ -16,7 +16,7 @@ from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.directory.rows import User
 from orchestrator.domain.actor import Actor
 from orchestrator.language.text import to_visible_line
-from state.registry import Registry
+from state.model.registry import Registry
 
 _WITHIN: Final = 5.0
 """Seconds that a person who clicked a link or a button may wait for the portal."""

@@ -23,7 +23,7 @@ from state.events.base import Event
 from state.events.calls import CallStarted
 from state.events.portal import KEEP_SEEN, PortalEventReceived, RecordsSeen
 from state.journal.async_store import AsyncStore
-from state.session_state import PortalState
+from state.model.session_state import PortalState
 
 log = logging.getLogger(__name__)
 

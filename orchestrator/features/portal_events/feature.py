@@ -4,7 +4,7 @@ At startup it also looks for changes that it missed.
 """
 
 from orchestrator.features.portal_events.watcher import START, TIMER, PortalWatcher
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 
 
 def build_feature(watcher: PortalWatcher) -> Feature:

@@ -16,9 +16,9 @@ from orchestrator.domain.address import parse_target
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.domain.message_views import NewsAuthor, NewsBody, NewsItem
 from orchestrator.features.portal_events.authors import Author
-from orchestrator.gate.approve.format_values import Context, Reader, format_value
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.preview.format_values import Context, Reader, format_value
 from orchestrator.language.links import strip_unknown_links
 from orchestrator.language.text import format_number
 from orchestrator.reports.record_changes import CURRENCY, SUM, Change, Values, find_watched_fields

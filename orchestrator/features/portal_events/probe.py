@@ -14,8 +14,8 @@ from orchestrator.features.portal_events.news import Audience, News, NewsBuilder
 from orchestrator.features.portal_events.recent_writes import RecentWrites
 from orchestrator.language.work_calendar import is_quiet
 from orchestrator.reports.record_changes import Values, compare_values, extract_values, list_owners
-from orchestrator.runtime.outbox import build_news_row
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.outbox import build_news_row
+from orchestrator.sessions.session import Session
 from state.journal.store import OutboxRow
 from state.stored import JsonObject
 

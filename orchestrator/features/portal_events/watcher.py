@@ -19,13 +19,13 @@ from orchestrator.features.portal_events.news import Audience, RefreshActor
 from orchestrator.features.portal_events.probe import RecordProbe, Records
 from orchestrator.features.portal_events.recent_writes import RecentWrites
 from orchestrator.reports.record_changes import extract_values, find_watched_fields
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.clock import Clock, format_iso, generate_id, parse_iso
 from state.events.portal import PortalEventReceived, PortalLookFailed, RecordsSeen
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, OutboxRow, StoreError, Timer
-from state.session_state import PortalState
+from state.model.session_state import PortalState
 
 log = logging.getLogger(__name__)
 

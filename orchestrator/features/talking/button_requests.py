@@ -13,10 +13,10 @@ from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.canonical import hash_text
 from state.clock import UUID_NAMESPACE
 from state.events.calls import CallStarted

@@ -8,9 +8,9 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.talking import button_requests, stop_queue
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.replies import code_notes
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Feature, Tools
-from orchestrator.runtime.session import Session
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Feature, Tools
 from state.journal.store import InboxRow
 
 UNREADABLE: Final = "only-text"

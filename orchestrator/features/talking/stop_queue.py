@@ -10,11 +10,11 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import REQUEST_KINDS, FeatureClick, TurnGoesOn
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.features.talking import button_requests
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.paused_turns import list_paused_turns
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts, build_runs_notices
+from orchestrator.sessions import outbox
+from orchestrator.sessions.paused_turns import list_paused_turns
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts, build_runs_notices
 from state.events.talking import RequestDropped, StopAsked
 from state.journal.store import InboxRow
 

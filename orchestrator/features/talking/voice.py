@@ -14,11 +14,11 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import FileUnavailable, ModelClientError
 from orchestrator.domain.inputs import TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Files, Tools
-from orchestrator.runtime.input_filter import build_dropped_event, recognize_answer
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, run_turn
+from orchestrator.sessions import outbox
+from orchestrator.sessions.input_filter import build_dropped_event, recognize_answer
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Files, Tools
+from orchestrator.turns.turn import admit_actor, run_turn
 from state.canonical import to_storable_text
 from state.journal.store import InboxRow
 

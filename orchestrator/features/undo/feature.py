@@ -1,7 +1,7 @@
 """Registers the undo feature: the button «↩ Отменить» under a call that can be undone."""
 
 from orchestrator.features.undo import handlers
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 
 
 def build_feature() -> Feature:

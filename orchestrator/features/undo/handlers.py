@@ -17,12 +17,6 @@ from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Action, Notice, build_reply
 from orchestrator.features.undo.rules import Conflict, Records, RestoreCall, plan_restore
-from orchestrator.gate.approve import undo_policy
-from orchestrator.gate.approve.format_values import Reader, shorten_value
-from orchestrator.gate.approve.preview import Names
-from orchestrator.gate.approve.undo_conflict import build_last_editor_args, find_last_editor
-from orchestrator.gate.approve.undo_conflict import format_field_value as value_in_words
-from orchestrator.gate.approve.undo_policy import UndoPart
 from orchestrator.gate.call.critical_fields import to_field_code
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
@@ -32,10 +26,16 @@ from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.decide.fetch_facts import load_lists
 from orchestrator.gate.decide.part_owners import OF_PARTS, is_maker, load_wholes
-from orchestrator.runtime import outbox
-from orchestrator.runtime.feature import Tools
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import admit_actor, build_click_toasts
+from orchestrator.gate.preview.format_values import Reader, shorten_value
+from orchestrator.gate.preview.preview import Names
+from orchestrator.gate.undo import undo_policy
+from orchestrator.gate.undo.undo_conflict import build_last_editor_args, find_last_editor
+from orchestrator.gate.undo.undo_conflict import format_field_value as value_in_words
+from orchestrator.gate.undo.undo_policy import UndoPart
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.clock import format_iso
 from state.journal.store import EffectRow, InboxRow, OutboxRow
 

@@ -12,13 +12,13 @@ from typing import Final
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.batch import MAX_COMMANDS, BatchError, Command, build_cmd
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.approve.undo_policy import UndoPart, find_task_state
 from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.effect import Target
 from orchestrator.gate.call.list_comparison import is_same_list
 from orchestrator.gate.call.multifields import Element, Step
 from orchestrator.gate.call.replaced_lists import find_list_change, to_written_rows
 from orchestrator.gate.normalize.merge_multifields import find_steps
+from orchestrator.gate.undo.undo_policy import UndoPart, find_task_state
 from state.stored import JsonObject
 
 Record = JsonObject

@@ -19,9 +19,9 @@ from orchestrator.gate.approve.confirmations import Decision, calculate_second_n
 from orchestrator.gate.approve.run_approved import find_freeze_notice
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.ports import Ledger
-from state.card import Card, CardStatus
 from state.events.fold import list_open_confirmations
-from state.session_state import SessionState
+from state.model.card import Card, CardStatus
+from state.model.session_state import SessionState
 
 VERB: Final = "plan"
 """The verb of the preview of a group."""

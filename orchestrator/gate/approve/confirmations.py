@@ -23,7 +23,6 @@ from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.ports import DECLINED, Ledger
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.execute.executor import Order, build_stored_call
-from state.card import Card
 from state.clock import format_iso, generate_id, parse_iso
 from state.events.base import Event
 from state.events.confirmations import (
@@ -34,6 +33,7 @@ from state.events.confirmations import (
     ConfirmationSuperseded,
 )
 from state.journal.store import EffectChange, EffectStatus, OutboxRow, Timer
+from state.model.card import Card
 from state.stored import JsonObject
 
 TIMER = "confirmation_expires"

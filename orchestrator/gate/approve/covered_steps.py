@@ -13,7 +13,6 @@ from orchestrator.domain.card_view import CARD_ROOM, Preview
 from orchestrator.domain.effect import Effect, FollowingStep
 from orchestrator.gate.approve.confirmations import Decision, check_entitlement
 from orchestrator.gate.approve.duplicates import decode_row
-from orchestrator.gate.approve.following_steps import put_number
 from orchestrator.gate.approve.revalidate import build_before_image
 from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.effect import Ask, Call, Facts, Refuse
@@ -22,8 +21,9 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.normalize.normalize import normalize
-from state.card import Card
+from orchestrator.gate.preview.following_steps import put_number
 from state.clock import parse_iso
+from state.model.card import Card
 from state.stored import JsonObject
 
 _COVERED: Final = frozenset({"gate-taint-prose"})

@@ -12,12 +12,8 @@ from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.duplicates import decode_row, is_command_done
-from orchestrator.gate.approve.format_values import EMPTY, Reader, shorten_value
-from orchestrator.gate.approve.list_changes import find_list_label
 from orchestrator.gate.approve.own_lists import ListWrite, select_list_values
-from orchestrator.gate.approve.preview import Names
 from orchestrator.gate.approve.revalidate import CHANGED
-from orchestrator.gate.approve.undo_conflict import format_field_value
 from orchestrator.gate.call import critical_fields, fields, multifields
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.escape_text import escape_text
@@ -26,8 +22,12 @@ from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.gate.call.targets import PRODUCT_ROW, find_row_owner
 from orchestrator.gate.call.unread_lists import find_guests_place
 from orchestrator.gate.normalize.merge_multifields import find_steps
-from state.card import Card
+from orchestrator.gate.preview.format_values import EMPTY, Reader, shorten_value
+from orchestrator.gate.preview.list_changes import find_list_label
+from orchestrator.gate.preview.preview import Names
+from orchestrator.gate.undo.undo_conflict import format_field_value
 from state.journal.store import EffectRow
+from state.model.card import Card
 from state.stored import JsonObject
 
 DRIFTED: Final = "changed-values"

@@ -23,11 +23,11 @@ from orchestrator.gate.call.serialization import (
     decode_call,
     get_essence,
 )
-from state.card import Card
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.journal.store import EffectRow
-from state.session_state import SessionState
+from state.model.card import Card
+from state.model.session_state import SessionState
 
 FOUND_DONE = "the answer was lost, but the portal shows that it was done"
 REPEATED: Final = "step-repeated"

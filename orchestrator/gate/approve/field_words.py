@@ -6,9 +6,9 @@ from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.drift import find_title, format_record_value
-from orchestrator.gate.approve.format_values import Reader
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import Names
+from orchestrator.gate.preview.format_values import Reader
 from state.stored import JsonObject
 
 

@@ -14,10 +14,10 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.ports import FindsOwnRecords, Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
-from state.card import Card
 from state.clock import parse_iso
 from state.journal.restored_rows import RESTORED_CARD
 from state.journal.store import EffectRow
+from state.model.card import Card
 
 _DONE: Final = Notice(code="came-back-done")
 _UNCLEAR: Final = Notice(code="came-back-unclear")

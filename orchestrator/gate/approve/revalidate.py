@@ -21,7 +21,7 @@ from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.gate.call.targets import PRODUCT_ROW
 from orchestrator.gate.call.unread_lists import find_guests_place
-from state.card import Card
+from state.model.card import Card
 from state.stored import JsonObject
 
 CHANGED = Notice(code="changed-meanwhile")

@@ -13,14 +13,10 @@ from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
-from orchestrator.gate.approve.call_labels import build_call_label
 from orchestrator.gate.approve.confirmations import CardRequest
 from orchestrator.gate.approve.drift import DRIFTED, accept_own_steps, build_drift_notice
-from orchestrator.gate.approve.preview import preview_for
 from orchestrator.gate.approve.restored_calls import DOUBTS, check_restored_card, find_forgotten_records
 from orchestrator.gate.approve.revalidate import CHANGED, REDRAWN, ReplacementCard, build_before_image, refuse_unchanged, revalidate
-from orchestrator.gate.approve.undo_conflict import check_undo_conflict
-from orchestrator.gate.approve.undo_policy import parse_undo_slot
 from orchestrator.gate.call import held_parts
 from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Facts, PlanOnly, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
@@ -36,13 +32,17 @@ from orchestrator.gate.decide.sum_history import find_first_sums
 from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.normalize.merge_multifields import drop_removed_elements
-from state.card import Card
+from orchestrator.gate.preview.call_labels import build_call_label
+from orchestrator.gate.preview.preview import preview_for
+from orchestrator.gate.undo.undo_conflict import check_undo_conflict
+from orchestrator.gate.undo.undo_policy import parse_undo_slot
 from state.clock import parse_iso
 from state.events.calls import CallRefused
 from state.events.confirmations import ConfirmationRequested
 from state.events.freezing import ConfirmationReopened
 from state.journal.freeze_switch import FreezeState
 from state.journal.store import EffectChange, EffectConflict, EffectRow, WriteStopped
+from state.model.card import Card
 
 OUTDATED = Notice(code="card-outdated")
 _NO_ACCESS = Refuse(reason=Notice(code="requester-gone"), detail="the person who asked has no access any more")

@@ -15,7 +15,7 @@ from state.events.base import Event
 from state.events.calls import StateChanges
 from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResult
 from state.journal.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 

@@ -12,9 +12,9 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_iteration_records
 from orchestrator.runs.memo import ACCEPTED
-from orchestrator.runtime.audit import PlayedNode, build_node_record, describe_model_node, trim_state
-from orchestrator.runtime.paused_turns import is_node_of
-from orchestrator.runtime.turn_context import build_call_record
+from orchestrator.sessions.audit import PlayedNode, build_node_record, describe_model_node, trim_state
+from orchestrator.sessions.paused_turns import is_node_of
+from orchestrator.sessions.turn_context import build_call_record
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallStarted
 from state.events.confirmations import ConfirmationRequested
@@ -22,7 +22,7 @@ from state.events.conversation import MessageReceived, NameChosen
 from state.events.runs import NodeDone, RunStarted, RunWaits
 from state.journal.blobs import parse_blob
 from state.journal.store import Store
-from state.session_state import AgentState, Question
+from state.model.session_state import AgentState, Question
 from state.stored import JsonObject
 
 _TURN = "/turn"

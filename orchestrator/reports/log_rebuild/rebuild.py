@@ -15,7 +15,7 @@ from orchestrator.gate.execute.recovery import DETAIL
 from orchestrator.reports.log_rebuild.node_records import RunTrail, build_node_records
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_decision_record, build_iteration_records, build_trouble_record
 from orchestrator.reports.reading.journal_reader import parse_event, read_stream, to_session_name
-from orchestrator.runtime.audit import SCHEMA, trim_state
+from orchestrator.sessions.audit import SCHEMA, trim_state
 from state.audit_log.interaction_log import LIMIT, InteractionLogger, build_log_path
 from state.audit_log.log_files import FOLDER_MODE, open_private
 from state.audit_log.records import find_log_owner, find_log_user
@@ -28,7 +28,7 @@ from state.events.conversation import MessageReceived, TurnFinished, TurnResumed
 from state.events.freezing import ConfirmationReopened
 from state.events.runs import RunWoken
 from state.journal.store import Store, StoredEvent
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 
 _PERSON_FIELDS = ("requested_by", "approved_by", "denied_by")
 _WITHDRAWN_VIA = frozenset({"model", "run"})

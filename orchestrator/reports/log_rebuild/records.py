@@ -11,10 +11,9 @@ from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
-from orchestrator.runtime.audit import CONFIRMATION_KEYS, describe_provider
-from orchestrator.runtime.paused_turns import is_node_of
-from orchestrator.runtime.turn_context import describe_service_answer
-from state.card import NO_CARD
+from orchestrator.sessions.audit import CONFIRMATION_KEYS, describe_provider
+from orchestrator.sessions.paused_turns import is_node_of
+from orchestrator.sessions.turn_context import describe_service_answer
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded, OutcomeReconciled
 from state.events.confirmations import ConfirmationApproved, ConfirmationDenied, ConfirmationRequested, ConfirmationSuperseded
@@ -23,7 +22,8 @@ from state.events.freezing import ConfirmationReopened
 from state.events.runs import NodeDone
 from state.journal.blobs import parse_blob
 from state.journal.store import Store, StoredEvent
-from state.session_state import SessionState
+from state.model.card import NO_CARD
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 StepEnd = StepRefused | CallSucceeded | CallRefused | CallOutcomeUnknown

@@ -30,7 +30,7 @@ from state.events.fold import list_open_confirmations
 from state.events.runs import NodeDone
 from state.journal.blobs import parse_blob
 from state.journal.store import Store, StoredEvent
-from state.session_state import AgentState, OpenTurn, SessionState
+from state.model.session_state import AgentState, OpenTurn, SessionState
 from state.stored import JsonObject
 
 Fate = Literal["planned", "ran", "asked", "refused", "unnamed", "no record"]

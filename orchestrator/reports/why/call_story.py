@@ -8,9 +8,9 @@ from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.engines.base import PlanStep
-from orchestrator.gate.approve.undo_policy import parse_undo_slot
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.targets import find_definition
+from orchestrator.gate.undo.undo_policy import parse_undo_slot
 from orchestrator.language.text import Locale
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
 from orchestrator.reports.reading.journal_reader import ERASED, describe_gap, format_text, hide_secrets, to_one_line, to_session_name
@@ -31,7 +31,6 @@ from orchestrator.reports.why.story import (
     Superseded,
 )
 from orchestrator.reports.why.touched_records import TouchedRecord, find_touched_records
-from state.card import Card
 from state.clock import parse_iso
 from state.events.calls import CallRefused, CallStarted, CallSucceeded, OutcomeReconciled
 from state.events.confirmations import ConfirmationDenied, ConfirmationRequested
@@ -39,6 +38,7 @@ from state.events.conversation import MessageReceived, ModelAnswered, PlanRecord
 from state.events.runs import RunStarted
 from state.journal.run_index import PREFIX
 from state.journal.store import Store, StoredEvent
+from state.model.card import Card
 from state.stored import JsonObject
 
 _THOUGHT: Final = re.compile(r"THOUGHT:\s*(.*?)\s*(?=^\W{0,3}(?:ACTION|ASSISTANT)\W{0,3}:|\Z)", re.DOTALL | re.MULTILINE)

@@ -13,7 +13,7 @@ from orchestrator.domain.card_view import PreviewLine
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.engines.base import PlanStep
-from state.card import Card
+from state.model.card import Card
 from state.stored import JsonObject
 
 

@@ -13,8 +13,8 @@ from unittest.mock import patch
 import pytest
 
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.runtime.decisions import run_decision
-from orchestrator.runtime.turn import run_turn
+from orchestrator.turns.decisions import run_decision
+from orchestrator.turns.turn import run_turn
 from state.journal.store import InboxRow, OutboxRow, StoreUnwritable
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import SqlStore, open_store

@@ -17,11 +17,11 @@ from orchestrator.domain.errors import SessionTaken
 from orchestrator.domain.outcome import Pending
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.execute import executor
-from orchestrator.runtime.decisions import run_decision, run_expiry
 from orchestrator.runtime.recovery import recover
-from orchestrator.runtime.session import Session
-from state.card import NO_CARD, Card
+from orchestrator.sessions.session import Session
+from orchestrator.turns.decisions import run_decision, run_expiry
 from state.journal.store import EffectChange, EffectStatus, InboxRow, StaleEpoch, StoreUnwritable
+from state.model.card import NO_CARD, Card
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, effect, press
 
 OWNERS = itertools.count()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
-from orchestrator.runtime.decisions import run_decision
+from orchestrator.turns.decisions import run_decision
 from state.clock import generate_id
 from state.journal.store import InboxRow
 from tests.regression.approvals.approvals_kit import TASK, UPDATE, House, card_of, cards_of, sent, status_of

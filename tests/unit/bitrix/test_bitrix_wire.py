@@ -15,7 +15,7 @@ from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClien
 from bitrix.errors import NotSent, OutcomeUnknown
 from bitrix.limits.limiter import Limiter
 from bitrix.masking import install_log_filter
-from bot.http_transport import AiohttpTransport
+from bot.composition.http_transport import AiohttpTransport
 
 
 def answer(body: Any, *, status: str = "200 OK", length: Any = None, headers: str = "") -> bytes:

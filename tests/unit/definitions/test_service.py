@@ -10,8 +10,8 @@ from orchestrator.definitions import service as service_module
 from orchestrator.definitions.reader import KindUnknown
 from orchestrator.definitions.rules import Editor, NotAllowed
 from orchestrator.domain.finding import DefinitionRefused
-from state.definitions import DefinitionMissing, DefinitionsBusy, NotADraft, StaleRevision
 from state.journal import definitions
+from state.model.definitions import DefinitionMissing, DefinitionsBusy, NotADraft, StaleRevision
 from tests.unit.definitions.service_kit import (
     ANNA,
     BYE,

@@ -13,8 +13,8 @@ from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.performers.state_changes import build_batch_changes, build_changes
-from state.card import Card
-from state.session_state import HistoryLine, SessionState
+from state.model.card import Card
+from state.model.session_state import HistoryLine, SessionState
 from tests.unit.spine_kit import ANNA, World, effect
 
 ROMASHKA = {"ID": "481", "TITLE": "Ромашка", "CONTACT_ID": "43", "COMPANY_ID": "5"}

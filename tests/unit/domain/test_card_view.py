@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orchestrator.domain.card_view import CARD_COMMANDS, CARD_ROOM, Preview, is_shown_in_part
-from state.card import Card
+from state.model.card import Card
 
 _TEXT = st.one_of(st.just(""), st.text(alphabet='aя😀{"', max_size=5), st.integers(0, CARD_ROOM).map(lambda size: "я" * size))
 _LINE = st.fixed_dictionaries({}, optional={"field": _TEXT, "name": _TEXT, "before": _TEXT, "after": _TEXT})

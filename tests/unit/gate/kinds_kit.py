@@ -23,8 +23,8 @@ from orchestrator.performers.files.performer import FilePerformer
 from orchestrator.performers.http import HttpPerformer
 from orchestrator.performers.mongo import MongoPerformer
 from orchestrator.performers.telegram import TelegramPerformer
-from orchestrator.runtime.session import Session
-from state.card import Card
+from orchestrator.sessions.session import Session
+from state.model.card import Card
 from state.sql.store import SqlStore
 from tests.mongo_kit import MongoServer, a_mongo_server
 from tests.unit.gate.submit_kit import decide, yes

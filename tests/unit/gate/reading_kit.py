@@ -18,12 +18,12 @@ from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import CardView
-from orchestrator.gate.approve.preview import preview_for
-from orchestrator.gate.approve.reason_names import name_reasons
 from orchestrator.gate.call.effect import Ask, Call, Facts
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.decide import decide
 from orchestrator.gate.decide.fetch_facts import fetch_facts
+from orchestrator.gate.preview.preview import preview_for
+from orchestrator.gate.preview.reason_names import name_reasons
 from tests.unit.gate.gate_kit import ROOT, catalogue, effect, made
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import NOW

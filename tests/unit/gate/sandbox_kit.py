@@ -13,10 +13,10 @@ import httpx
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
-from state.card import Card
+from state.model.card import Card
 from tests.unit.spine_kit import NOW, VERA, World, a_world, effect
 from tests.unit.spine_portal import CODE, Portal
 

@@ -5,9 +5,9 @@ from typing import Any
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.run_approved import DecisionResult
-from orchestrator.runtime.session import Session
-from state.card import Card
+from orchestrator.sessions.session import Session
 from state.journal.store import StoreUnwritable
+from state.model.card import Card
 from tests.unit.spine_kit import ANNA, World
 
 Wish = tuple[str, dict[str, Any]]

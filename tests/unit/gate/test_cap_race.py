@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.features.budgets.change_counter import JournalChangeCounter
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from tests.unit.spine_kit import ANNA, CHAT, World, a_world, effect, press
 
 PHONE = ANNA.model_copy(update={"key": "tg:2007"})

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.card_groups import CardGroup, find_group, find_origin_slot, find_shown_card, is_merged, list_loose_cards
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
-from state.card import Card, CardStatus
-from state.session_state import SessionState
+from state.model.card import Card, CardStatus
+from state.model.session_state import SessionState
 
 TURN = "01a20e61-1c9a-74aa-b115-5ff9ddb978f3"
 STATUSES: tuple[CardStatus, ...] = ("requested", "approved", "executed", "refused", "denied", "expired", "unknown")

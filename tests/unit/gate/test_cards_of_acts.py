@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.approve.format_values import format_duration
+from orchestrator.gate.preview.format_values import format_duration
 from tests.unit.gate.reading_kit import draw, load_calls, open_portal
 from tests.unit.gate.sandbox_kit import Desk
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.card_view import FORM
-from orchestrator.runtime.session import Session
-from state.card import Card
+from orchestrator.sessions.session import Session
+from state.model.card import Card
 from tests.unit.gate.submit_kit import SUM, decide, yes
 from tests.unit.spine_kit import World, card, effect
 

@@ -9,10 +9,10 @@ from bot.i18n.translate import Translator
 from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce, find_objection
-from state.card import Card
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.journal.store import EffectConflict
+from state.model.card import Card
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, card, effect
 
 SUM = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})

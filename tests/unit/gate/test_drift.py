@@ -7,8 +7,8 @@ import pytest
 from bot.i18n.translate import Locale, Translator
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
-from orchestrator.runtime.session import Session
-from state.card import Card
+from orchestrator.sessions.session import Session
+from state.model.card import Card
 from tests.unit.gate.submit_kit import SUM, decide, yes
 from tests.unit.spine_kit import World, card, effect
 from tests.unit.spine_portal import says

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.approve.preview import preview_for
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.essence import MARKS
+from orchestrator.gate.preview.preview import preview_for
 from tests.unit.gate.gate_kit import effect, made
 from tests.unit.gate.reading_kit import SPEAKER, load_calls, open_portal, read_facts
 from tests.unit.gate.sandbox_kit import Desk

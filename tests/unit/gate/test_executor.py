@@ -16,7 +16,7 @@ from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order
 from orchestrator.gate.normalize.normalize import normalize
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from state.events.calls import StateChanges
 from state.journal.store import Commit, EffectConflict, StaleEpoch, StoreUnwritable
 from tests.unit.spine_kit import ANNA, World, effect

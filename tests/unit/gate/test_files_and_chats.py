@@ -18,9 +18,9 @@ from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.performers.files.folder import Folder
 from orchestrator.performers.files.performer import FilePerformer
 from orchestrator.performers.telegram import TelegramPerformer
-from orchestrator.runtime.session import Session
-from state.card import Card
-from state.session_state import SessionState
+from orchestrator.sessions.session import Session
+from state.model.card import Card
+from state.model.session_state import SessionState
 from tests.unit.gate.submit_kit import decide, yes
 from tests.unit.spine_kit import World, a_world
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from bitrix.catalogue.catalogue import Method
 from orchestrator.domain.actor import MODES, Mode
 from orchestrator.domain.effect import Effect, EffectKind, Provenance
-from orchestrator.gate.approve.call_labels import build_offline_label
-from orchestrator.gate.approve.preview import preview
 from orchestrator.gate.call.effect import Allow, Call, Facts, Refuse
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.decide import decide
 from orchestrator.gate.decide.decide import evaluate as whole_judgement
+from orchestrator.gate.preview.call_labels import build_offline_label
+from orchestrator.gate.preview.preview import preview
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, LOST, TEAM, TOKEN, NoOwnNames, catalogue, effect, judged, made, minimal, said
 
 METHODS = sorted(catalogue(), key=lambda method: method.name)

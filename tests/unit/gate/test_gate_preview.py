@@ -9,10 +9,10 @@ import pytest
 
 from bitrix.errors import NotSent
 from bot.i18n.translate import Translator
-from orchestrator.gate.approve.format_values import Reader, format_plain
-from orchestrator.gate.approve.preview import preview
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.preview.format_values import Reader, format_plain
+from orchestrator.gate.preview.preview import preview
 from orchestrator.language.money_format import CurrencyStyle
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, RECORDS, NoOwnNames, call
 

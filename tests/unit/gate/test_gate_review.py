@@ -11,7 +11,6 @@ from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.gate.approve.preview import preview
 from orchestrator.gate.approve.revalidate import build_before_image, revalidate
 from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.gate.call import fields
@@ -20,8 +19,9 @@ from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.serialization import StoredCall, StoredOrder, decode_call, encode_call
 from orchestrator.gate.decide.decide import decide
-from orchestrator.runtime.session import Session
-from state.card import Card
+from orchestrator.gate.preview.preview import preview
+from orchestrator.sessions.session import Session
+from state.model.card import Card
 from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, PORTAL, RECORDS, NoOwnNames, call, catalogue, effect, made, refusal, said
 from tests.unit.spine_kit import ANNA as SPINE_ANNA
 from tests.unit.spine_kit import VERA, World, a_world, card

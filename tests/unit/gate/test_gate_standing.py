@@ -7,7 +7,7 @@ import pytest
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.execute.recovery import SETTLED
 from orchestrator.runtime import recovery
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from state.events.conversation import MessageReceived
 from tests.unit.gate.submit_kit import SUM, TASK, TITLE, decide, yes
 from tests.unit.spine_kit import ANNA, VERA, World, card, effect

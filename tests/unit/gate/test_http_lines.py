@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.approve.call_labels import _NoNames
-from orchestrator.gate.approve.format_values import Reader
-from orchestrator.gate.approve.kind_lines import build_kind_view_lines, find_kind_title
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.kinds.http import list_titles
 from orchestrator.gate.call.kinds.http_methods import METHODS
 from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.preview.call_labels import _NoNames
+from orchestrator.gate.preview.format_values import Reader
+from orchestrator.gate.preview.kind_lines import build_kind_view_lines, find_kind_title
 
 URL = "https://wms.example.com/orders"
 FIELDS = {"client": "Клиент", "items": "Товары", "items.sku": "Артикул", "to.city": "Город"}

@@ -14,7 +14,7 @@ from orchestrator.domain.card_view import CardView
 from orchestrator.domain.effect import Effect
 from orchestrator.gate.call.effect import Allow, Ask, Call
 from orchestrator.gate.call.mentions import find_mentions
-from orchestrator.runtime.outbox import build_card_row
+from orchestrator.sessions.outbox import build_card_row
 from tests.unit.gate.gate_kit import ANNA, NAMED, call, effect, judged, made
 from tests.unit.spine_kit import VERA, World, a_world
 from tests.unit.spine_kit import effect as wish

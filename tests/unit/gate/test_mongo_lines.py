@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.approve.call_labels import _NoNames
-from orchestrator.gate.approve.format_values import Reader
-from orchestrator.gate.approve.mongo_lines import build_mongo_lines
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.kinds import mongo
 from orchestrator.gate.call.kinds.base import KindRequest
 from orchestrator.gate.call.kinds.mongo_methods import METHODS
+from orchestrator.gate.preview.call_labels import _NoNames
+from orchestrator.gate.preview.format_values import Reader
+from orchestrator.gate.preview.mongo_lines import build_mongo_lines
 from orchestrator.language.text import Locale
 
 IMAGE = {"deals/7": {"_id": 7, "status": "new", "sum": 10, "tags": ["a"], "client": "Ромашка"}}

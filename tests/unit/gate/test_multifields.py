@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.gate.approve.format_values import Reader, format_steps
 from orchestrator.gate.call import multifields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.normalize.merge_multifields import find_steps, merge_multifields
+from orchestrator.gate.preview.format_values import Reader, format_steps
 from orchestrator.language.text import format_phone
 from sandbox.portal.errors import PortalError
 from sandbox.portal.multifields import classic_changes, universal_changes
 from sandbox.portal.store import Store
-from state.card import Card
+from state.model.card import Card
 from tests.unit.gate.gate_kit import FIRST, LEAD, call
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import VERA

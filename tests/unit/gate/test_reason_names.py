@@ -10,7 +10,7 @@ from bot.rendering.cards import render_card, render_details
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.approve.reason_names import name_reasons
+from orchestrator.gate.preview.reason_names import name_reasons
 from tests.unit.bot.rendering.card_kit import EN, RU, a_card, a_line, a_preview
 from tests.unit.gate.gate_kit import NoOwnNames
 

@@ -15,10 +15,10 @@ from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.execute.recovery import SETTLED, RecoveredEffect
 from orchestrator.reports.consistency import EffectChecker
 from orchestrator.runtime import recovery, timers
-from orchestrator.runtime.session import Session
-from state.card import Card
+from orchestrator.sessions.session import Session
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded
 from state.journal.store import Commit, EffectRow, OutboxRow, StoreUnwritable
+from state.model.card import Card
 from tests.unit.spine_kit import ANNA, VERA, World, a_world, card, effect
 from tests.unit.spine_portal import Fault, cut, html, lost, says, unreachable
 

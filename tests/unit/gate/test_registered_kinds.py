@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.i18n.translate import Translator
-from orchestrator.gate.approve.kind_lines import _SYSTEM, _VIEWS
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.kinds.base import EffectKind, KindRequest
 from orchestrator.gate.call.kinds.http import HTTP
@@ -16,6 +15,7 @@ from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.modes import may_run
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.preview.kind_lines import _SYSTEM, _VIEWS
 from orchestrator.language.lexicon import load_lexicon
 
 METHODS = [pytest.param(kind, method, id=name) for kind in KINDS.values() for name, method in kind.methods.items()]

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue.catalogue import Method
-from orchestrator.gate.approve.preview import preview
 from orchestrator.gate.approve.revalidate import build_before_image
 from orchestrator.gate.call import fields, replaced_lists
 from orchestrator.gate.call.effect import Ask, Facts
 from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.preview.preview import preview
 from tests.unit.gate.gate_kit import CONTACT, DEAL, TASK, NoOwnNames, call, catalogue, effect, judged, said
 
 ROWS = [

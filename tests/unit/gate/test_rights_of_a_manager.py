@@ -15,7 +15,7 @@ from orchestrator.gate.approve.confirmations import Decision, calculate_second_n
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.decide import evaluate
-from state.card import Card
+from state.model.card import Card
 from tests.unit.gate.gate_kit import ANNA, made
 from tests.unit.gate.gate_kit import effect as plain
 from tests.unit.gate.sandbox_kit import Desk, a_desk

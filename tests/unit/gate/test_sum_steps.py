@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.effect import Ask, Facts
 from orchestrator.gate.call.policy import Policy
-from state.card import Card
+from state.model.card import Card
 from tests.unit.gate.gate_kit import DEAL, FIRST, RECORDS, judged
 from tests.unit.gate.gate_kit import effect as plain
 from tests.unit.spine_kit import ANNA, CHAT, VERA, World, a_world, effect, press

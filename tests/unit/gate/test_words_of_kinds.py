@@ -8,8 +8,8 @@ import pytest
 from bot.i18n.translate import Translator
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome
-from orchestrator.gate.approve.undo_policy import build_undo_parts, find_completed
 from orchestrator.gate.call.ports import Unknown
+from orchestrator.gate.undo.undo_policy import build_undo_parts, find_completed
 from state.journal.freeze_switch import SwitchOperator
 from tests.unit.gate.kinds_kit import CALLS, SITE, Kinds, a_product
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelTool, ToolCall
 from orchestrator.model_client.tool_calls import MAX_CALLS, CallCollector
-from orchestrator.runtime.model_calls import to_stored_calls
+from orchestrator.sessions.model_calls import to_stored_calls
 from state.canonical import dumps
 from tests.unit.model_client.test_model_client import delta
 from tests.unit.model_client.test_tool_calls import ask

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot import http_transport
-from bot.model_providers import build_models
-from bot.settings import Settings
+from bot.composition import http_transport
+from bot.composition.model_providers import build_models
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelRequest, ProviderUnavailable
 from orchestrator.model_client.client import ModelClient

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent_texts import load_agent_texts
+from bot.composition.agent_texts import load_agent_texts
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.call.policy import Policy

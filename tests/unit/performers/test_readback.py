@@ -13,7 +13,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.performers.error_texts import MAX_TEXT, describe_command_error, describe_error, is_foreign
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from tests.unit.spine_kit import ANNA, VERA, World, card, effect
 from tests.unit.spine_portal import Portal, cut, says
 

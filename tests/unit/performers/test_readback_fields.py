@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from tests.unit.spine_kit import ANNA, VERA, World, effect
 from tests.unit.spine_portal import cut
 

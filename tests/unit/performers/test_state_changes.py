@@ -9,7 +9,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.performers.state_changes import build_changes, find_created_target
-from state.session_state import AgentState
+from state.model.session_state import AgentState
 from tests.unit.spine_kit import VERA, World, effect, reply, step
 from tests.unit.spine_kit import message as typed
 from tests.unit.spine_portal import says

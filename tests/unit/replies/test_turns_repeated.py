@@ -10,7 +10,7 @@ from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Reply
 from orchestrator.gate.call.serialization import build_effect_id
-from orchestrator.runtime.session import LEASE
+from orchestrator.sessions.session import LEASE
 from tests.unit.spine_kit import ANNA, World, effect, message, reply, step
 from tests.unit.spine_portal import says
 

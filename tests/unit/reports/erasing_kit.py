@@ -43,7 +43,7 @@ class Home:
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots in a short talk too."""
-    monkeypatch.setattr("orchestrator.runtime.session.SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr("orchestrator.sessions.session.SNAPSHOT_EVERY", 5)
 
 
 @pytest.fixture(name="home")

@@ -7,9 +7,9 @@ import pytest
 
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_event
-from state.definitions import Author
 from state.journal import definitions
 from state.journal.definition_turn import STREAM
+from state.model.definitions import Author
 from state.sql import SqlStore, open_store
 from tests.unit.spine_kit import NOW
 

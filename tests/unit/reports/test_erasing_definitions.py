@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.reports.consistency import EffectChecker
-from state.definitions import Author, DefinitionVersion, Writer
 from state.journal import definitions
+from state.model.definitions import Author, DefinitionVersion, Writer
 from state.verify.journal import verify_journal
 from tests.unit.reports.erasing_kit import LATER, Home, opened, run
 from tests.unit.reports.erasing_kit import a_home as a_home  # noqa: PLC0414 - the fixture

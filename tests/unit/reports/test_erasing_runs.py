@@ -15,7 +15,7 @@ from orchestrator.reports.consistency import EffectChecker
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Definitions, Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runtime import worker
-from orchestrator.runtime.feature import merge_features
+from orchestrator.turns.feature import merge_features
 from state.events.runs import NodeFailed
 from state.journal.run_index import RunFilter
 from state.sql import open_store

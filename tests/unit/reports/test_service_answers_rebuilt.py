@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from bot.tool_services import build_service_clients
+from bot.composition.tool_services import build_service_clients
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
-from orchestrator.runtime.paid_models import ATTACHED_MODELS
 from orchestrator.services.document_client import DocumentClient
+from orchestrator.sessions.paid_models import ATTACHED_MODELS
 from state.audit_log.interaction_log import list_users, read_records
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world
 from tests.unit.engines.scenarios.scenario_kit import say as tell

@@ -10,7 +10,7 @@ from orchestrator.domain.actor import Mode
 from orchestrator.engines.runs import RunContext, RunResult
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
-from orchestrator.runtime.feature import merge_features
+from orchestrator.turns.feature import merge_features
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import events
 from tests.unit.spine_kit import World, a_world

@@ -22,8 +22,8 @@ from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from orchestrator.runs.stored_definitions import add_stored_definitions
-from orchestrator.runtime.feature import merge_features
 from orchestrator.services.http_client import ServiceClients
+from orchestrator.turns.feature import merge_features
 from state.clock import generate_id
 from state.events.runs import RunStarted
 from state.journal.run_index import RunFilter, RunRow

@@ -12,7 +12,7 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, RunContext, RunEffect, RunResult
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
-from orchestrator.runtime.feature import merge_features
+from orchestrator.turns.feature import merge_features
 from state.events.runs import RunWoken
 from state.sql.store import SqlStore
 from tests.unit.bot.telegram.door_kit import ANNA, opened_door, person, raw_message

@@ -12,7 +12,7 @@ from orchestrator.engines import runs
 from orchestrator.runs import registry
 from orchestrator.runs.feature import build_feature
 from orchestrator.runtime import worker
-from orchestrator.runtime.feature import merge_features
+from orchestrator.turns.feature import merge_features
 from tests.unit.runs.runs_kit import RUN, index, start
 from tests.unit.spine_kit import a_world, message, press
 

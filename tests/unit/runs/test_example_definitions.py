@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.features import SHIPPED_ENGINES
+from bot.composition.features import SHIPPED_ENGINES
 from examples.engines.definitions import ENGINES, load_engines
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.domain.taint import Value

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from orchestrator.engines.runs import Ask, Option, RunContext, RunResult, RunUpdate
-from orchestrator.runtime import run_progress
-from orchestrator.runtime.run_progress import MAX_CHARACTERS, RunProgress, merge_patch
+from orchestrator.sessions import run_progress
+from orchestrator.sessions.run_progress import MAX_CHARACTERS, RunProgress, merge_patch
 from tests.unit.runs.function_kit import a_function_world, ended
 from tests.unit.runs.runs_kit import RUN, start
 from tests.unit.spine_kit import MODEL_KEY, NOW, until

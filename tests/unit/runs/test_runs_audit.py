@@ -11,7 +11,7 @@ from orchestrator.domain.actor import Mode
 from orchestrator.engines.runs import RunContext, RunEffect, RunResult
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from orchestrator.runtime import worker
-from orchestrator.runtime.audit import Audit, PlayedNode
+from orchestrator.sessions.audit import Audit, PlayedNode
 from state.audit_log.interaction_log import InteractionLogger, list_users, read_records
 from state.clock import FixedClock
 from tests.unit.runs.function_kit import a_function_world

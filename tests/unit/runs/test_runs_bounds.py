@@ -14,7 +14,7 @@ import pytest
 from orchestrator.domain.outputs import build_reply
 from orchestrator.engines.runs import MAX_NODES, Ask, RunContext, RunEffect, RunResult
 from orchestrator.runtime import worker
-from orchestrator.runtime.session import MAX_BUFFERED
+from orchestrator.sessions.session import MAX_BUFFERED
 from tests.unit.runs.function_kit import a_function_world, ended
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
 from tests.unit.runs.test_runs_wait import WRITE, texts

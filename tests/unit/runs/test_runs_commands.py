@@ -15,7 +15,7 @@ from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RunCommand
 from orchestrator.runtime import worker
 from orchestrator.runtime.commands import parse_command
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 from state.journal.run_index import RunFilter
 from tests.unit.bot.telegram.door_kit import ME, NOW, access, message, parse_update
 from tests.unit.runs.runs_kit import a_run_world, build_engines, index, start, steps

@@ -14,7 +14,7 @@ from orchestrator.runs import definitions as pinning
 from orchestrator.runs.children import MAX_DEPTH
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Definitions
-from orchestrator.runtime.feature import merge_features
+from orchestrator.turns.feature import merge_features
 from state.journal.run_index import RunFilter
 from tests.unit.runs.runs_kit import RUN, build_engines, events, index, start, started, steps
 from tests.unit.runs.test_runs_bad_input import change

@@ -18,7 +18,7 @@ from orchestrator.gate.gate import Gate
 from orchestrator.runs import ending
 from orchestrator.runs.context import Context
 from orchestrator.runtime import worker
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunFinished, RunWaits
 from state.journal.journal import load_state

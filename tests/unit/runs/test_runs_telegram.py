@@ -20,7 +20,7 @@ from orchestrator.features.leads import denial_reasons
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.runtime import worker
-from orchestrator.runtime.feature import Feature, merge_features
+from orchestrator.turns.feature import Feature, merge_features
 from state.journal.journal import load_state
 from tests.unit.bot.telegram.door_kit import ANNA, VERA, Wire, opened_door, person, raw_message
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps

@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 
 from bitrix.masking import MaskingFilter, install_secrets
-from bot.settings import Settings, hide_secrets
+from bot.settings.settings import Settings, hide_secrets
 from orchestrator.domain.models import ModelRequest
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.reports.export import EventFilter, export_events, format_json_line

@@ -11,9 +11,9 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outcome import CommandReport, Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import TurnContext, TurnEnd, TurnInput, TurnModelRequest
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import run_until_stopped
-from orchestrator.runtime.turn_context import Context, RecordedTurn, TurnServices, build_call_record
+from orchestrator.sessions.session import Session
+from orchestrator.sessions.turn_context import Context, RecordedTurn, TurnServices, build_call_record
+from orchestrator.turns.turn import run_until_stopped
 from state.events.conversation import ModelAnswered
 from tests.unit.spine_kit import ANNA, World, effect, message, reply, step
 from tests.unit.spine_portal import Held

@@ -13,9 +13,9 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import STAND_IN, Effect, FollowingStep, Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.runtime.session import Session
-from state.card import Card
+from orchestrator.sessions.session import Session
 from state.journal.store import StoreUnwritable
+from state.model.card import Card
 from tests.unit import spine_kit
 from tests.unit.runtime.test_group_decisions import freeze
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, card, message, press, reply, step

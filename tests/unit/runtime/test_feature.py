@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime.feature import Feature, merge_features
+from orchestrator.turns.feature import Feature, merge_features
 from state.journal.store import EffectChange
 from tests.unit.spine_kit import World, message, reply, step, until
 

@@ -11,7 +11,7 @@ import pytest
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.execute import recovery
 from orchestrator.runtime import dispatch
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from state.clock import format_iso, generate_id
 from state.events.conversation import TurnResumed
 from state.journal.restored_rows import RESTORED

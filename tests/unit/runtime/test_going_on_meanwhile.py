@@ -12,7 +12,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.reports.erasure.erase import ErasureFiles, erase_person, inspect_person
 from orchestrator.runtime import dispatch
-from orchestrator.runtime.model_calls import UnlimitedBudget
+from orchestrator.sessions.model_calls import UnlimitedBudget
 from state.journal.freeze_switch import SwitchOperator
 from state.journal.store import InboxRow
 from state.sql.dialect import build_sqlite_url

@@ -8,8 +8,8 @@ from unittest.mock import patch
 import pytest
 
 from orchestrator.domain.actor import Actor
-from orchestrator.runtime import outbox
-from orchestrator.runtime.grouped_cards import group_card_rows, keep_card
+from orchestrator.sessions import outbox
+from orchestrator.sessions.grouped_cards import group_card_rows, keep_card
 from state.journal.freeze_switch import SwitchOperator
 from tests.unit import spine_kit
 from tests.unit.runtime.group_kit import THREE, approved, ask_plan, last_card, press_second, read, show, statuses

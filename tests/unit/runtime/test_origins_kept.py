@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import pytest
 
-from orchestrator.runtime import turn_ending
+from orchestrator.turns import turn_ending
 from tests.unit.spine_kit import World, message, press, raise_sum, reply, step
 
 READ = step("crm.deal.get", {"id": 481})

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bot.tool_services import build_service_clients
+from bot.composition.tool_services import build_service_clients
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer, UnusableAnswer
 from orchestrator.features.budgets.model_budget import UsageReader
@@ -21,8 +21,8 @@ from orchestrator.model_client.providers import OpenAiProvider
 from orchestrator.model_client.router import ModelRouter, Route
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.reports.stats import Counts, count_journal
-from orchestrator.runtime.paid_models import ATTACHED_MODELS
 from orchestrator.services.document_client import DocumentClient
+from orchestrator.sessions.paid_models import ATTACHED_MODELS
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, texts
 from tests.unit.engines.scenarios.scenario_kit import say as tell
 from tests.unit.engines.scenarios.scenario_kit import start as start_scenario

@@ -15,8 +15,8 @@ from bot.cli.chat import Terminal
 from bot.http_api.chat.request_body import ChatRequest
 from bot.http_api.chat.router import _parse_message
 from orchestrator.engines.crm_agent.turn_work import start_work
-from orchestrator.runtime.feature import Feature
-from orchestrator.runtime.turn import ANNOUNCED_FOR
+from orchestrator.turns.feature import Feature
+from orchestrator.turns.turn import ANNOUNCED_FOR
 from state.events.fold import create_state
 from state.journal.store import InboxRow
 from tests.unit.bot.telegram.door_kit import ME, NOW, access, forwarded, parse_update

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import merge_inputs, worker
+from orchestrator.runtime import worker
+from orchestrator.sessions import merge_inputs
 from state.journal.store import Commit, StoreUnwritable
 from tests.unit.spine_kit import BORIS, CHAT, World, message, reply, until
 

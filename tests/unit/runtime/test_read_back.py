@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from state.events.conversation import TurnResumed
 from state.journal.async_store import SHORTEST_PAGE
 from tests.unit.spine_kit import CHAT, World, message, press, raise_sum, reply

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.errors import SessionTaken
-from orchestrator.runtime.session import LEASE, open_session
-from orchestrator.runtime.steps import INLINE_RESULT
+from orchestrator.sessions.session import LEASE, open_session
+from orchestrator.sessions.steps import INLINE_RESULT
 from state.events import fold
 from state.events.base import Event
 from state.events.calls import CallSucceeded

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import session as sessions
+from orchestrator.sessions import session as sessions
 from state.events import fold
 from state.events.base import Event
 from state.events.calls import CallRefused, CallSucceeded

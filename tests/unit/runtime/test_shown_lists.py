@@ -12,10 +12,10 @@ from orchestrator.domain.outputs import Reply, Row, Table, Text
 from orchestrator.engines.base import TurnEnd
 from orchestrator.engines.crm_agent.shown_text import format_history_line
 from orchestrator.replies.shown_lists import collect_shown_lists
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from state.events.fold import create_state
-from state.session_state import HistoryLine, SessionState
-from state.shown_lists import ShownList, ShownRow
+from state.model.session_state import HistoryLine, SessionState
+from state.model.shown_lists import ShownList, ShownRow
 from tests.unit.spine_kit import CHAT, NOW, World, a_world, message, reply, step
 from tests.unit.spine_portal import Portal, deal
 

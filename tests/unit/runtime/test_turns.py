@@ -13,8 +13,8 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runtime.recovery import recover
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import run_turn
+from orchestrator.sessions.session import Session
+from orchestrator.turns.turn import run_turn
 from state.journal.store import InboxRow, StoreUnwritable
 from tests.unit.spine_kit import BORIS, CHAT, MODEL_KEY, VERA, World, a_world, command, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import CODE, lost, says

@@ -13,7 +13,7 @@ import pytest
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from orchestrator.gate.approve.confirmations import build_superseded_closing
-from orchestrator.runtime import session
+from orchestrator.sessions import session
 from tests.unit import spine_kit
 from tests.unit.runtime.kill_kit import work_killed
 from tests.unit.spine_kit import World, a_world, command, effect, message, press, raise_sum, reply, step

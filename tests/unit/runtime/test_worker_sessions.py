@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from orchestrator.runtime import worker
-from orchestrator.runtime.session import LEASE
 from orchestrator.runtime.worker import Orchestrator
+from orchestrator.sessions.session import LEASE
 from state.clock import format_iso
 from state.journal.journal import Verified, verify_stream
 from state.journal.store import Commit, Lease, StoreUnwritable

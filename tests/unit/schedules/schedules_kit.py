@@ -19,8 +19,8 @@ from orchestrator.engines.runs import Definition
 from orchestrator.runs import feature as runs
 from orchestrator.runs.registry import Definitions, Engines
 from orchestrator.runtime import worker
-from orchestrator.runtime.feature import Feature, merge_features
 from orchestrator.schedules import feature as schedules
+from orchestrator.turns.feature import Feature, merge_features
 from state.clock import generate_id
 from state.events.schedules import list_schedules
 from state.journal.journal import load_state
@@ -28,7 +28,7 @@ from state.journal.run_index import RunFilter, RunRow
 from state.journal.schedule_index import TIMER
 from state.journal.store import InboxRow, StoredEvent, Timer
 from state.journal.streams import to_stream
-from state.schedule_state import Schedule
+from state.model.schedule_state import Schedule
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import build_engines, steps
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world

@@ -13,11 +13,11 @@ import httpx
 import pytest
 import yaml
 
-from bot.model_providers import build_models
-from bot.settings import Settings
-from bot.tool_services import build_service_clients
-from orchestrator.runtime.paid_models import ATTACHED_MODELS
+from bot.composition.model_providers import build_models
+from bot.composition.tool_services import build_service_clients
+from bot.settings.settings import Settings
 from orchestrator.services.haiku import app as haiku
+from orchestrator.sessions.paid_models import ATTACHED_MODELS
 from tests.unit.engines.tool_agent.ask_kit import HAIKU_FAILED, settings
 from tests.unit.engines.tool_agent.test_ask_turns import asked, shown
 from tests.unit.model_client.loopback_kit import Answer, Seen, Service, reply, serving

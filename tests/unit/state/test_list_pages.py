@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from state.shown_lists import KEEP_IN_ANSWER, ShownList, ShownRow
+from state.model.shown_lists import KEEP_IN_ANSWER, ShownList, ShownRow
 
 
 def a_list(first: int, count: int, **more: object) -> ShownList:

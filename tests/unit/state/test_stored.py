@@ -4,8 +4,8 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
 
-from state import run_state, schedule_state, session_state
-from state.card import Card
+from state.model import run_state, schedule_state, session_state
+from state.model.card import Card
 from state.stored import Stored
 
 KINDS = {

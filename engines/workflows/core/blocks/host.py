@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from engines.workflows.core.blocks.conflicts import Record
 from engines.workflows.core.blocks.manager import Finish, Opened, Opening, Permission
 from orchestrator.domain.actor import Actor
-from state.record_blocks import Block
+from state.model.record_blocks import Block
 from state.stored import JsonObject
 
 

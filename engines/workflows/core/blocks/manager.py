@@ -24,7 +24,7 @@ from state.events.blocks import (
     BlockResolved,
     BlockResumed,
 )
-from state.record_blocks import Block, BlockStatus, find_block, find_current, find_last_result
+from state.model.record_blocks import Block, BlockStatus, find_block, find_current, find_last_result
 from state.stored import JsonObject
 
 Permission = Literal["apply", "apply beside", "refuse"]

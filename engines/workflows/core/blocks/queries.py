@@ -17,7 +17,7 @@ from orchestrator.domain.taint import UNDECLARED, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect
 from orchestrator.engines.shared.records import RECORDS
 from orchestrator.expressions.scripts.failures import ScriptCallFailed
-from state.record_blocks import Block, find_block, find_last_result, list_parents
+from state.model.record_blocks import Block, find_block, find_last_result, list_parents
 from state.stored import JsonObject
 
 _ID: Final = re.compile(r"([a-z]+):([1-9][0-9]{0,14})(?::(\S{1,100}))?", re.ASCII)

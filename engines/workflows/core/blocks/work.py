@@ -34,7 +34,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed
 from orchestrator.language.lexicon import load_lexicon
-from state.record_blocks import find_block
+from state.model.record_blocks import find_block
 from state.stored import JsonObject
 
 MOST_CONFLICTS: Final = 20

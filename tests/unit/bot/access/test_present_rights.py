@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.access.access import Access, Person
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from tests.unit.spine_kit import MODEL_KEY, World, _assembled, a_world, message, press, raise_sum, reply
 from tests.unit.spine_portal import WEBHOOK

@@ -5,7 +5,7 @@ from pydantic import SecretStr
 
 from bot.cli.doctor.findings import Finding
 from bot.cli.doctor.http_door import check_http
-from bot.settings import Settings
+from bot.settings.settings import Settings
 
 STRONG = "site=9f2c41d07ab3e85561c0ffee7d3492be18a6f05c3b7d9e24:manager"
 WEAK = "till=sitetokensitetoken:manager"

@@ -4,7 +4,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.cli.doctor.http_door import check_http
-from bot.settings import Settings
+from bot.settings.settings import Settings
 
 SECRET = SecretStr("0123456789abcdef0123456789abcdef")
 

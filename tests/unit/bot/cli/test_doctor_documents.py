@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.cli.doctor.documents import check_folder, check_services
 from bot.cli.doctor.findings import Finding
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from tests.unit.services.rag.rag_kit import build_service, write_files
 
 

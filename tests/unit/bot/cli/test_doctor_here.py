@@ -20,7 +20,7 @@ from bot.cli.doctor.findings import Area, Check, Finding, run_checks
 from bot.cli.doctor.machine import check_machine
 from bot.cli.doctor.model import build_silence
 from bot.cli.doctor.settings_check import build_secret_filter
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from sandbox.telegram.speech import _checksum
 from tests.forker import forked
 

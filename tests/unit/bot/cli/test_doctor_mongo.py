@@ -8,7 +8,7 @@ import pytest
 from bot.cli.doctor.findings import Finding
 from bot.cli.doctor.mongo import check_mongo
 from bot.cli.doctor.settings_check import build_secret_filter
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from tests.mongo_kit import LEAVES_SOCKETS, a_mongo_server, quick_driver
 
 __all__ = ["quick_driver"]

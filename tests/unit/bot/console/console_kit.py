@@ -19,13 +19,13 @@ from nicegui.element import Element
 from pydantic import SecretStr
 
 from bot.access.access import Access, Person
+from bot.composition.features import SHIPPED_ENGINES
 from bot.console.app import ROOT, Console
 from bot.console.keys import ConsoleKeys
 from bot.console.login import COOKIE
 from bot.console.services import ConsoleServices
 from bot.console.visit import Visit
-from bot.features import SHIPPED_ENGINES
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.runs.registry import Engines
 from tests.unit.spine_kit import World, a_world
 

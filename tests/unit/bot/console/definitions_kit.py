@@ -11,7 +11,7 @@ from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.rules import Editor
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.documents.reading import read_document
-from state.definitions import DefinitionVersion
+from state.model.definitions import DefinitionVersion
 from tests.unit.bot.console.console_kit import VERA, ConsoleWorld, OpenPage
 
 HELLO = """name: Привет

@@ -9,7 +9,7 @@ from nicegui import background_tasks, ui
 from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.rules import Editor
 from orchestrator.documents.reading import read_document
-from state.definitions import DefinitionVersion
+from state.model.definitions import DefinitionVersion
 from tests.unit.bot.console.console_kit import OLGA, VERA, ConsoleWorld, OpenPage
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.features import SHIPPED_ENGINES
+from bot.composition.features import SHIPPED_ENGINES
 from engines.workflows.core.kind import WORKFLOW
 from orchestrator.runs.registry import StaticDefinitions
 from state.journal.run_index import RunFilter, RunRow

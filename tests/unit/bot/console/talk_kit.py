@@ -3,13 +3,13 @@
 from datetime import timedelta
 
 from orchestrator.domain.actor import Actor
-from state.card import Card
 from state.events.base import Event
 from state.events.conversation import MessageReceived, TurnFinished
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from state.journal.store import Commit, StoredEvent
 from state.journal.streams import to_stream
+from state.model.card import Card
 from tests.unit.spine_kit import ANNA, CHAT, World, message, press, raise_sum, reply
 
 HOSTILE = "<img src=x onerror=alert(1)> **жирно** [тут](javascript:alert(1)) \u202egnp.exe "

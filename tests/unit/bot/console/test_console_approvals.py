@@ -20,8 +20,8 @@ from orchestrator.reports.cards import load_cards
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_event
 from orchestrator.reports.viewer import Viewer
-from state.card import Card
 from state.journal.freeze_switch import SwitchOperator
+from state.model.card import Card
 from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, ConsoleWorld, OpenPage, a_console
 from tests.unit.spine_kit import CHAT, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Held, lost

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from state.definitions import Author
 from state.journal import definitions
+from state.model.definitions import Author
 from tests.unit.bot.console.console_kit import ANNA, OLGA, VERA, a_console
 from tests.unit.bot.console.definitions_kit import DELETES, HELLO, be, find_code, get_service, hand_in, read_lines, store
 

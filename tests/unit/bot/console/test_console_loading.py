@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[4]
 @pytest.mark.req("C-1")
 def test_the_bot_starts_without_nicegui() -> None:
     """The modules that `sdelka run` imports, the console's door among them, do not import it."""
-    code = "import bot.process, bot.console.app, sys; sys.exit('nicegui' in sys.modules)"
+    code = "import bot.composition.process, bot.console.app, sys; sys.exit('nicegui' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 

@@ -14,7 +14,7 @@ from bot.console.people import changes
 from bot.console.services import ConsoleServices
 from orchestrator.features.people.registry import build_proof
 from orchestrator.features.people.staff import Employee
-from state.registry import JoinedPerson, Registry
+from state.model.registry import JoinedPerson, Registry
 from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, ConsoleWorld, OpenPage, a_console
 
 TOKEN = "a-secret-token-of-the-site-0123456789"

@@ -8,7 +8,7 @@ import pytest
 
 from bot.console.policy import editor
 from bot.console.services import ConsoleServices
-from bot.policy_file import PolicyFileChanged, read_policy_text, replace_policy_text
+from bot.policy.policy_file import PolicyFileChanged, read_policy_text, replace_policy_text
 from tests.unit.bot.console.console_kit import ANNA, VERA, ConsoleWorld, OpenPage, a_console, working
 from tests.unit.spine_kit import message, raise_sum, reply
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from bot.composition.features import SHIPPED_ENGINES
 from bot.console.definition_charts import build_definition_chart
 from bot.console.runs.chart_words import say_chart
 from bot.console.runs.run_face import RUN_FACE
-from bot.features import SHIPPED_ENGINES
 from bot.i18n.translate import Translator
 from bot.plugins.loading import find_part
 from engines.scenarios.core.kind import KIND as SCENARIO

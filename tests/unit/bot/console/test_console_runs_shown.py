@@ -12,7 +12,7 @@ from bot.console.runs.shown import UpdateReader
 from bot.console.runs.watch import RunWatch
 from bot.http_api.approvals.card_models import Person
 from bot.http_api.runs.run_models import Wait
-from orchestrator.runtime.run_progress import RunProgress
+from orchestrator.sessions.run_progress import RunProgress
 from tests.unit.bot.console.console_kit import ANNA, a_console
 
 RUN = "run:1"

@@ -20,7 +20,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
-from orchestrator.runtime.feature import merge_features
+from orchestrator.turns.feature import merge_features
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import build_engines
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply

@@ -13,10 +13,10 @@ import httpx
 from bot.access.access import Access
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.stored_definitions import add_stored_definitions
-from orchestrator.runtime.feature import merge_features
+from orchestrator.turns.feature import merge_features
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import build_engines
 from tests.unit.spine_kit import World, a_world

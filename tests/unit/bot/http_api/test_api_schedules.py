@@ -12,8 +12,8 @@ import pytest
 from bot.access.access_file import TokenGrant
 from orchestrator.domain.schedule_inputs import MOST
 from orchestrator.runtime import worker
-from orchestrator.runtime.feature import Feature
 from orchestrator.schedules.feature import build_feature
+from orchestrator.turns.feature import Feature
 from tests.unit.bot.http_api.api_kit import SECRETS, Api, an_api
 from tests.unit.bot.http_api.chat_kit import error_of
 from tests.unit.runs.runs_kit import build_engines, steps

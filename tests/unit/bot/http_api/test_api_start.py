@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from bot.process import run_bot
-from bot.settings import Settings
+from bot.composition.process import run_bot
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 
 SECRET = "s3cr3t-0123456789abcdef"

@@ -14,8 +14,8 @@ from bot.rendering.progress import Step, render_step
 from bot.rendering.record_changes import render_history
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import PreviewPart
-from orchestrator.gate.approve.preview import find_verb
 from orchestrator.gate.call.effect_kinds import find_effect_kind, list_policy_names
+from orchestrator.gate.preview.preview import find_verb
 from tests.unit.bot.i18n.message_ids import list_message_ids
 
 CATALOGUE = Path(__file__).parents[4] / "data/catalogue"

@@ -49,7 +49,7 @@ def read(text: str) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("logger", ["orchestrator.runtime.turn", "uvicorn.error", "aiogram.event", "alembic.runtime.migration", "asyncio"])
+@pytest.mark.parametrize("logger", ["orchestrator.turns.turn", "uvicorn.error", "aiogram.event", "alembic.runtime.migration", "asyncio"])
 def test_each_logger_writes_one_json_object_a_line(written: Written, logger: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With time, level, action and message, ids beside them, secrets masked in all of them and the exception in one field."""
     for heard in (

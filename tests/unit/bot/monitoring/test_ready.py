@@ -48,7 +48,7 @@ async def hanging() -> str:
 
 @asynccontextmanager
 async def door(checks: dict[str, Check], *, token: str | None = WATCH) -> AsyncIterator[tuple[httpx.AsyncClient, Meters]]:
-    """The routers in an app as `bot.process` puts them there."""
+    """The routers in an app as `bot.composition.process` puts them there."""
     meters = Meters()
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.identity = Authenticator(Tokens(read_tokens(SecretStr(f"ops={ADMIN}:admin:full,site={MANAGER}:manager:full"), "full")))

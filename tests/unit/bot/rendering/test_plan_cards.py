@@ -7,7 +7,7 @@ import pytest
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from orchestrator.gate.approve.card_groups import find_group
-from state.card import Card
+from state.model.card import Card
 from tests.unit.bot.rendering.card_kit import AT, EN, RU, a_card, a_preview, an_item
 
 

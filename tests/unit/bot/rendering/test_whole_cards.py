@@ -11,9 +11,9 @@ from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.callbacks import CardClick
 from bot.telegram.view.entities import LIMIT
 from orchestrator.domain.card_view import CARD_ROOM, CardView, count_units, is_shown_in_part
-from orchestrator.runtime import outbox
-from state.card import Card
+from orchestrator.sessions import outbox
 from state.clock import parse_iso
+from state.model.card import Card
 from tests.unit.bot.rendering.card_kit import AT, EN, RU, a_batch, a_card, a_line, a_preview, an_item, pressable, shown
 
 VALUES = st.one_of(

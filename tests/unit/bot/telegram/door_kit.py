@@ -28,7 +28,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.feature import build_feature
 from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.staff import Employees
-from orchestrator.runtime.feature import Feature, merge_features
+from orchestrator.turns.feature import Feature, merge_features
 from tests.unit.spine_kit import World
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -67,5 +67,5 @@ def test_the_answer_of_every_method_can_be_read() -> None:
 @pytest.mark.req("S004-67")
 def test_a_bot_without_telegram_imports_none_of_it() -> None:
     """Who serves HTTP alone does not pay for aiogram."""
-    code = "import sys, bot.process; sys.exit('aiogram' in sys.modules)"
+    code = "import sys, bot.composition.process; sys.exit('aiogram' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

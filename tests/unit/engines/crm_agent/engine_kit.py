@@ -17,7 +17,7 @@ from orchestrator.engines.crm_agent.engine import CrmAgent
 from state.events.base import Event
 from state.events.conversation import PlanRecorded
 from state.events.fold import create_state
-from state.session_state import HistoryLine
+from state.model.session_state import HistoryLine
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
 

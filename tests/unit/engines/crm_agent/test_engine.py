@@ -10,7 +10,7 @@ from orchestrator.directory.answers import OutcomeView
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
 from state.events.conversation import PlanRecorded
-from state.session_state import HistoryLine
+from state.model.session_state import HistoryLine
 from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, agent, codes, done, pending, reply, run, step
 
 

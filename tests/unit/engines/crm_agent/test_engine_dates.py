@@ -8,7 +8,7 @@ import pytest
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Option, Resolved, Unresolved
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, TurnInput
-from state.session_state import Question
+from state.model.session_state import Question
 from tests.unit.engines.crm_agent.engine_kit import Fake, codes, done, reply, run, step
 
 WORDS = "@date:прошлый месяц"

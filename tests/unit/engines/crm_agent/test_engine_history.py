@@ -12,8 +12,8 @@ from orchestrator.engines.crm_agent.ending import WITHHELD
 from orchestrator.engines.crm_agent.list_steps import complete_select
 from orchestrator.engines.crm_agent.shown_text import format_history_line
 from state.events.conversation import PlanRecorded
-from state.session_state import HistoryLine
-from state.shown_lists import ShownList, ShownRow
+from state.model.session_state import HistoryLine
+from state.model.shown_lists import ShownList, ShownRow
 from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, done, reply, run, step
 from tests.unit.spine_kit import World, message
 from tests.unit.spine_kit import reply as answer

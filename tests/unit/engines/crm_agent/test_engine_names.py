@@ -10,8 +10,8 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, ModelText, TurnInput
 from orchestrator.engines.crm_agent.ending import WITHHELD
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
-from state.session_state import Question
-from state.shown_lists import ShownRow
+from state.model.session_state import Question
+from state.model.shown_lists import ShownRow
 from tests.unit.engines.crm_agent.engine_kit import Fake, codes, done, reply, run, step
 
 

@@ -12,9 +12,9 @@ from orchestrator.engines.base import TurnInput
 from orchestrator.engines.crm_agent import prompt
 from orchestrator.engines.crm_agent.blocks import parse
 from orchestrator.engines.crm_agent.grammar import Fence, escape_headers, find_headers
-from state.card import Card
 from state.events.fold import create_state
-from state.session_state import HistoryLine
+from state.model.card import Card
+from state.model.session_state import HistoryLine
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
 WHEN = {"now": "2026-11-21T15:00:00+03:00", "zone": "Europe/Moscow", "calendar": ["сб 21.11.2026 сегодня"]}

@@ -10,7 +10,7 @@ from typing import Any, cast
 import httpx
 
 import examples
-from bot.features import SHIPPED_ENGINES
+from bot.composition.features import SHIPPED_ENGINES
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FeatureClick

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from bot.features import SHIPPED_ENGINES
+from bot.composition.features import SHIPPED_ENGINES
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.kinds import render_message
@@ -30,9 +30,9 @@ from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runs.sent_items import FileTaker
 from orchestrator.runtime import worker
-from orchestrator.runtime.feature import merge_features
-from state.card import Card
+from orchestrator.turns.feature import merge_features
 from state.journal.blobs import unpack_file
+from state.model.card import Card
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import SqlStore, open_store
 from tests.http_kit import Answer, Server, a_server, reply

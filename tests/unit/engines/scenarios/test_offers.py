@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.features import SHIPPED_ENGINES
+from bot.composition.features import SHIPPED_ENGINES
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.runs.registry import Engines, StaticDefinitions
 from orchestrator.runtime import worker

@@ -20,7 +20,7 @@ from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.performers.files.folder import Folder
 from orchestrator.runs.feature import build_feature
 from orchestrator.runtime import worker
-from orchestrator.runtime.feature import merge_features
+from orchestrator.turns.feature import merge_features
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.bot.telegram.door_kit import opened_door, refused

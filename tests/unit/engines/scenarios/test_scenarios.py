@@ -5,7 +5,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from bot.features import SHIPPED_ENGINES
+from bot.composition.features import SHIPPED_ENGINES
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.wiring import connect
 from orchestrator.domain.taint import Value

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.cli.ask import LOGGER, Session
-from bot.settings import Settings
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError, ServiceFailed
 from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest, OnDelta, OnRestart, ToolCall
 from orchestrator.engines.tool_agent.rounds import Line

@@ -18,10 +18,10 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.tool_agent.engine import ToolAgent
 from orchestrator.engines.tool_agent.toolbox import AgentSettings
 from orchestrator.runtime.commands import parse_command
-from orchestrator.runtime.turn import run_turn
+from orchestrator.turns.turn import run_turn
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, OutboxRow, StoreUnwritable
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from tests.unit.engines.tool_agent.ask_kit import FOUND, HAIKU_FAILED, RAG_FAILED, Services, call, say
 from tests.unit.spine_kit import CHAT, World, a_world, message, raise_sum, reply
 

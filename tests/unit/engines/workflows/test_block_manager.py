@@ -21,7 +21,7 @@ from engines.workflows.core.blocks.conflicts import (
 from engines.workflows.core.blocks.manager import Finish, Opened, Opening
 from engines.workflows.core.operations import Emitted, read_operation
 from state.events.base import Event
-from state.record_blocks import Block, BlockEvent, BlockStatus, find_current, fold_blocks
+from state.model.record_blocks import Block, BlockEvent, BlockStatus, find_current, fold_blocks
 
 RECORD = Record(kind="deal", number="481")
 FINISH = Finish(raw_text="итог", origins=("model",), operations=(), post_ai={}, post_user={})

@@ -9,7 +9,7 @@ from engines.workflows.core.checks import check_tuum, check_workflow
 from engines.workflows.core.mistakes import MISTAKES, SEVERITIES
 from engines.workflows.terminal import app as workflow_app
 from orchestrator.documents.reading import read_document
-from tests.unit.bot.cli import scenario_files
+from tests.unit.engines.scenarios.terminal import scenario_files
 from tests.unit.engines.workflows.workflow_kit import TYPES
 
 PAGE = (Path(__file__).parents[4] / "docs" / "workflows.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from orchestrator.runtime import worker
 from state.journal import record_blocks
 from state.journal.record_blocks import RecordPlace
 from state.journal.store import InboxRow
-from state.record_blocks import Block
+from state.model.record_blocks import Block
 from state.sql import open_store
 from state.sql.dialect import build_sqlite_url
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start

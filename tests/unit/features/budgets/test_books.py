@@ -14,8 +14,8 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.model_client.settings import ModelSettings
-from orchestrator.runtime.model_calls import Reservation, hold
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.model_calls import Reservation, hold
+from orchestrator.sessions.session import Session
 from state.events.conversation import ModelAnswered, ModelAsked, ModelFailed
 from tests.unit.features.budgets.test_reservations import ANSWER, ask_for, limit, reserve, settle_soon
 from tests.unit.model_client.loopback_kit import reply as reply_with

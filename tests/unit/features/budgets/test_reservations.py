@@ -20,10 +20,10 @@ from orchestrator.gate.call.budget import Budget, Limits
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.model_client.providers import OpenAiProvider, WireClient
 from orchestrator.model_client.router import ModelRouter, Route
-from orchestrator.runtime.model_calls import Reservation
 from orchestrator.runtime.recovery import recover
-from orchestrator.runtime.session import Session
-from orchestrator.runtime.turn import run_turn
+from orchestrator.sessions.model_calls import Reservation
+from orchestrator.sessions.session import Session
+from orchestrator.turns.turn import run_turn
 from state.clock import generate_id
 from state.events.conversation import ModelAsked
 from tests.unit.runs.runs_kit import a_run_world, events, index, start

@@ -7,9 +7,9 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
-from state.card import Card
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow
+from state.model.card import Card
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, message, raise_sum, reply
 
 RU = Translator("ru")

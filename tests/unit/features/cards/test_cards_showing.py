@@ -7,7 +7,7 @@ import pytest
 from bot.rendering.questions import build_message_link
 from orchestrator.features.cards.open_cards import LOST_AFTER, REFRESH, CardRefresher, build_fresh_card_row, build_pending_rows
 from orchestrator.gate.approve.confirmations import add_card_copies
-from state.card import Card
+from state.model.card import Card
 from tests.unit.features.cards.cards_kit import RU, asked, cards_of, shown
 from tests.unit.spine_kit import CHAT, NOW, World, press, raise_sum
 from tests.unit.spine_kit import message as typed

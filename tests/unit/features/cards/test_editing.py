@@ -11,7 +11,7 @@ import pytest
 from bot.i18n.translate import Translator
 from orchestrator.features.cards.field_input import replace_value, strip_marks
 from orchestrator.features.cards.resubmit import submit_again
-from orchestrator.runtime import decisions
+from orchestrator.turns import decisions
 from state.events.cards import list_edits
 from state.journal.store import EffectRow
 from state.sql.erasure import KEPT_CALL_FIELDS

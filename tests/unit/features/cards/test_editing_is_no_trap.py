@@ -9,7 +9,7 @@ from aiogram.types import ForceReply, InlineKeyboardMarkup
 from bot.telegram.view.keyboards import build_edit_keyboard
 from orchestrator.domain.inputs import parse_input
 from orchestrator.language.request_words import is_clear_request, may_be_request
-from orchestrator.runtime.input_filter import recognize_answer
+from orchestrator.sessions.input_filter import recognize_answer
 from state.journal.store import OutboxRow
 from tests.unit.features.cards.cards_kit import RU, answer, asked, cards_of, opened, pressing, shown
 from tests.unit.spine_kit import World, message, press, reply, step

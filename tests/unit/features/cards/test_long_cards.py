@@ -8,7 +8,7 @@ import pytest
 from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.view.keyboards import build_card_keyboard
 from orchestrator.domain.card_view import CARD_ROOM, CardView
-from state.card import Card
+from state.model.card import Card
 from tests.unit.features.cards.cards_kit import RU, asked, pressing, shown
 from tests.unit.features.leads.leads_kit import a_department
 from tests.unit.spine_kit import ANNA, VERA, World, command, message, press, reply, step

@@ -17,8 +17,8 @@ from orchestrator.features.daily.feature import build_feature
 from orchestrator.language.work_calendar import Workdays
 from orchestrator.performers.schedule import SchedulePerformer
 from orchestrator.runtime import timers
-from orchestrator.runtime.feature import Feature
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Feature
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import ANNA, BORIS, VERA, World

@@ -6,7 +6,7 @@ from typing import Any
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outcome import Outcome
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from tests.unit.features.daily.daily_kit import MONDAY, Home
 from tests.unit.spine_kit import ANNA, effect
 

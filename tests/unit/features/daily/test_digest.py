@@ -9,7 +9,7 @@ from bitrix.limits.limiter import Priority
 from orchestrator.features.daily.digests import AGAIN
 from orchestrator.features.daily.ports import DailyPreferences, to_daily_preferences
 from orchestrator.runtime import timers
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from state.journal.store import Commit, Timer
 from tests.unit.features.daily.daily_kit import MONDAY, ON, Home
 from tests.unit.spine_kit import ANNA, VERA

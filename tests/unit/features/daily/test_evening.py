@@ -11,7 +11,7 @@ from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from state.journal.store import StoreError
 from tests.unit.features.daily.daily_kit import MONDAY, ON, Home
 from tests.unit.spine_kit import ANNA, BORIS, VERA, card, command, effect

@@ -9,7 +9,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.features.daily.reminders import MAX_LISTED
 from orchestrator.performers.schedule import MOST
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from tests.unit.features.daily.daily_kit import MONDAY, Home, input_row
 from tests.unit.features.daily.reminder_kit import HOUR, kept, wish
 from tests.unit.spine_kit import ANNA, BORIS, command

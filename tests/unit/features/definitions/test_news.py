@@ -11,7 +11,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import DefinitionNews
 from orchestrator.features.definitions import feature
 from orchestrator.runs.registry import Engines
-from orchestrator.runtime.feature import Feature
+from orchestrator.turns.feature import Feature
 from state.journal.store import InboxRow
 from tests.unit.definitions.service_kit import HELLO, VERA, build_desk, data
 from tests.unit.engines.flows.flow_kit import agent, flow, step

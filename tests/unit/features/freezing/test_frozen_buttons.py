@@ -14,12 +14,12 @@ from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.reports.log_rebuild.rebuild import rebuild_records
 from orchestrator.reports.stats import count_journal
-from state.card import Card
 from state.clock import generate_id
 from state.journal import freeze_switch
 from state.journal.freeze_switch import SwitchOperator
 from state.journal.journal import load_state
 from state.journal.store import InboxRow
+from state.model.card import Card
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, _row, card, command, effect, message, press, reply, step
 
 pytestmark = pytest.mark.req("S004-28")

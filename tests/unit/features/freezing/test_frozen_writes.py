@@ -16,12 +16,12 @@ from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.runtime import worker
-from orchestrator.runtime.feature import Feature, merge_features
-from state.card import Card
+from orchestrator.turns.feature import Feature, merge_features
 from state.journal import freeze_switch as stored_switch
 from state.journal.freeze_switch import SwitchOperator
 from state.journal.journal import load_state
 from state.journal.store import OutboxRow, StoreUnwritable
+from state.model.card import Card
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, _row, a_world, card, codes_of, command, effect, message, press, reply, step
 
 OLGA = Actor(key="tg:1001", name="Ольга", role="admin", bitrix_user_id=1, sees="all")

@@ -17,7 +17,7 @@ from orchestrator.features.history.record_lookup import find_current_record, par
 from state.clock import generate_id
 from state.events.portal import RecordsSeen
 from state.journal.store import OutboxRow
-from state.session_state import AgentState, SessionState
+from state.model.session_state import AgentState, SessionState
 from state.sql import build_sqlite_url, open_store
 from tests.unit.features.undo.undo_kit import Office, an_office, done, restored, update
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, _row, a_world, command, effect, press

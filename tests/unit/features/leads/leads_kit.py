@@ -11,7 +11,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.feature import build_staffed_feature
 from orchestrator.gate.call.permissions import Absence
-from orchestrator.runtime.feature import merge_features
+from orchestrator.turns.feature import merge_features
 from state.journal.store import OutboxRow
 from state.sql.store import SqlStore
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, raise_sum, reply

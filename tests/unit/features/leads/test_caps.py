@@ -6,7 +6,7 @@ from pathlib import Path
 
 from orchestrator.domain.outcome import Outcome
 from orchestrator.features.budgets.change_counter import JournalChangeCounter
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from tests.unit.spine_kit import ANNA, BORIS, World, a_world, effect
 
 

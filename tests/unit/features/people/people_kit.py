@@ -26,10 +26,10 @@ from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.registry import STREAM, build_proof, create_token, seal_name
 from orchestrator.features.people.staff import Employees
 from orchestrator.runtime import timers
-from orchestrator.runtime.session import open_session
+from orchestrator.sessions.session import open_session
 from state.clock import format_iso, generate_id
 from state.journal.store import InboxRow, OutboxRow
-from state.registry import SESSION
+from state.model.registry import SESSION
 from state.sql.store import SqlStore
 from tests.unit.spine_kit import NOW, World, _shipped_rules, a_world
 from tests.unit.spine_portal import Portal, user

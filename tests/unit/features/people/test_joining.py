@@ -157,7 +157,7 @@ async def test_two_processes_and_two_people_and_one_link(tmp_path: Path) -> None
 
 async def test_a_restart_forgets_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots included: the people, their wishes, the used links."""
-    monkeypatch.setattr("orchestrator.runtime.session.SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr("orchestrator.sessions.session.SNAPSHOT_EVERY", 5)
     url = build_sqlite_url(tmp_path / "sdelka.db")
     async with an_office(tmp_path / "1", store=open_store(url)) as office:
         token = await office.joined()

@@ -8,8 +8,8 @@ from orchestrator.domain.actor import Actor
 from orchestrator.features.people.registry import STREAM
 from orchestrator.reports.conversations import render_event
 from orchestrator.reports.reading.narrator import Narrator
-from state.card import Card
 from state.journal.journal import load_state
+from state.model.card import Card
 from tests.unit.features.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses
 from tests.unit.spine_kit import CHAT, World, effect, press
 

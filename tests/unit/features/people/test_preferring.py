@@ -7,7 +7,7 @@ import pytest
 from bot.access.access import Access, Person
 from bot.telegram.intake.people import ChatPeople
 from orchestrator.domain.actor import Actor
-from state.registry import JoinedPerson, Registry
+from state.model.registry import JoinedPerson, Registry
 from tests.unit.features.people.people_kit import ANNA, GLEB, OLGA, Office, build_preference_row, given, presses
 from tests.unit.spine_kit import CHAT, codes_of
 

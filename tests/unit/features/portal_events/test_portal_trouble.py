@@ -15,7 +15,7 @@ from orchestrator.features.portal_events.probe import RecordProbe
 from orchestrator.features.portal_events.watcher import LOOK_AFTER, MAX_LOOK
 from orchestrator.runtime import timers
 from orchestrator.runtime.dispatch import MAX_ATTEMPTS
-from orchestrator.runtime.session import Session
+from orchestrator.sessions.session import Session
 from state.journal.journal import Verified, verify_stream
 from state.journal.store import StoreUnwritable
 from tests.unit.features.portal_events.events_kit import KEY, Watch

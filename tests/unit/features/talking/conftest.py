@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.features.talking.voice import VoiceInput
-from orchestrator.runtime import merge_inputs
+from orchestrator.sessions import merge_inputs
 from tests.unit.features.talking.talking_kit import Wire, wired
 from tests.unit.spine_kit import World
 

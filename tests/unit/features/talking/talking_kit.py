@@ -8,7 +8,7 @@ from typing import Any
 from orchestrator.domain.actor import Actor
 from orchestrator.features.talking.feature import build_feature
 from orchestrator.features.talking.voice import VoiceInput
-from orchestrator.runtime.feature import merge_features
+from orchestrator.turns.feature import merge_features
 from state.clock import generate_id
 from state.journal.store import InboxRow, Lane
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World

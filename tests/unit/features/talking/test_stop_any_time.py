@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.actor import Actor
-from orchestrator.runtime import merge_inputs
 from orchestrator.runtime.commands import run_command
-from orchestrator.runtime.session import Session
+from orchestrator.sessions import merge_inputs
+from orchestrator.sessions.session import Session
 from state.journal.store import InboxRow
 from tests.unit.features.talking.talking_kit import Wire, pressed, said_of, voice
 from tests.unit.spine_kit import BORIS, CHAT, NOW, VERA, World, command, message, raise_sum, reply, step, until

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.domain.outputs import Reply, build_reply
 from orchestrator.engines.base import TurnInput
 from orchestrator.replies.code_notes import add_forward_buttons
-from orchestrator.runtime import merge_inputs
+from orchestrator.sessions import merge_inputs
 from state.canonical import hash_text
 from state.events.leads import DenialReasonAsked
 from state.journal.store import InboxRow
@@ -113,7 +113,7 @@ async def test_the_wait_for_a_forward_counts_from_the_arrival_of_the_comment(
     asked = message("покажи сделки", at=100)
     world.model.will(reply())
     with monkeypatch.context() as patched:
-        patched.setattr("orchestrator.runtime.merge_inputs.asyncio.sleep", note)
+        patched.setattr("orchestrator.sessions.merge_inputs.asyncio.sleep", note)
         await world.work(replace(asked, received_at=world.clock.now() - timedelta(seconds=age)))
     assert any(longest - 0.02 < seconds <= longest for seconds in slept)
 
@@ -133,7 +133,7 @@ async def _arriving(world: World, monkeypatch: Any, rows: list[InboxRow], *, tur
 
     monkeypatch.setattr(merge_inputs, "FORWARD_PAUSE", 0.0321)
     with monkeypatch.context() as patched:
-        patched.setattr("orchestrator.runtime.merge_inputs.asyncio.sleep", the_next_comes)
+        patched.setattr("orchestrator.sessions.merge_inputs.asyncio.sleep", the_next_comes)
         world.model.will(*[reply()] * turns)
         async with world.working():
             await world.orchestrator.receive(rows[:1])

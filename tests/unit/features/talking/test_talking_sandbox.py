@@ -20,7 +20,7 @@ from orchestrator.features.talking.feature import build_feature
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
-from orchestrator.runtime.feature import merge_features
+from orchestrator.turns.feature import merge_features
 from sandbox.model.app import create_app
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.approve import undo_policy
+from orchestrator.gate.undo import undo_policy
 from state.clock import generate_id
 from state.sql.erasure import KEPT_CALL_FIELDS
 from tests.unit.features.undo.undo_kit import an_office, cards, codes, done, pressed, restored, undo, update

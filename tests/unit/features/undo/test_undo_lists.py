@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from orchestrator.domain.outcome import Pending
-from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
+from orchestrator.gate.undo import undo_policy
 from state.clock import generate_id
 from tests.unit.features.undo.test_undo_sandbox import Sandbox
 from tests.unit.features.undo.undo_kit import codes, done, pressed, restored

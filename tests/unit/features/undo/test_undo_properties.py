@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.features.undo.rules import Conflict, RestoreCall, plan_restore
-from orchestrator.gate.approve import undo_policy
 from orchestrator.gate.approve.revalidate import build_before_image
-from orchestrator.gate.approve.undo_policy import CompletedCall
 from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.undo import undo_policy
+from orchestrator.gate.undo.undo_policy import CompletedCall
 from tests.unit.features.undo.undo_kit import Office
 from tests.unit.spine_kit import _shipped_rules
 

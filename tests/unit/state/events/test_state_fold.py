@@ -13,7 +13,7 @@ from state.events.base import Event
 from state.events.conversation import MessageReceived
 from state.journal import journal
 from state.journal.store import Commit, Snapshot
-from state.session_state import SessionState
+from state.model.session_state import SessionState
 from state.sql import SqlStore, open_store
 from tests.unit.state.events.state_events_kit import CORE, event_of
 

@@ -15,12 +15,12 @@ from bot.telegram.outgoing.delivery import Delivery
 from bot.telegram.outgoing.rate_limiter import Limits, RateLimiter
 from bot.token_bucket import BucketRate
 from orchestrator.domain.outputs import build_reply
-from orchestrator.runtime import outbox
-from orchestrator.runtime.session import Session, open_session
-from state.card import Card
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session, open_session
 from state.clock import FixedClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow
+from state.model.card import Card
 from state.sql.database import Statement
 from state.sql.store import SqlStore
 from tests.unit.bot.telegram.door_kit import NOW, TOKEN, Wire, access

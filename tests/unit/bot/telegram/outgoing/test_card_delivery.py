@@ -14,7 +14,7 @@ from bot.telegram.view.message_builder import build_message
 from orchestrator.domain.message_views import EditableField
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.cards import open_cards
-from state.card import Card
+from state.model.card import Card
 from tests.unit.bot.telegram.door_kit import NOW, refused
 from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting
 from tests.unit.spine_kit import until

@@ -10,7 +10,7 @@ from aiogram.methods import GetMe
 
 from bot.telegram.outgoing.delivery import GIVE_UP_AFTER, MAX_SIDE_CALLS
 from orchestrator.domain.outputs import Choice, Notice, Reply, build_reply
-from orchestrator.runtime import outbox
+from orchestrator.sessions import outbox
 from state.journal.store import OutboxRow, StoreUnwritable
 from tests.unit.bot.telegram.door_kit import NOW, refused
 from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, OTHER, Post, card_row, posting, text_row, words

@@ -13,8 +13,8 @@ from bot.telegram.outgoing.delivery import ACCESS_RETRY, GIVE_UP_AFTER
 from orchestrator.domain.outputs import Notice, Reply, Text, build_reply
 from orchestrator.features.people import screens
 from orchestrator.features.people.registry import STREAM
-from orchestrator.runtime import outbox
-from orchestrator.runtime.session import open_session
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import open_session
 from state.events.people import InvitationRefused
 from state.journal.store import OutboxRow
 from state.sql.database import Statement

@@ -9,8 +9,8 @@ from aiogram.methods import GetMe
 from aiogram.types import Update
 
 from orchestrator.domain.outputs import Notice, Reply, Row, Table, Text
-from orchestrator.runtime import outbox
-from state.card import Card
+from orchestrator.sessions import outbox
+from state.model.card import Card
 from tests.unit.bot.telegram.door_kit import NOW, raw_message, refused
 from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, GROUP, OTHER, STRICT, card_row, posting, text_row, words
 from tests.unit.spine_kit import until

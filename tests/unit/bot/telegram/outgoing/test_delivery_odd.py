@@ -11,8 +11,8 @@ from bot.telegram.view.keyboards import format_label
 from bot.telegram.view.message_builder import CAPTION, build_message
 from orchestrator.domain.card_view import count_units
 from orchestrator.domain.outputs import Notice, Reply, Text
-from orchestrator.runtime import outbox
-from state.card import Card
+from orchestrator.sessions import outbox
+from state.model.card import Card
 from tests.unit.bot.telegram.door_kit import ME, NOW, access, parse_update, pressed, refused
 from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
 from tests.unit.spine_kit import until

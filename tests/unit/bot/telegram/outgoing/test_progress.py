@@ -7,7 +7,7 @@ import pytest
 
 from bot.telegram.outgoing.progress import DRAFT_AGAIN, DRAFT_EVERY, SILENCE_LIMIT
 from orchestrator.domain.outputs import Notice, Reply
-from orchestrator.runtime import outbox
+from orchestrator.sessions import outbox
 from tests.unit.bot.telegram.door_kit import NOW, refused
 from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, GROUP, OTHER, STRICT, Post, posting, text_row
 from tests.unit.spine_kit import until

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.runtime.outbox import build_news_row
+from orchestrator.sessions.outbox import build_news_row
 from tests.unit.bot.telegram.door_kit import NOW
 from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, posting
 

@@ -1,0 +1,108 @@
+"""Reads the texts of the CRM agent's prompt from data/agent: rules, format, methods in front, worked examples."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final, TypeVar
+
+import yaml
+
+from orchestrator.domain.errors import ModelClientError, SettingsError
+from orchestrator.domain.frozen import Frozen
+from orchestrator.domain.own_reads import HelpTexts
+from orchestrator.engines.crm_agent.blocks import Blocks, parse
+from orchestrator.language.date_forms import fill_date_forms
+from state.stored import JsonObject
+
+_T = TypeVar("_T", bound=Frozen)
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "agent"
+_EXAMPLES_HEAD: Final = (
+    "# Examples\n"
+    "What a person writes, and your whole answer. "
+    "Names, numbers and ids in them are made up: take yours from the person and from what was read."
+)
+
+
+class Example(Frozen):
+    """A worked example: what the person writes, what the model has been told (`given`), and its exact answer."""
+
+    person: str
+    given: str = ""
+    answer: str
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The answer as the agent reads it. Raises ModelClientError if it could not be read."""
+        return parse(self.answer)
+
+    def parse_answer(self) -> "Example":
+        """Return the example itself. Raises ModelClientError if its answer cannot be read."""
+        parse(self.answer)
+        return self
+
+    def to_text(self) -> str:
+        """Return the example as it stands in the prompt."""
+        given = f"\n({self.given})" if self.given else ""
+        return f"PERSON: {self.person}{given}\n{self.answer.strip()}"
+
+
+class MethodTexts(Frozen):
+    """The file methods.yaml: the methods in front, and sample values by kind of field and by name of parameter."""
+
+    front: dict[str, str]
+    samples: dict[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentTexts:
+    """All texts of the prompt that are data."""
+
+    constitution: str
+    protocol: str
+    methods: MethodTexts
+    examples: Sequence[Example]
+
+    @property
+    def examples_text(self) -> str:
+        """The examples as they stand in the prompt."""
+        return "\n\n".join([_EXAMPLES_HEAD, *(one.to_text() for one in self.examples)])
+
+    @property
+    def help(self) -> HelpTexts:
+        """What method.help takes from the data files."""
+        steps = [step for one in self.examples for step in one.blocks.steps]
+        worked: Mapping[str, JsonObject] = {step.method: step.params for step in reversed(steps)}
+        return HelpTexts(examples=worked, samples=self.methods.samples)
+
+
+def load_agent_texts(folder: Path = FOLDER) -> AgentTexts:
+    """Return the texts in `folder`. Raises SettingsError for a file that is missing or has another form; the error names it."""
+    return AgentTexts(
+        constitution=_read_text(folder / "constitution.md"),
+        protocol=fill_date_forms(_read_text(folder / "protocol.md")),
+        methods=_read(MethodTexts, folder / "methods.yaml"),
+        examples=[_read_example(path) for path in sorted((folder / "examples").glob("*.yaml"))],
+    )
+
+
+def _read_example(path: Path) -> Example:
+    try:
+        return _read(Example, path).parse_answer()
+    except ModelClientError as error:
+        raise SettingsError(f"{path}: the answer cannot be read: {error.reason}") from error
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from error
+
+
+def _read(kind: type[_T], path: Path) -> _T:
+    try:
+        return kind.model_validate(yaml.load(_read_text(path), Loader=_LOADER))  # noqa: S506 - one of the two safe loaders
+    except (ValueError, yaml.YAMLError) as error:
+        raise SettingsError(f"{path}: {error}") from error

@@ -1,0 +1,76 @@
+"""Builds the document service from the settings, for `sdelka services rag` and for programs that embed it."""
+
+import logging
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from bot.composition.model_providers import build_models
+from bot.settings.model_plan import find_model_names, load_plan
+from bot.settings.settings import Settings
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.models import Models
+from orchestrator.services.rag.answering import FindModels
+from orchestrator.services.rag.building import EmbeddedRag, build_rag_service, connect_embedded
+from orchestrator.services.rag.index.port import IndexUnavailable
+from orchestrator.services.rag.service import RagService
+
+log = logging.getLogger(__name__)
+
+
+async def build_documents(
+    settings: Settings, stack: AsyncExitStack, folder: Path | None = None, *, find_models: FindModels | None = None
+) -> RagService:
+    """Return the started service for `folder`, by default RAG_DOCS_DIR; `stack` ends it. Raises SettingsError and IndexUnavailable.
+
+    `find_models` gives the models for who asks, so that an embedding program counts their cost. Without it, models are asked that the
+    settings name, and nothing is counted; without any model the passages themselves are the answer.
+    """
+    embedding = _find_embedding_model(settings)
+    models: Models | None = None
+    if find_models is None or embedding:
+        models = _build_router(settings, stack)
+    answering = find_models or ((lambda _: models) if models is not None else None)
+    service = build_rag_service(
+        folder or settings.rag_docs_dir,
+        settings.state_dir,
+        database_url=settings.database_url,
+        find_models=answering,
+        embedding=(models, embedding) if models is not None and embedding else None,
+    )
+    return await stack.enter_async_context(service)
+
+
+async def open_embedded_documents(
+    settings: Settings, stack: AsyncExitStack, *, find_models: FindModels | None = None
+) -> EmbeddedRag | None:
+    """Return the started service over RAG_DOCS_DIR inside of this process; `stack` ends it.
+
+    `find_models` is as in `build_documents`. None if the index cannot be opened: then whoever asks reads that documents cannot be opened,
+    and all else goes on.
+    """
+    try:
+        return connect_embedded(await build_documents(settings, stack, find_models=find_models))
+    except IndexUnavailable as error:
+        log.error("documents: %s; nobody can ask them", error.reason, extra={"action": "documents_unavailable"})  # noqa: TRY400 - the reason says it, a trace adds nothing
+        return None
+
+
+def _build_router(settings: Settings, stack: AsyncExitStack) -> Models | None:
+    """Return the models of the settings, None if they cannot be used: documents are searched without them."""
+    try:
+        built = build_models(settings)
+    except SettingsError as error:
+        log.warning("documents: no model answers (%s); the passages are shown", error.reason, extra={"action": "documents_no_model"})
+        return None
+    for client in built.clients.values():
+        stack.push_async_callback(client.aclose)
+    return built.router
+
+
+def _find_embedding_model(settings: Settings) -> str:
+    """Return the name of the model that makes vectors, "" if there is none."""
+    try:
+        plan = load_plan(settings)
+    except SettingsError:
+        return ""
+    return find_model_names(plan.providers[plan.list_chain("embedding")[0]], settings)[1]

@@ -1,0 +1,102 @@
+"""Builds the app that the HTTP port serves: the API, portal events, Telegram's webhook, health, metrics and the console.
+
+Part of the composition root. The process imports this module in a thread when it has started (`late_app`), because FastAPI and the
+endpoints are not needed before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse
+
+from bot.access.access import Access
+from bot.composition.console_door import find_console_address
+from bot.composition.late_app import BuiltApp
+from bot.console.app import Console
+from bot.console.keys import ConsoleKeys
+from bot.console.services import ConsoleServices
+from bot.http_api.api import Api
+from bot.http_api.server.app import build_app
+from bot.http_api.server.authentication import build_monitoring_check
+from bot.http_api.server.health import build_health_router
+from bot.http_api.server.metrics import RequestCounter, build_metrics_router
+from bot.http_api.server.portal_events import build_portal_events_router
+from bot.monitoring.health_checks import HealthChecks
+from bot.monitoring.monitor import Monitor
+from bot.settings.settings import CONSOLE_PATH, Settings
+from orchestrator.runs.registry import Engines
+from orchestrator.runtime.worker import Orchestrator
+from state.clock import Clock, SystemClock
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpParts:
+    """What the app is built from. Without `monitor` it has neither health checks nor metrics, and without `access` no console."""
+
+    settings: Settings
+    orchestrator: Orchestrator
+    clock: Clock
+    engines: Engines
+    api: Api | None = None
+    webhook: APIRouter | None = None
+    events_session: str | None = None
+    """The session that gets the events of the portal; None if none are taken."""
+    monitor: Monitor | None = None
+    checks: HealthChecks | None = None
+    access: Access | None = None
+
+
+def build_http_app(parts: HttpParts) -> BuiltApp:
+    """Return the app, and the work of the console if there is one."""
+    settings, api, monitor = parts.settings, parts.api, parts.monitor
+    routers = [
+        *(api.build_routers(parts.orchestrator, parts.engines) if api is not None else []),
+        *_build_monitoring_routers(settings, parts.checks, monitor),
+        *([parts.webhook] if parts.webhook is not None else []),
+    ]
+    if parts.events_session is not None:
+        receive = parts.orchestrator.receive
+        routers.append(build_portal_events_router(receive, settings.event_tokens, parts.events_session, parts.clock))
+    app = build_app(*routers, identity=api.identity if api is not None else None)
+    if monitor is not None:
+        app.add_middleware(RequestCounter, meters=monitor.meters)
+    if parts.access is None or monitor is None or parts.checks is None:
+        return BuiltApp(app)
+    console = _build_console(settings, parts.orchestrator, parts.access, monitor, parts.engines, parts.checks)
+    if console is None:
+        return BuiltApp(app)
+    app.add_route(CONSOLE_PATH, _go_to_console, include_in_schema=False)
+    app.mount(CONSOLE_PATH, console)
+    return BuiltApp(app, console.run)
+
+
+async def _go_to_console(_: Request) -> RedirectResponse:
+    """Lead from the address of the console, as people type it, to its first page."""
+    return RedirectResponse(f"{CONSOLE_PATH}/")
+
+
+def _build_monitoring_routers(settings: Settings, checks: HealthChecks | None, monitor: Monitor | None) -> Sequence[APIRouter]:
+    """Return the routers of the health checks and of the metrics; empty without a monitor."""
+    if monitor is None:
+        return []
+    may = build_monitoring_check(settings.metrics_token)
+    return [build_health_router(checks, may), build_metrics_router(monitor.scrape, may)]
+
+
+def _build_console(
+    settings: Settings, orchestrator: Orchestrator, access: Access, monitor: Monitor, engines: Engines, health: HealthChecks
+) -> Console | None:
+    """Return the console; None without CONSOLE_SECRET. Raises SettingsError."""
+    if settings.console_secret is None:
+        return None
+    services = ConsoleServices(
+        settings=settings,
+        orchestrator=orchestrator,
+        access=access,
+        engines=engines,
+        clock=SystemClock(),
+        monitor=monitor,
+        health=health,
+    )
+    return Console(services, ConsoleKeys(settings.console_secret), find_console_address(settings))

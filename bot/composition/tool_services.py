@@ -1,0 +1,113 @@
+"""Builds the clients of the services that the tool agent asks: inside of this process, or at the addresses of the settings."""
+
+import ssl
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx
+
+from bot.composition.late_app import BuiltApp, LateApp
+from bot.i18n.translate import Locale, Translator
+from bot.settings.settings import Settings
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.models import Models
+from orchestrator.engines.tool_agent.engine import ToolAgent
+from orchestrator.engines.tool_agent.toolbox import AgentSettings, Services, Words
+from orchestrator.services.http_client import ServiceClients
+
+if TYPE_CHECKING:  # its libraries take a while to import, and not every installation has documents
+    from orchestrator.services.rag.building import EmbeddedRag
+
+EMBEDDED = "http://embedded"
+
+
+def build_tool_agent(settings: Settings, services: Services, *, tells_asker: bool = False) -> ToolAgent:
+    """Return the tool agent of the chats, where both kinds of texts may have CHAT_QUESTION_MAXLEN characters.
+
+    With `tells_asker` the service of documents believes who asks.
+    """
+    return ToolAgent(
+        services=services,
+        words=_write_in,
+        settings=build_agent_settings(settings, longest=settings.chat_question_maxlen),
+        exit_commands=settings.exit_commands,
+        help_commands=settings.help_commands,
+        tells_asker=tells_asker,
+    )
+
+
+def build_agent_settings(settings: Settings, *, longest: int | None = None) -> AgentSettings:
+    """Return the numbers by which the agent works; `longest` replaces the lengths that hold in a terminal."""
+    return AgentSettings(
+        history_limit=settings.context_hist_limit,
+        question_maxlen=longest or settings.param_question_maxlen,
+        theme_maxlen=longest or settings.param_theme_maxlen,
+        text_maxlen=settings.chat_question_maxlen,
+        rag_top_k=settings.param_rag_top_k,
+    )
+
+
+@cache
+def _write_in(locale: Locale) -> Words:
+    return Translator(locale).translate_notice
+
+
+def build_service_clients(settings: Settings, models: Models, *, documents: "EmbeddedRag | None" = None) -> ServiceClients:
+    """Return the clients of both services; `documents` is a started service of documents in this process.
+
+    Raises SettingsError for an address that is none.
+    """
+    clients = {"rag": build_rag_client(settings, documents), "haiku": build_haiku_client(settings, models)}
+    return ServiceClients(clients, believed=frozenset({"rag"} if "Authorization" in clients["rag"].headers else ()))
+
+
+async def open_documents(settings: Settings, stack: AsyncExitStack, models: Models | None = None) -> "EmbeddedRag | None":
+    """Return the started service of the company's documents inside of this process; `stack` ends it.
+
+    `models` write its answers, by default those of the settings, whose cost is not counted. None if the service is at an address of its
+    own, or if there is no folder RAG_DOCS_DIR.
+    """
+    if settings.rag_service_url is not None or not settings.rag_docs_dir.is_dir():
+        return None
+    from bot.composition.document_service import open_embedded_documents  # noqa: PLC0415 - takes a while to import, and not everybody has documents
+
+    return await open_embedded_documents(settings, stack, find_models=None if models is None else lambda _: models)
+
+
+def build_haiku_client(settings: Settings, models: Models) -> httpx.AsyncClient:
+    """Return a client of the haiku service: at HAIKU_SERVICE_URL, or inside of this process over these models."""
+    if settings.haiku_service_url is not None:
+        return open_client("HAIKU_SERVICE_URL", settings.haiku_service_url)
+
+    def build() -> BuiltApp:
+        from orchestrator.services.haiku.app import build_app  # noqa: PLC0415 - few processes are asked for a poem
+
+        return BuiltApp(build_app(models))
+
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=LateApp(build), raise_app_exceptions=False), base_url=EMBEDDED)
+
+
+def build_rag_client(settings: Settings, documents: "EmbeddedRag | None" = None) -> httpx.AsyncClient:
+    """Return a client of the service that searches documents: inside of this process, at RAG_SERVICE_URL, or else on this machine.
+
+    It has the service's token if there is one, with which the service believes who asks.
+    """
+    token = documents.token if documents is not None else settings.rag_service_token
+    headers = {"Authorization": f"Bearer {token.get_secret_value()}"} if token is not None else {}
+    if documents is not None:
+        return httpx.AsyncClient(transport=documents.transport, base_url=documents.base_url, headers=headers)
+    return open_client("RAG_SERVICE_URL", settings.rag_service_url or "http://127.0.0.1:8081", headers)
+
+
+def open_client(name: str, address: str, headers: Mapping[str, str] = MappingProxyType({})) -> httpx.AsyncClient:
+    """Return a client of the service at this address, which is the value of the setting `name`. Raises SettingsError."""
+    parts = urlsplit(address.strip())
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise SettingsError(f"{name} must be an http or https address such as http://127.0.0.1:8081")  # not quoted: it may have a password
+    # loading the certificates of the machine takes 50 ms, and an http address has none to check: it gets a context that trusts nobody
+    verify = True if parts.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return httpx.AsyncClient(base_url=address.strip(), trust_env=False, headers=dict(headers), verify=verify)

@@ -1,0 +1,150 @@
+"""What the console asks of the policy: its file, what it says, whether a text would be taken, and what it would change. Decides nothing."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bitrix.auth.auth import Webhook
+from bot.policy.policy_file import LONGEST, PolicyText, read_policy_text, replace_policy_text
+from bot.settings.settings import Settings
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import POLICY_FILE, PolicyFileSaved
+from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.policy import Policy
+from orchestrator.reports.policy_check import CheckedPolicy, PolicyPart, check_policy_text, describe_policy
+from orchestrator.reports.policy_explain import Ability, list_abilities
+from orchestrator.reports.policy_findings import build_mistake
+from orchestrator.reports.rehearsal.comparison import Comparison, compare_rules
+from orchestrator.reports.rehearsal.rehearse import Rules
+from orchestrator.runs.registry import Engines
+from state.clock import Clock, format_iso, generate_id
+from state.events.console import PolicySaved
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow, StoreError
+from state.journal.streams import to_stream
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicySaver:
+    """Who has saved the policy file in the console, when, and which text."""
+
+    key: str
+    name: str
+    at: str
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyDesk:
+    """The policy of one process. Its methods that take a while run in threads."""
+
+    settings: Settings
+    deps: GateDeps
+    engines: Engines
+    store: AsyncStore
+    clock: Clock
+    receive: Callable[[Sequence[InboxRow]], Awaitable[object]]
+    """Stores inputs, such as who has saved the policy."""
+
+    @property
+    def digest(self) -> str:
+        """The version of the policy in force now."""
+        return self.deps.policy.digest
+
+    def describe(self) -> tuple[PolicyPart, ...]:
+        """Return what the policy in force says."""
+        return describe_policy(self.deps.policy)
+
+    def list_abilities(self, actor: Actor) -> tuple[Ability, ...]:
+        """Return what the person may do under the policy in force and the mode of this installation."""
+        return list_abilities(actor, self._build_rules(self.deps.policy))
+
+    async def read(self) -> PolicyText:
+        """Return what the owner's file says now."""
+        return await asyncio.to_thread(read_policy_text, self.settings.policy_file)
+
+    async def check(self, text: str) -> CheckedPolicy:
+        """Return whether the running bot would take the text."""
+        if len(text) > LONGEST:
+            return CheckedPolicy(mistakes=(build_mistake("finding-policy-long", most=LONGEST),))
+        name = self.settings.policy_file.name if self.settings.policy_file is not None else "policy.yaml"
+        deps = self.deps
+        return await asyncio.to_thread(
+            check_policy_text, text, name, catalogue=deps.catalogue, in_force=deps.policy, kinds=self.engines.kinds
+        )
+
+    async def rehearse(self, checked: CheckedPolicy, *, days: int, show: Callable[[Comparison], None]) -> Comparison:
+        """Return which recorded steps of the last days the checked text would decide otherwise than the policy in force.
+
+        Raises StoreError, UnknownEvent, and ValueError for a text with mistakes.
+        """
+        if checked.loaded is None:
+            raise ValueError("a text with mistakes is no policy")
+        old, new = self._build_rules(self.deps.policy), self._build_rules(checked.loaded.policy)
+        since = format_iso(self.clock.now() - timedelta(days=days))
+        return await compare_rules(self.store, old, new, since=since, show=show)
+
+    async def save(self, text: str, *, shown: str, by: Actor) -> PolicyText:
+        """Replace the text of the owner's file; the bot takes it by itself within seconds. `shown` is the digest of what `by` was shown.
+
+        Raises PolicyFileChanged, and OSError if the file cannot be written. Raises ValueError for a text with mistakes, or without a file.
+        """
+        path = self.settings.policy_file
+        if path is None or (await self.check(text)).loaded is None:
+            raise ValueError("a text with mistakes is not saved")
+        saved = await asyncio.to_thread(replace_policy_text, path, text, shown=shown)
+        log.info("the policy was saved by %s", by.key, extra={"action": "policy_saved", "actor": by.key, "via": "console"})
+        try:
+            await self.receive([self._build_news(saved, by)])
+        except StoreError:  # the file is saved, and the log says by whom
+            log.exception("it could not be stored who saved the policy", extra={"action": "policy_saved"})
+        return saved
+
+    async def find_saver(self) -> PolicySaver | None:
+        """Return who was the last to save the file here; None for nobody. Raises StoreError."""
+        stream = to_stream(POLICY_FILE)
+        seq, _ = await self.store.read_head(stream)
+        found = await self.store.read_events(stream, after=seq - 1, limit=1) if seq else []
+        if not found or found[0].type != PolicySaved.__name__:
+            return None
+        said = PolicySaved.from_data(found[0].data)
+        return PolicySaver(key=said.person, name=said.name, at=found[0].ts, digest=said.digest)
+
+    def _build_news(self, saved: PolicyText, by: Actor) -> InboxRow:
+        row_id = generate_id()
+        return InboxRow(
+            id=row_id,
+            source=f"policy:saved:{row_id}",
+            session=POLICY_FILE,
+            lane="express",
+            kind=PolicyFileSaved.KIND,
+            actor=by.model_dump(mode="json"),
+            body=PolicyFileSaved(digest=saved.digest).to_json(),
+            received_at=self.clock.now(),
+        )
+
+    def _build_rules(self, policy: Policy) -> Rules:
+        return Rules(
+            catalogue=self.deps.catalogue,
+            policy=policy,
+            mode=self.settings.agent_mode,
+            person=self._find_person,
+            portal=_find_portal(self.settings),
+            by_webhook=self.settings.bitrix_oauth_client_id is None,
+        )
+
+    def _find_person(self, key: str) -> Actor | None:
+        """Return the person, token or local user with the present rights; None for who has no access today."""
+        if key.startswith("cli:"):
+            return Actor(key=key, name=key.removeprefix("cli:"), role="admin", sees="all")
+        return self.deps.present(Actor(key=key, name=""))
+
+
+def _find_portal(settings: Settings) -> str:
+    if settings.bitrix_oauth_client_id is not None or settings.bitrix_webhook_url is None:
+        return settings.bitrix_portal or ""
+    return Webhook(settings.bitrix_webhook_url).portal

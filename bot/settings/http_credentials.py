@@ -1,0 +1,73 @@
+"""Reads HTTP_CREDENTIALS_FILE: the secrets that http effects may send, each to one host, under the names by which effects refer to them."""
+
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+import yaml
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+
+from bot.settings.settings import Settings, read_variable
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.frozen import Frozen
+from orchestrator.domain.http_address import OddSite, parse_listed_site
+from orchestrator.domain.http_credential import HttpCredential
+
+LARGEST_FILE: Final = 100_000
+
+
+def _check_host(text: str) -> str:
+    try:
+        return str(parse_listed_site(text))
+    except OddSite as error:
+        raise ValueError(str(error)) from None
+
+
+class CredentialSpec(Frozen):
+    """One secret as the file describes it. The secret itself is never in the file: `key` names the variable that holds it."""
+
+    host: Annotated[str, AfterValidator(_check_host)]
+    """The only host that gets it, as in the policy's `http_hosts`."""
+    header: str = Field("Authorization", pattern=r"^(Authorization|[Xx]-[A-Za-z0-9-]{1,60}|[Aa]pi-?[Kk]ey)$")
+    prefix: str = Field("", max_length=40, pattern=r"^[ -~]*$")
+    """What stands before the secret in the header, such as "Bearer "."""
+    key: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")
+
+
+_FILE: Final = TypeAdapter(dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")], CredentialSpec])
+
+
+def load_http_credentials(settings: Settings) -> Mapping[str, HttpCredential]:
+    """Return the secrets by their names, {} without a file. Raises SettingsError that says what is wrong and where."""
+    path = settings.http_credentials_file
+    if path is None:
+        return {}
+    try:
+        text = path.read_text(encoding="utf-8")
+        if len(text) > LARGEST_FILE:
+            raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path.name} is longer than {LARGEST_FILE} characters")
+        found = _FILE.validate_python(yaml.safe_load(text) or {})
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path} cannot be read ({type(error).__name__})") from None
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path.name}{f': line {mark.line + 1}' if mark else ''}: it is not YAML") from None
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, one['loc'])) or 'the file'}: {one['msg']}" for one in error.errors(include_input=False)]
+        raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path.name}: " + "; ".join(faults)) from None
+    return {name: _build_credential(name, spec) for name, spec in found.items()}
+
+
+def _build_credential(name: str, spec: CredentialSpec) -> HttpCredential:
+    secret = read_variable(spec.key)
+    if secret is None:
+        raise SettingsError(f"HTTP_CREDENTIALS_FILE: {name}: the variable {spec.key} is not set")
+    value = f"{spec.prefix}{secret.get_secret_value()}"
+    if not value.isascii() or not value.isprintable():
+        raise SettingsError(f"HTTP_CREDENTIALS_FILE: {name}: the variable {spec.key} holds signs that no header may have")
+    return HttpCredential.model_validate({"host": spec.host, "header": spec.header, "value": value})
+
+
+def list_http_secrets(credentials: Mapping[str, HttpCredential]) -> tuple[str, ...]:
+    """Return the secrets as they are sent, and without what stands before them, to mask both."""
+    values = [one.value.get_secret_value() for one in credentials.values()]
+    return tuple(dict.fromkeys(part for value in values for part in (value, value.rpartition(" ")[2]) if part))

@@ -1,0 +1,177 @@
+"""Builds the card lines of effects on files and Telegram chats: to whom, what, and which lines of a file change, old and new.
+
+Everything that will be written stands on the card. The words are in data/language/card_files.yaml.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Final
+
+from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.kinds import file_methods
+from orchestrator.gate.call.kinds.telegram import find_file_place
+from orchestrator.gate.call.kinds.telegram_methods import FILE
+from orchestrator.gate.preview.format_values import Reader
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import Locale
+from state.stored import JsonObject
+
+_NAMES: Final = (
+    *("to", "text", "caption", "file", "from", "size", "bytes", "kilobytes", "button", "message", "unnamed", "line_count", "line", "lines"),
+    *("added", "added_first", "appended", "whole", "removed", "nothing", "ending", "yes", "no", "now", "unreadable"),
+)
+_LEXICON: Final = load_lexicon("card_files")
+_TITLES: Final = {name: _LEXICON.read_titles(name) for name in _NAMES}
+_SPACES: Final = str.maketrans({" ": "·", "\t": "⇥", "\u00a0": "⍽"})
+_MOST_COMPARED: Final = 400
+"""How many lines that differ are compared one by one; of longer changes the whole new text is shown."""
+
+
+def name_file(call: Call, _facts: Facts, _reader: Reader) -> str:
+    """Return what the heading names: the path of the file, or the name of one that the run keeps."""
+    return str(call.params.get("path") or (call.params.get(FILE) or {}).get("name") or "")
+
+
+def build_message_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """Return the lines of the card of a message: to whom it goes, and all of it."""
+    return list(_build_message_lines(call, facts, reader))
+
+
+def build_file_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """Return the lines of the card of a change of a file: which of its lines differ, or all of its text; none for a read."""
+    if call.reads_only:
+        return []
+    return list(_build_file_lines(call, facts.images.get(str(call.params["path"])), _Words(reader.locale)))
+
+
+def _build_message_lines(call: Call, facts: Facts, reader: Reader) -> Iterator[PreviewLine]:
+    given, words = call.params, _Words(reader.locale)
+    chat = facts.images.get(f"chat:{given['chat_id']}") or {}
+    yield words.build_line("to", words.show(str(chat.get("name") or "")) or words.format_words("unnamed", number=given["chat_id"]))
+    if "message_id" in given:
+        yield words.build_line("message", str(given["message_id"]))
+    if (place := find_file_place(call)) is not None:
+        yield words.build_line("file", words.show(name_file(call, facts, reader)))
+        if host := (given.get(FILE) or {}).get("host"):
+            yield words.build_line("from", words.show(str(host)))
+        if image := facts.images.get(place):
+            yield words.build_line("size", words.format_size(image))
+    for name in ("text", "caption"):
+        if given.get(name):
+            yield words.build_line(name, words.show(str(given[name])))
+    for row in given.get("inline_keyboard", ()):
+        for button in row:
+            yield PreviewLine(name=words.format_words("button", text=words.show(button["text"])), after=words.show(button["url"]))
+
+
+def _build_file_lines(call: Call, image: JsonObject | None, words: "_Words") -> Iterator[PreviewLine]:
+    old = None if image is None else image.get("text")
+    if call.method == file_methods.DELETE:
+        yield words.build_line("size", words.format_size(image or {}))
+        yield words.build_line("now", words.show_old(image))
+        return
+    text = str(call.params["text"])
+    if call.method == file_methods.APPEND:
+        yield words.build_line("size", words.format_size(image or {}))
+        yield words.build_line("appended", words.show(text) or words.format_words("nothing"))
+        return
+    new = _split(text)
+    if image is None:
+        yield words.build_line("line_count", str(len(new)))
+        yield words.build_line("text", words.show(text) or words.format_words("nothing"))
+    elif isinstance(old, str):
+        was = _split(old)
+        if len(new) != len(was):
+            yield words.build_line("line_count", str(len(new)), before=str(len(was)))
+        yield from _build_changes(was, new, text, words)
+        if old.endswith("\n") != text.endswith("\n"):
+            yield words.build_line(
+                "ending",
+                words.format_words("yes" if text.endswith("\n") else "no"),
+                before=words.format_words("yes" if old.endswith("\n") else "no"),
+            )
+    else:
+        yield words.build_line("line_count", str(len(new)))
+        yield words.build_line("now", words.show_old(image))
+        yield words.build_line("whole", words.show(text) or words.format_words("nothing"))
+
+
+def _split(text: str) -> list[str]:
+    """Return the lines of a text. Only a line feed ends a line, so that a change of other line ends is a change of the line."""
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _build_changes(was: list[str], new: list[str], text: str, words: "_Words") -> Iterator[PreviewLine]:
+    """Yield a line for each place at which the lines of a file differ, or one with the whole new text if too much does."""
+    start = 0
+    while start < min(len(was), len(new)) and was[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(was), len(new)) - start and was[-1 - end] == new[-1 - end]:
+        end += 1
+    old_part, new_part = was[start : len(was) - end], new[start : len(new) - end]
+    if len(old_part) + len(new_part) > _MOST_COMPARED:
+        yield words.build_line("whole", words.show(text))
+        return
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old_part, new_part, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        if tag == "replace" and i2 - i1 == j2 - j1:  # line by line, as it is read
+            for number, (was_line, line) in enumerate(zip(old_part[i1:i2], new_part[j1:j2], strict=True), start + i1 + 1):
+                yield words.build_change(words.name_lines(number, number), [was_line], [line])
+        else:
+            yield words.build_change(words.name_lines(start + i1 + 1, start + i2), old_part[i1:i2], new_part[j1:j2])
+
+
+class _Words:
+    """Puts titles, texts and sizes in the words of one language."""
+
+    def __init__(self, locale: Locale) -> None:
+        self._locale = locale
+
+    def format_words(self, name: str, **args: object) -> str:
+        """Return a word or phrase of the card."""
+        return _TITLES[name][self._locale].format(**args)
+
+    def build_line(self, title: str, after: str, before: str = "") -> PreviewLine:
+        """Return a line of which this program gives the name."""
+        return PreviewLine(name=self.format_words(title), before=before, after=after)
+
+    def build_change(self, name: str, old: Sequence[str], new: Sequence[str]) -> PreviewLine:
+        """Return a line for lines of a file that become others; none at all are said so."""
+        before, after = (self._join_lines(part, self.show) for part in (old, new))
+        if before == after:
+            before, after = (self._join_lines(part, self.show_spaces) for part in (old, new))
+        return PreviewLine(name=name, before=before, after=after if new else self.format_words("removed"))
+
+    def _join_lines(self, lines: Sequence[str], show: Callable[[str], str]) -> str:
+        return " ⏎ ".join(map(show, lines)) or self.format_words("nothing") * bool(lines)
+
+    def show(self, text: str) -> str:
+        """Return a text whole, made harmless for a card."""
+        return escape_text(text, locale=self._locale)
+
+    def show_spaces(self, text: str) -> str:
+        """Return a text of which the kind and number of spaces can be seen, for lines that differ in nothing else."""
+        return self.show(text.translate(_SPACES))
+
+    def name_lines(self, first: int, last: int) -> str:
+        """Return the name of a place in a file; without lines of its own it is after the line before `first`."""
+        if last < first:
+            return self.format_words("added", number=first - 1) if first > 1 else self.format_words("added_first")
+        return self.format_words("line", number=first) if first == last else self.format_words("lines", first=first, last=last)
+
+    def show_old(self, image: JsonObject | None) -> str:
+        """Return what a file holds, or its size if that is not known."""
+        text = (image or {}).get("text")
+        if isinstance(text, str):
+            return self.show(text) or self.format_words("nothing")
+        return self.format_words("unreadable", size=self.format_size(image or {}))
+
+    def format_size(self, image: JsonObject) -> str:
+        """Return the size of a file in words."""
+        count = int(image.get("size", 0))
+        return self.format_words("bytes", count=count) if count < 1024 else self.format_words("kilobytes", count=-(-count // 1024))  # noqa: PLR2004 - bytes of a KB

@@ -1,0 +1,182 @@
+"""Builds the card lines of an effect on a Mongo database: which documents it concerns, and what changes in them, old and new value.
+
+Every value that will be sent has its place on the card. The words are in data/language/card_mongo.yaml.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.kinds.mongo import ID, count_matches
+from orchestrator.gate.call.kinds.mongo_methods import MANY
+from orchestrator.gate.call.kinds.mongo_queries import COMPARISONS, is_typed
+from orchestrator.gate.preview.format_values import Reader
+from orchestrator.gate.preview.plain_values import format_plain_value
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import Locale, quote
+from state.stored import JsonObject
+
+_WORDS: Final = load_lexicon("card_mongo")
+_LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
+_NAMES: Final = (
+    *("document", "numbered", "condition", "matches", "count", "gone", "same", "too_long"),
+    *("and", "or", "neither", "not", "element", "id"),
+)
+_TITLES: Final = {name: _WORDS.read_titles(name) for name in _NAMES}
+_CHANGES: Final = {locale: _WORDS.read_table("changes", locale) for locale in _LOCALES}
+_COMPARISONS: Final = {locale: _WORDS.read_table("comparisons", locale) for locale in _LOCALES}
+OTHER: Final = "$other"
+"""What stands in an image in place of a value that has no form in JSON, or of a document that is too long."""
+_MISSING: Final = object()
+
+
+def find_mongo_title(call: Call, facts: Facts, reader: Reader) -> str:
+    """Return the title or name of the collection, for the heading."""
+    return escape_text(facts.titles.get("") or str(call.params.get("collection", "")), locale=reader.locale, limit=80)
+
+
+def build_mongo_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """Return the lines of the card: first which documents, then what is written or lost."""
+    words = _Words(reader, facts.titles)
+    lines = list(_build_aim_lines(call, facts, words))
+    if "document" in call.params:
+        lines += words.build_field_lines(call.params["document"])
+    if "documents" in call.params:
+        documents = call.params["documents"]
+        lines.append(words.build_line("count", str(len(documents))))
+        numbered = _TITLES["numbered"][reader.locale]
+        lines += [
+            PreviewLine(field=f"documents.{number}", name=numbered.format(number=number), after=words.join_fields(one))
+            for number, one in enumerate(documents, 1)
+        ]
+    image = _find_image(facts)
+    if "update" in call.params:
+        lines += [line for operator, fields in call.params["update"].items() for line in words.build_change_lines(operator, fields, image)]
+    if call.spec.verb == "delete" and image is not None:
+        lines += [words.build_line("document", _TITLES["too_long"][reader.locale])] if OTHER in image else words.build_field_lines(image)
+    return lines
+
+
+def _build_aim_lines(call: Call, facts: Facts, words: "_Words") -> Iterator[PreviewLine]:
+    """Yield which documents are meant: the condition, unless it only names the one, the one that was found, or how many."""
+    query = call.params.get("query")
+    if query is None:
+        return
+    image = _find_image(facts)
+    if query and (image is None or set(query) != {ID}):
+        yield words.build_line("condition", words.describe_query(query))
+    if call.method in MANY or (image is None and not call.reads_only):
+        yield words.build_line("matches", str(count_matches(facts)))
+    elif image is not None and call.spec.verb == "update":
+        touched = {path.partition(".")[0] for fields in call.params["update"].values() for path in fields}
+        known = {name: value for name, value in image.items() if name not in touched}
+        yield words.build_line("document", words.join_fields(known) or words.format_value(image[ID]))
+
+
+def _find_image(facts: Facts) -> JsonObject | None:
+    """Return the one document that the call would change, None if it concerns none or many."""
+    image = next(iter(facts.images.values()), None)
+    return image if image is not None and ID in image else None
+
+
+class _Words:
+    """Puts queries, changes and values in the words of one person."""
+
+    def __init__(self, reader: Reader, titles: Mapping[str, str]) -> None:
+        self._reader, self._locale = reader, reader.locale
+        self._titles = {**titles, ID: _TITLES["id"][reader.locale]}
+
+    def build_line(self, title: str, text: str) -> PreviewLine:
+        """Return a line of which this program gives the name."""
+        return PreviewLine(name=_TITLES[title][self._locale], after=text)
+
+    def build_field_lines(self, document: JsonObject) -> list[PreviewLine]:
+        """Return a line for each field of a document but its `_id`."""
+        return [
+            PreviewLine(field=name, name=self.name_field(name), after=self.format_value(value))
+            for name, value in document.items()
+            if name != ID
+        ]
+
+    def build_change_lines(self, operator: str, fields: JsonObject, image: JsonObject | None) -> Iterator[PreviewLine]:
+        """Yield a line for each field that an operator of an update changes."""
+        for path, value in fields.items():
+            old = _find_at_path(image, path) if image is not None else _MISSING
+            if operator == "$unset":
+                after = _TITLES["gone"][self._locale]
+            elif operator == "$inc" and isinstance(old, int | float) and not isinstance(old, bool):
+                step = f"{value:+}".replace("-", "−")
+                after = f"{self.format_value(old + value)} ({step})"
+            elif operator == "$set" and old is not _MISSING and old == value and type(old) is type(value):
+                yield PreviewLine(field=path, name=self.name_field(path), after=self._format_same(value))
+                continue
+            else:
+                after = _CHANGES[self._locale][operator].format(value=self.format_value(value))
+            no_old = image is None or (old is _MISSING and operator not in {"$set", "$unset"})
+            before = "" if no_old else self.format_value(None if old is _MISSING else old)
+            yield PreviewLine(field=path, name=self.name_field(path), before=before, after=after)
+
+    def join_fields(self, document: JsonObject) -> str:
+        """Return the fields of a document in one text."""
+        joined = (f"{self.name_field(name)}: {self._quote_value(value)}" for name, value in document.items() if name != ID)
+        return _TITLES["and"][self._locale].join(joined)
+
+    def _quote_value(self, value: Any) -> str:
+        """Return a value for a line with several; a text that could pass for a further field stands in quotation marks."""
+        shown = self.format_value(value)
+        is_alike = isinstance(value, str | list) and (":" in shown or _TITLES["and"][self._locale].strip() in shown)
+        return quote(shown, self._locale) if is_alike else shown
+
+    def describe_query(self, query: JsonObject) -> str:
+        """Return a query in words."""
+        return _TITLES["and"][self._locale].join(self._describe_part(name, value) for name, value in query.items())
+
+    def format_value(self, value: Any) -> str:
+        """Return a value as text; what is too long or has no form in JSON is said so."""
+        if isinstance(value, Mapping) and OTHER in value:
+            return _TITLES["too_long"][self._locale]
+        return format_plain_value(value, self._reader)
+
+    def _format_same(self, value: Any) -> str:
+        return _TITLES["same"][self._locale].format(value=self.format_value(value))
+
+    def name_field(self, path: str) -> str:
+        """Return the title of a field, or its path."""
+        return self.escape(self._titles.get(path) or path)
+
+    def escape(self, text: str) -> str:
+        """Return a text from outside, made harmless for a card."""
+        return escape_text(text, locale=self._locale)
+
+    def _describe_part(self, name: str, value: Any) -> str:
+        if name in {"$and", "$or", "$nor"}:
+            parts = [self.describe_query(one) for one in value]
+            joined = _TITLES["and" if name == "$and" else "or"][self._locale].join(
+                f"({part})" if len(parts) > 1 else part for part in parts
+            )
+            return _TITLES["neither"][self._locale].format(parts=joined) if name == "$nor" else joined
+        shown = self.name_field(name) if name else ""
+        if not isinstance(value, Mapping) or is_typed(value) or not any(key.startswith("$") for key in value):
+            return self._compare("$eq", shown, value)
+        return _TITLES["and"][self._locale].join(self._compare(operator, shown, operand) for operator, operand in value.items())
+
+    def _compare(self, operator: str, name: str, operand: Any) -> str:
+        if operator == "$not":
+            return _TITLES["not"][self._locale].format(part=self._describe_part(name, operand))
+        if operator == "$elemMatch":
+            is_comparison = next(iter(operand)) in COMPARISONS
+            part = self._describe_part("", operand).strip() if is_comparison else self.describe_query(operand)
+            return _TITLES["element"][self._locale].format(name=name, part=part)
+        word = ("present" if operand else "absent") if operator == "$exists" else operator
+        return _COMPARISONS[self._locale][word].format(name=name, value=self.format_value(operand))
+
+
+def _find_at_path(tree: JsonObject, path: str) -> Any:
+    found: Any = tree
+    for step in path.split("."):
+        if not isinstance(found, Mapping) or step not in found:
+            return _MISSING
+        found = found[step]
+    return found

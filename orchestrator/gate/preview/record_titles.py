@@ -1,0 +1,101 @@
+"""Finds the title of what a call changes, for the heading of its card.
+
+For an existing record it is the present title, even if the call writes a new one. For a new record it is the title that the call writes.
+"""
+
+import logging
+from typing import Final
+
+from bitrix.client.batch import find_references
+from bitrix.errors import BitrixError
+from orchestrator.directory.rows import name_organisation
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.effect import Call, Facts, Target
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.targets import as_id, get_at_path
+from orchestrator.gate.normalize.batch import find_reference_key
+from orchestrator.gate.preview.call_params import find_subject, find_words, is_about_calendar
+from orchestrator.gate.preview.format_params import find_read_name
+from orchestrator.gate.preview.format_values import MADE_BY, NAMED_BY, Reader
+from orchestrator.language.text import Locale
+from state.stored import JsonObject
+
+log = logging.getLogger(__name__)
+
+_TITLE: Final = 80
+_PEOPLE: Final = frozenset({"contact", "user"})
+_TITLES: Final = ("TITLE", "SUBJECT", "PRODUCT_NAME", "COMMENT")
+
+
+async def find_title(call: Call, facts: Facts, reader: Reader) -> str:
+    """Return the title of the record for the card; "" if the call changes nothing that has a title or a number."""
+    if not call.targets and call.unknown_target:
+        return _describe_by_command(call, reader.locale)
+    subject = find_subject(call)
+    if subject:
+        return await _find_subject_title(call, subject, reader)
+    if call.targets and not is_about_calendar(call):
+        return await _find_target_title(call.targets[0], facts, reader)
+    if call.spec.verb != "add":
+        return ""
+    return escape_text(find_new_title(call), locale=reader.locale, limit=_TITLE)
+
+
+async def _find_subject_title(call: Call, subject: str, reader: Reader) -> str:
+    """Return the name of what the call changes, as a read of the portal gives it, or its number («№8») if it has no name.
+
+    `subject` is the call's parameter with this number. The read method stands in the catalogue or with the words for this parameter.
+    """
+    number = as_id(call.params.get(subject)) or 0
+    words = find_words(call, subject, is_field=False)
+    own = words.detail if words is not None and words.kind == "read" else ""
+    plain = subject.lower() == "id"  # the number of the very thing, which the method that reads it before a change reads too
+    method, _, param = ((call.spec.before or own) if plain else (own or call.spec.before)).partition(" ")
+    params = {**call.params, param or "id": number}
+    named = await find_read_name(method, number, params, reader) if method else ""
+    return named or f"№{number}"
+
+
+async def _find_target_title(target: Target, facts: Facts, reader: Reader) -> str:
+    name, number = target
+    record = facts.records.get(target)
+    title = "" if record is None else _extract_title(record, name)
+    if not title and record is None and name:
+        try:
+            title = await reader.names.find_title(name, number)
+        except (BitrixError, KeyError):  # the portal is away, or the kind of record cannot be read
+            title = ""
+        except Exception:  # a card is shown even without the name
+            log.exception("a record cannot be named", extra={"action": "naming_failed", "kind": name})
+            title = ""
+    return escape_text(title or f"№{number}", locale=reader.locale, limit=_TITLE)
+
+
+def _extract_title(record: JsonObject, name: str) -> str:
+    found = next((str(value) for field in _TITLES if (value := fields.find_value(record, field, name))), "")
+    return ", ".join([found or _join_name(record, name), *name_organisation(record)])
+
+
+def _join_name(record: JsonObject, name: str) -> str:
+    return " ".join(str(part) for field in ("NAME", "LAST_NAME") if (part := fields.find_value(record, field, name)))
+
+
+def find_new_title(call: Call) -> str:
+    """Return the title that the call writes into a new record, as it is written; "" if it writes none."""
+    entity = call.entities.get(call.entity)
+    written = call.written_fields
+    if call.entity in _PEOPLE:
+        return _join_name(written, call.entity)
+    title = fields.find_value(written, entity.title_field if entity else "TITLE", call.entity)
+    if not title:  # crm.activity.todo.add calls «title» what activities call SUBJECT
+        title = fields.find_value(written, "NAME" if entity is None else "TITLE", call.entity if entity else "")
+    return title if isinstance(title, str) else ""
+
+
+def _describe_by_command(call: Call, locale: Locale) -> str:
+    """Return words for a record whose id comes from the answer of another command of the batch."""
+    written = next((value for path in call.spec.target if find_references(value := get_at_path(call.params, path))), "")
+    if not written:
+        return ""
+    words = (MADE_BY if call.target_created else NAMED_BY)[locale]
+    return escape_text(words.format(key=find_reference_key(written) or "?"), locale=locale, limit=_TITLE)

@@ -1,0 +1,60 @@
+"""Builds the card lines of a schedule of runs: when it starts them, the next moments in words, and the values with which they begin.
+
+A person reads the moments; the cron line itself stands on the card too, because it is what is approved.
+"""
+
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.run_schedules import DEFINITION, TITLE
+from orchestrator.gate.preview.format_values import Reader
+from orchestrator.language.date_format import When, format_when
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.schedule_terms import Terms, parse_terms
+from state.canonical import dumps
+from state.clock import parse_iso
+
+_WORDS: Final = load_lexicon("card_kinds")
+_TITLES: Final = {name: _WORDS.read_titles(f"schedule_{name}") for name in ("at", "cron", "next", "note", "value")}
+
+
+def name_definition(call: Call, facts: Facts, _reader: Reader) -> str:
+    """Return what the heading names: the definition whose runs are started, by its title if it has one."""
+    return str((facts.images.get(DEFINITION) or {}).get(TITLE) or call.params.get(DEFINITION, ""))
+
+
+def build_schedule_lines(call: Call, _facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """Return the lines of the card of a schedule."""
+    given = call.params
+    terms = parse_terms(given.get("at"), given.get("cron"), given.get("zone") or reader.zone)
+    lines = [_build_line("at", _format_moments(terms, reader), reader)] if terms.at is not None else _build_repetition(terms, reader)
+    if given.get("note"):
+        lines.append(_build_line("note", str(given["note"]), reader))
+    for name, value in given.get("args", {}).items():
+        text = value if isinstance(value, str) else dumps(value)
+        lines.append(PreviewLine(field=name, name=_TITLES["value"][reader.locale].format(name=name), after=_escape(text, reader)))
+    return lines
+
+
+def _build_repetition(terms: Terms, reader: Reader) -> list[PreviewLine]:
+    moments = [_build_line("next", _format_moments(terms, reader), reader)] if reader.now is not None else []
+    return [*moments, _build_line("cron", f"{terms.cron} ({terms.zone})", reader)]
+
+
+def _format_moments(terms: Terms, reader: Reader) -> str:
+    """Return the single moment, or the next ones of the line, in the reader's words and time zone."""
+    after = reader.now or parse_iso("2000-01-01T00:00:00Z")
+    moments = [terms.at] if terms.at is not None else terms.list_moments(after)
+    here = [one.astimezone(ZoneInfo(reader.zone)) for one in moments]
+    return "\n".join(format_when(When(one.date(), one, has_time=True), now=after, locale=reader.locale) for one in here)
+
+
+def _build_line(name: str, text: str, reader: Reader) -> PreviewLine:
+    return PreviewLine(field=name, name=_TITLES[name][reader.locale], after=_escape(text, reader))
+
+
+def _escape(text: str, reader: Reader) -> str:
+    return escape_text(text, locale=reader.locale)

@@ -1,0 +1,125 @@
+"""Checks whether somebody changed the values that an undo would replace, while the card of the undo waited.
+
+An undo is then refused, because it must never overwrite later changes. For any other call a changed record leads to a new card. The only
+data read from the portal here are names.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from bitrix.catalogue.names import MULTIFIELDS
+from bitrix.errors import BitrixError
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.approve.revalidate import build_before_image, find_context_field
+from orchestrator.gate.call import critical_fields, fields, multifields
+from orchestrator.gate.call.effect import BeforeImage, Call, Facts, Refuse
+from orchestrator.gate.preview.format_values import Context, Reader, format_own_value, format_plain, format_value, shorten_value
+from orchestrator.gate.preview.list_changes import format_list
+from orchestrator.gate.preview.preview import Names
+from orchestrator.gate.undo.undo_policy import find_task_state
+from state.stored import JsonObject
+
+Record = JsonObject
+_LAST_EDITOR_FIELDS: Final = ("MODIFY_BY_ID", "CHANGED_BY", "updatedBy")
+
+
+async def check_undo_conflict(call: Call, facts: Facts, shown: BeforeImage, *, actor: Actor, names: Names) -> Refuse | None:
+    """Return the refusal of an undo if the values it would replace differ from those on its card (`shown`), otherwise None.
+
+    The refusal names the field, its present value and the last editor. Names that cannot be read are left out.
+    """
+    changed = list(_find_changed_fields(call, facts, shown))
+    if not changed:
+        return None
+    leaf, name = changed[0]
+    record = facts.records.get(leaf.targets[0]) or {}
+    reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
+    now = await format_field_value(leaf, name, fields.find_value(record, name, leaf.entity), record, reader)
+    args = {
+        "field": critical_fields.to_field_code(leaf, name),
+        "now": shorten_value(now, actor.locale),
+        "more": len(changed) - 1,
+        "others": ", ".join(critical_fields.to_field_code(one, other) for one, other in changed[1:]),
+        **build_last_editor_args(await find_last_editor(record, names)),
+        "id": leaf.targets[0][1],
+    }
+    return Refuse(reason=Notice(code="undo-changed", args=args), detail="somebody changed it while the card of the undo waited")
+
+
+def _find_changed_fields(call: Call, facts: Facts, shown: BeforeImage) -> Iterator[tuple[Call, str]]:
+    fresh = build_before_image(call, facts)
+    for leaf in call.leaves:
+        if leaf.reads_only or not leaf.targets:
+            continue
+        place = f"{leaf.targets[0][0]}:{leaf.targets[0][1]}"
+        old, now = shown.get(place) or {}, fresh.get(place) or {}
+        if leaf.spec.leads_to:
+            if find_task_state(old) != find_task_state(now):
+                yield leaf, "STATUS"
+            continue
+        restored = leaf.spec.replaces or (_list_restored_fields(leaf) if leaf.spec.verb == "update" else sorted({*old, *now}))
+        for name in restored:
+            known = leaf.spec.stands_for.get(name, name)
+            if not _is_same(leaf, known, fields.find_value(now, known, leaf.entity), fields.find_value(old, known, leaf.entity)):
+                yield leaf, known
+
+
+def _list_restored_fields(leaf: Call) -> Iterator[str]:
+    """Yield the names of the fields that the call writes, and of the fields needed to interpret them.
+
+    For a sum this is its currency: the same number in another currency is another sum.
+    """
+    found: dict[str, str] = {}
+    for name in leaf.written_fields:
+        for one in (*(MULTIFIELDS if name.upper() == "FM" else (name,)), find_context_field(name, leaf.entity)):
+            found.setdefault(fields.to_field_key(one, leaf.entity), one)
+    return (name for name in found.values() if name)
+
+
+def _is_same(leaf: Call, name: str, now: object, shown: object) -> bool:
+    if multifields.is_multifield(name):
+        return bool(now == shown)
+    found = fields.find_field_info(leaf.entities.get(leaf.entity), name)
+    return fields.is_same_value(now, shown, kind=found.kind if found else "text")
+
+
+def build_last_editor_args(name: str) -> dict[str, str]:
+    """Return the message arguments that name the last editor of a record: {"who": name, "known": "yes" or "no"}.
+
+    `name` is "" if the last editor is not known.
+    """
+    return {"who": name, "known": "yes" if name else "no"}
+
+
+async def find_last_editor(record: Record, names: Names) -> str:
+    """Return the name of the person who changed the record last; "" if the portal does not say.
+
+    This person may have changed other fields of the record.
+    """
+    number = next(
+        (found for name in _LAST_EDITOR_FIELDS if (found := fields.parse_number(fields.find_value(record, name))) is not None), None
+    )
+    if not number or number < 0:
+        return ""
+    try:
+        return await names.find_user_name(int(number))
+    except BitrixError:
+        return ""
+
+
+async def format_field_value(call: Call, name: str, now: object, record: Record, reader: Reader) -> str:
+    """Return the present value `now` of a field of `record` as text, as cards show it."""
+    entity = call.entity
+    info = fields.find_field_info(call.entities.get(entity), name)
+    currency = str(fields.find_value(record, "CURRENCY_ID", entity) or "")
+    category = int(fields.parse_number(fields.find_value(record, "CATEGORY_ID", entity)) or 0)
+    context = Context(entity=entity, currency=currency, category=category)
+    if name in call.spec.replaces:
+        return await format_list(now, call.spec.replaces[name], context, reader)
+    if multifields.is_multifield(name):
+        elements = [one.value for one in multifields.parse_elements(record) if one.kind == name.upper()] if isinstance(now, list) else []
+        return format_plain(elements if isinstance(now, list) else now, reader)
+    if info is None:
+        return await format_own_value(name, now, context=context, reader=reader)
+    return await format_value(now, info.kind, context=context, reader=reader)

@@ -1,0 +1,377 @@
+"""Decides which completed calls can be undone, and until when. No record is read and no change is proposed here.
+
+An undo must restore exactly the earlier state. It is possible for fields of records with a complete before-image (the values before the
+change), for states of tasks, and for new records if the policy allows their deletion. What the portal itself did in reaction (robots,
+notifications) stays.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.client.batch import BatchError, parse_commands, restore_keys
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call import fields, targets
+from orchestrator.gate.call.critical_fields import to_field_code
+from orchestrator.gate.call.effect import BeforeImage, Call, Target
+from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.handover import apply_owners
+from orchestrator.gate.call.multifields import is_multifield
+from orchestrator.gate.call.permissions import Approvers, may_touch
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.call.reasons import HANDS_AWAY
+from orchestrator.gate.call.replaced_lists import find_list, is_restorable, sets_sum, sum_rows
+from orchestrator.gate.call.serialization import StoredOrder, build_effect_id
+from orchestrator.gate.normalize.merge_multifields import find_steps
+from state.clock import format_iso, parse_iso
+from state.journal.store import EffectRow
+from state.model.card import Card
+from state.stored import JsonObject
+
+SLOT: Final = "undo:"
+LEADING: Final = frozenset({"lead", "admin"})
+"""The roles of those who may undo the calls of others."""
+_ONE_WAY: Final = {("lead", "statusid"): "CONVERTED"}
+"""States that a record in the portal can never leave."""
+STATES: Final = ("REAL_STATUS", "STATUS")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompletedCall:
+    """A call that the portal carried out, as recorded in the journal."""
+
+    effect_id: str
+    method: str
+    params: JsonObject
+    before: BeforeImage
+    at: datetime
+    slot: str = ""
+    created: str = ""
+    unchanged: tuple[str, ...] = ()
+    """Fields that the portal left unchanged."""
+    commands: Sequence[JsonObject] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UndoPart:
+    """One write of a completed call, with what is needed to undo it.
+
+    `target` is its record, `old` the record's earlier fields ({} for a record that the call created), `undo` the method that undoes it.
+    """
+
+    call: Call
+    target: Target
+    old: JsonObject
+    undo: Method
+    unchanged: frozenset[str] = field(default_factory=frozenset)
+
+
+def find_completed(found: EffectRow | Card) -> CompletedCall | None:
+    """Return the completed call of a stored effect or of a card; None if the portal did not carry the call out."""
+    if isinstance(found, EffectRow):
+        return _from_row(found) if found.status == "succeeded" else None
+    return _from_entry(found) if found.status == "executed" and found.has("before") else None
+
+
+def is_undo_offered(found: EffectRow | Card, *, now: datetime, policy: Policy, catalogue: Catalogue) -> bool:
+    """Return whether to show an undo button for a call. Never raises.
+
+    The button click later checks whether the records still have the values that the call wrote.
+    """
+    return bool(find_undo_deadline(found, now=now, policy=policy, catalogue=catalogue))
+
+
+def find_undo_deadline(found: EffectRow | Card, *, now: datetime, policy: Policy, catalogue: Catalogue) -> str:
+    """Return the time until which the undo button is shown, as ISO text in UTC; "" if no button is shown."""
+    done = find_completed(found)
+    if (
+        done is None
+        or now >= calculate_deadline(done, policy)
+        or isinstance(build_undo_parts(done, policy=policy, catalogue=catalogue), Notice)
+    ):
+        return ""
+    return format_iso(calculate_deadline(done, policy))
+
+
+def calculate_deadline(done: CompletedCall, policy: Policy) -> datetime:
+    """Return the time after which the call can no longer be undone."""
+    return done.at + policy.undo_for
+
+
+def build_undo_slot(effect_id: str, attempt: int = 1) -> str:
+    """Build the slot (unique name of a step) for the undo of `effect_id`, the id of a stored call.
+
+    The store keeps one effect per slot, so nothing is undone twice.
+    """
+    return f"{SLOT}{effect_id}" if attempt == 1 else f"{SLOT}{effect_id}/{attempt}"
+
+
+def parse_undo_slot(slot: str) -> str:
+    """Return the id of the effect that an undo with this slot reverses; "" if the slot is not that of an undo."""
+    return slot.removeprefix(SLOT).partition("/")[0] if slot.startswith(SLOT) else ""
+
+
+def build_undo_effect_id(effect_id: str, attempt: int = 1) -> str:
+    """Return the id of the effect that undoes `effect_id`."""
+    return build_effect_id(build_undo_slot(effect_id, attempt))
+
+
+def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, deps: GateDeps) -> Card:
+    """Return a copy of the card `entry` with its undo status: `undo_until`, or after an undo `undone_at` and `undone_by`.
+
+    `entries` are all cards of the session. If the call gave a record to an owner whose records the requester may not touch, only a lead
+    (head of sales) can undo it. The copy then has `undo_by_lead`, or no undo is offered if no lead may touch the record.
+    """
+    policy, catalogue = deps.policy, deps.catalogue
+    first = build_undo_slot(entry.effect_id)
+    again, length = f"{first}/", len(first) + 1
+    undone = [one for one in entries.values() if (one.slot == first or one.slot[:length] == again) and one.status == "executed"]
+    back = undone[0] if undone and entry.effect_id else None
+    if back is not None:
+        return entry.with_values(undone_at=back.executed_at, undone_by=back.approved_by_name)
+    until = find_undo_deadline(entry, now=now, policy=policy, catalogue=catalogue)
+    if not until:
+        return entry
+    if not any(reason.get("code") == HANDS_AWAY for reason in entry.reasons):
+        return entry.with_values(undo_until=until)
+    parts = build_undo_parts(_from_entry(entry), policy=policy, catalogue=catalogue)
+    requester = Actor(key=entry.requested_by, name=entry.requested_by_name, bitrix_user_id=entry.requested_by_user)
+    after = {part.target: apply_owners(part.call, part.old) for part in parts if isinstance(part, UndoPart)}
+    leads = find_restoring_leads([part for part in parts if isinstance(part, UndoPart)], after, requester, deps.approvers)
+    return entry.with_values(undo_until=until, undo_by_lead=True) if leads else entry
+
+
+def find_restoring_leads(
+    parts: Sequence[UndoPart], records: Mapping[Target, JsonObject | None], requester: Actor, approvers: Approvers
+) -> Sequence[Actor]:
+    """Return the leads (heads of sales) who can undo a call for its requester: those who may touch all of its present `records`.
+
+    Nobody is among them only as the deputy of a lead: a deputy decides about requests of others, and an undo is a request of one's own.
+    """
+
+    def may_touch_all(lead: Actor) -> bool:
+        return all(may_touch(lead, part.call.entities.get(part.call.entity), records.get(part.target)) for part in parts)
+
+    return [lead for lead in approvers.find_leads(requester, may_touch_all) if lead.role in LEADING and may_touch_all(lead)]
+
+
+def find_original(entry: Card, entries: Mapping[str, Card]) -> Card | None:
+    """Return the card of the call that the undo `entry` reverses; it is shown anew together with the card of the undo, once this has run.
+
+    Return None if `entry` is no undo, or if the reversed call had no card.
+    """
+    wanted = parse_undo_slot(str(entry.slot or ""))
+    return next((one for one in entries.values() if wanted and one.effect_id == wanted), None)
+
+
+async def find_undoable(results: Iterable[object], ledger: Ledger, *, policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
+    """Return the ids of effects that ran in a turn without a card and can be undone. The reply then offers to undo them.
+
+    `results` are the results of the turn. Raises StoreError.
+    """
+    done = [item for item in results if isinstance(item, Outcome) and item.status == "succeeded" and item.call_class not in {"", "R"}]
+    rows = [row for item in done if (row := await ledger.find_effect(item.effect_id)) is not None]
+    free = [row for row in rows if not row.call.get("confirmation_id")]
+    return tuple(row.effect_id for row in free if is_undo_offered(row, now=ledger.now, policy=policy, catalogue=catalogue))
+
+
+def build_replacement_id(effect_id: str) -> str:
+    """Return the effect id for a call that gets a new card because its approved card was out of date.
+
+    `effect_id` is the effect of the old card.
+    """
+    return build_effect_id(f"{effect_id}/again")
+
+
+def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogue) -> tuple[UndoPart, ...] | Notice:
+    """Return one `UndoPart` for every write of the call, or the reason why the call cannot be undone. Never raises.
+
+    A call is undone as a whole or not at all.
+    """
+    if parse_undo_slot(done.slot):
+        return Notice(code="undo-of-undo")
+    leaves = [leaf for leaf in _list_leaves(done, catalogue) if not leaf.reads_only]
+    if not leaves:
+        return Notice(code="undo-unsupported", args={"method": done.method})
+    if any(report.get("status") != "success" for report in done.commands):
+        return Notice(code="undo-partly")
+    found: list[UndoPart] = []
+    for leaf in leaves:
+        part = _build_part(leaf, done, policy=policy, catalogue=catalogue)
+        if isinstance(part, Notice):
+            return part
+        found.append(part)
+    if len({part.target for part in found}) < len(found):
+        return Notice(code="undo-same-record")
+    return tuple(found)
+
+
+def _from_row(row: EffectRow) -> CompletedCall | None:
+    stored, outcome = StoredOrder.from_data(row.call), row.outcome or {}
+    if stored.is_erased or stored.call.kind != "bitrix":
+        return None
+    return CompletedCall(
+        effect_id=row.effect_id,
+        method=stored.call.method,
+        params=stored.call.params,
+        before=stored.before,
+        at=row.updated_at,
+        slot=stored.slot,
+        created=str(outcome.get("created") or ""),
+        unchanged=tuple(outcome.get("unchanged") or ()),
+        commands=tuple(outcome.get("commands") or ()),
+    )
+
+
+def _from_entry(entry: Card) -> CompletedCall:
+    return CompletedCall(
+        effect_id=entry.effect_id,
+        method=entry.method,
+        params=entry.params or {},
+        before=entry.before,
+        at=parse_iso(entry.executed_at),
+        slot=entry.slot or "",
+        unchanged=tuple(entry.unchanged or ()),
+        commands=tuple(entry.commands or ()),
+    )
+
+
+def _list_leaves(done: CompletedCall, catalogue: Catalogue) -> Iterator[Call]:
+    """Yield the commands of a batch, or the call itself if it is no batch, parsed with the present catalogue.
+
+    Yield nothing if the call can no longer be parsed.
+    """
+    if done.method != "batch":
+        yield from _build_leaf("", done.method, done.params, catalogue)
+        return
+    try:
+        commands = restore_keys(parse_commands(done.params.get("cmd")))
+    except (BatchError, ValueError):
+        return
+    for command in commands:
+        yield from _build_leaf(command.key, command.method, command.params, catalogue)
+
+
+def _build_leaf(key: str, method: str, params: JsonObject, catalogue: Catalogue) -> Iterator[Call]:
+    spec = catalogue.find(method)
+    if spec is None:
+        return
+    aim = targets.find_target(spec, params, catalogue)
+    own = aim.entity if spec.entity == "item" else spec.entity
+    entities = targets.find_definitions(own, aim.entity, catalogue=catalogue)
+    yield Call(
+        kind="bitrix",
+        method=spec.name,
+        params=params,
+        spec=spec,
+        classes=spec.classes,
+        portal="",
+        key=key,
+        targets=aim.targets,
+        entity=own,
+        entities=entities,
+    )
+
+
+def _build_part(call: Call, done: CompletedCall, *, policy: Policy, catalogue: Catalogue) -> UndoPart | Notice:
+    undo = catalogue.find(call.spec.undo) if call.spec.undo else None
+    if undo is None:
+        return Notice(code="undo-none")
+    if call.spec.verb == "add":
+        return _build_add_part(call, undo, done, policy)
+    if call.spec.replaces:
+        return _build_list_part(call, undo, done)
+    own = call.targets[0] if call.targets and call.targets[0][0] == call.entity else None
+    old = done.before.get(f"{own[0]}:{own[1]}") if own else None
+    if own is None or not old:
+        return Notice(code="undo-none")
+    left = frozenset(name for text in done.unchanged for key, _, name in [text.rpartition(": ")] if key == call.key)
+    part = UndoPart(call=call, target=own, old=old, undo=undo, unchanged=left)
+    if call.spec.leads_to:
+        return part if find_task_state(old) else Notice(code="undo-no-before", args={"field": "STATUS"})
+    if call.spec.verb != "update" or undo.verb != "update":
+        return Notice(code="undo-none")
+    wrong = next(_find_unrestorable(part), None)
+    return part if wrong is None else wrong
+
+
+def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Policy) -> UndoPart | Notice:
+    """Return the data to undo a call that created a record, or the reason why it cannot be undone.
+
+    The undo deletes the record. If `done` comes from a card, the record's number is not known and is set to 0.
+    """
+    family = call.method.rpartition(".")[0]
+    if undo.verb != "delete" or undo.name.rpartition(".")[0] != family or call.key or call.targets:
+        return Notice(code="undo-none")
+    if "D" in undo.classes and not policy.is_listed(policy.open_methods, undo.name):
+        return Notice(code="undo-add-closed")
+    kind, _, number = done.created.rpartition(":")
+    return UndoPart(call=call, target=(call.entity, int(number) if kind and number.isdecimal() else 0), old={}, undo=undo)
+
+
+def _build_list_part(call: Call, undo: Method, done: CompletedCall) -> UndoPart | Notice:
+    """Return the data to undo a call that replaced a list (such as product rows), or the reason why the exact list cannot be restored."""
+    found = find_list(call)
+    old = done.before.get(f"{call.targets[0][0]}:{call.targets[0][1]}") if call.targets else None
+    if found is None or not old or found[0] not in undo.replaces or undo.changes_one:
+        return Notice(code="undo-none")
+    name, kind = found
+    held, told = old.get(name), {"field": to_field_code(call, name)}
+    if not isinstance(held, list):
+        return Notice(code="undo-no-before", args=told)
+    if not is_restorable(held):
+        return Notice(code="undo-not-writable", args=told)
+    was = fields.parse_number(fields.find_value(old, "OPPORTUNITY"))
+    if kind == "products" and sets_sum(old) and was is not None and was != sum_rows(held):
+        return Notice(code="undo-sum")  # the portal would compute the sum from the rows, and it was another one
+    return UndoPart(call=call, target=call.targets[0], old=old, undo=undo)
+
+
+def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
+    """Yield, for each field of an update that cannot be restored, the reason why."""
+    call, old = part.call, part.old
+    written = call.written_fields
+    keys = {fields.to_field_key(name, call.entity) for name in written}
+    if "categoryid" in keys and not keys & {"stageid", "statusid"}:
+        yield Notice(code="undo-funnel")
+    steps = find_steps(call, old)
+    for name, value in written.items():
+        told = {"field": to_field_code(call, name)}
+        known = call.spec.stands_for.get(name, name)
+        if is_multifield(name):
+            if name not in steps:
+                yield Notice(code="undo-no-before", args=told)
+            continue
+        if not fields.has_field(old, known, call.entity):
+            yield Notice(code="undo-no-before", args=told)
+            continue
+        was = fields.find_value(old, known, call.entity)
+        if _ONE_WAY.get((call.entity, fields.to_field_key(known, call.entity))) == value:
+            yield Notice(code="undo-one-way", args=told)
+        if not is_writable(was) and not _is_same(call, known, value, was):
+            yield Notice(code="undo-not-writable", args=told)
+
+
+def is_writable(value: object) -> bool:
+    """Return whether the portal would accept `value` back in the form in which it returned it.
+
+    It does not accept descriptions of files, and writing an empty list does not clear a field.
+    """
+    if isinstance(value, Mapping) or value in ([], ()):
+        return False
+    return not isinstance(value, list) or all(isinstance(item, str | int | float) for item in value)
+
+
+def _is_same(call: Call, name: str, value: object, was: object) -> bool:
+    found = fields.find_field_info(call.entities.get(call.entity), name)
+    return fields.is_same_value(value, was, kind=found.kind if found else "text")
+
+
+def find_task_state(record: JsonObject) -> str:
+    """Return the state of a task as the portal's code; "" where the record does not contain it."""
+    return next((str(found) for name in STATES if (found := fields.find_value(record, name)) not in (None, "")), "")

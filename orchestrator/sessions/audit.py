@@ -1,0 +1,247 @@
+"""Writes an audit record of each iteration and each decision for operations staff (S004-43 … S004-47, X9).
+
+An iteration is one answer of the model with the calls it led to. A failure here never disturbs a turn.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import orjson
+
+from bitrix.masking import is_free_of_secrets, mask_value
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import to_written_params
+from orchestrator.domain.outcome import Outcome
+from orchestrator.sessions.turn_context import Iteration
+from state.audit_log.batch_writer import BatchWriter
+from state.audit_log.interaction_log import InteractionLogger
+from state.audit_log.records import encode_record, find_log_user
+from state.clock import Clock, format_iso
+from state.events.runs import NodeDone
+from state.model.card import Card
+from state.model.session_state import AgentState
+from state.stored import JsonObject
+from state.trace import get_trace_id
+
+SCHEMA = 2
+"""The version of docs/audit-record.schema.json that the records follow."""
+ENCODED_TOGETHER = 100
+"""After so many records of one run the event loop gets its turn."""
+BREATH = 0.05
+"""How many seconds a run that makes records more quickly than they are written waits after so many of them."""
+KEPT_ENTRIES = 5
+"""How many of the latest confirmations and finished calls an audit record contains.
+
+Both lists only grow, and the journal holds them in full.
+"""
+KEPT_CARDS = 1000
+"""How many cards are kept in the form that records have."""
+CONFIRMATION_KEYS = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
+"""The fields of a card that the audit record of a decision about it contains."""
+_UNTOLD = frozenset({"preview", "before", "provenance", "covers", "reasons", "nonce"})
+"""The fields of a card that the agent state in an audit record does not contain."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayedNode:
+    """What one node of a run (a named piece of its work) did while this process played the run."""
+
+    node: str
+    what: str
+    """What the node did: "model", "effect", "memo", "say", "input", "sleep" or "child"."""
+    call: JsonObject | None = None
+    """The call that it proposed, with its result, in the form of the audit log."""
+    model: str = ""
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    text: str = ""
+    provider: str = ""
+    failed_before: Sequence[str] = ()
+
+
+class Audit:
+    """Writes audit records, with secrets masked, to the interaction log of each user."""
+
+    def __init__(self, log: InteractionLogger, clock: Clock) -> None:
+        """Keep the interaction log and start the single writer thread."""
+        self._clock = clock
+        self._cards: dict[str, tuple[Card, JsonObject]] = {}
+        """The latest cards as records have them, by id: most cards are in several records, and a card never changes, but is replaced."""
+        self._writer = BatchWriter(log, _mask_records)
+
+    async def record_iteration(  # noqa: PLR0913 - each is a field of the record
+        self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: AgentState, home: str = ""
+    ) -> None:
+        """Record one iteration: message, model answer, calls with their results, requester, tokens, timings and the agent state.
+
+        The agent state (`state`) is the part of the session's state that the model sees in its prompt. For a run `home` is the
+        conversation in which it is shown.
+        """
+        self._write(
+            find_log_user(actor.key, home or session),
+            {
+                "type": "iteration",
+                "session": session,
+                "turn_id": turn_id,
+                "iteration": entry.number,
+                "mode": mode,
+                "requested_by": {"key": actor.key, "name": actor.name},
+                "user_message": text,
+                "model_response": entry.blocks or {"raw": entry.raw},
+                "executed_actions": entry.calls,
+                "targets": sorted({str(call.get("method")) for call in entry.calls}),
+                "tokens": entry.tokens,
+                "model": entry.model,
+                **describe_provider(entry.provider, entry.failed_before),
+                "seconds": entry.model_seconds,
+                **({"service_answers": entry.service_answers} if entry.service_answers else {}),
+                "state": trim_state(state, self._describe_card),
+            },
+        )
+
+    async def record_nodes(
+        self, nodes: Sequence[PlayedNode], *, actor: Actor, run: str, definition: str, engine: str, mode: Mode, home: str = ""
+    ) -> None:
+        """Record what the nodes of a run did while it was played, one record for each node.
+
+        `run` is the session key of the run, `home` the conversation in which it is shown; `engine` and `definition` say what it executes.
+        """
+        user = find_log_user(actor.key, home)
+        for number, node in enumerate(nodes, start=1):
+            record = build_node_record(node, actor=actor, run=run, definition=definition, engine=engine, mode=mode)
+            self._write(user, record)
+            if number % ENCODED_TOGETHER == 0:  # a run may have thousands of nodes, and the loop belongs to everybody
+                await asyncio.sleep(BREATH if self._writer.is_behind else 0)
+
+    async def record_decision(
+        self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str, home: str = ""
+    ) -> None:
+        """Record a person's decision about a card.
+
+        `via` says how the person decided ("button", "typed" …). `outcome` is the result of the card's call, None if the call did not run.
+        `notice` is the code of the message that the person got, "" for none. For the card of a run `home` is the conversation in which
+        the run is shown.
+        """
+        self._write(
+            find_log_user(actor.key, home or session),
+            {
+                "type": "decision",
+                "session": session,
+                "decided_by": {"key": actor.key, "name": actor.name},
+                "via": via,
+                "user_message": notice or (outcome.status if outcome else ""),
+                "executed_actions": [{"method": entry.method, "status": outcome.status if outcome else entry.status}],
+                "confirmation": _show_written_keys(entry.select(CONFIRMATION_KEYS)),
+                "outcome": (_describe_outcome(outcome) if outcome else {}) | {"notice": notice},
+            },
+        )
+
+    async def record_failure(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
+        """Record a failure, described by `what`, that operations staff should know of."""
+        self._write(find_log_user(actor.key, session), {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
+
+    def _describe_card(self, card: Card) -> JsonObject:
+        kept = self._cards.get(card.confirmation_id)
+        if kept is not None and kept[0] is card:
+            return kept[1]
+        if len(self._cards) >= KEPT_CARDS:
+            self._cards.clear()
+        described = describe_card(card)
+        self._cards[card.confirmation_id] = card, described
+        return described
+
+    def wait(self, seconds: float = 5.0) -> None:
+        """Block until all records handed in so far are in the log, or could not be written. Raises TimeoutError after `seconds`."""
+        self._writer.wait(seconds)
+
+    def _write(self, user: str, record: JsonObject) -> None:
+        self._writer.put(user, [self._freeze(user, record)])
+
+    def _freeze(self, user: str, record: JsonObject) -> bytes:
+        """Serialize the record with the fields that all records have, because the state in it may change before it is written."""
+        trace = {"trace_id": get_trace_id()} if get_trace_id() else {}
+        return encode_record({"timestamp": format_iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record})
+
+
+def _mask_records(user: str, records: Sequence[bytes]) -> Sequence[bytes]:
+    """Return the records with their secrets masked.
+
+    Most records contain no secret and are left unchanged, which is faster.
+    """
+    if is_free_of_secrets(b"\n".join(records)):
+        return records
+    return [
+        frozen if is_free_of_secrets(frozen) else encode_record({**mask_value(orjson.loads(frozen)), "user": user}) for frozen in records
+    ]
+
+
+def describe_model_node(done: NodeDone, text: str) -> PlayedNode:
+    """Return what the audit log has of a model's answer to a node of a run; `text` is "" for one to a service, which keeps its text."""
+    return PlayedNode(
+        node=done.node,
+        what="model",
+        model=done.model,
+        tokens={"prompt": done.prompt_tokens, "completion": done.completion_tokens},
+        seconds=done.seconds,
+        text=text,
+        provider=done.provider,
+        failed_before=done.failed_before,
+    )
+
+
+def build_node_record(node: PlayedNode, *, actor: Actor, run: str, definition: str, engine: str, mode: str) -> JsonObject:
+    """Return the audit record of one node of a run, without the fields that all records have.
+
+    `run` is the session key of the run; `engine` and `definition` say what it executes, `actor` with whose rights it works.
+    """
+    return {
+        "type": "node",
+        "session": run,
+        "run": run,
+        "engine": engine,
+        "definition": definition,
+        "node": node.node,
+        "what": node.what,
+        "mode": mode,
+        "requested_by": {"key": actor.key, "name": actor.name},
+        "executed_actions": [node.call] if node.call is not None else [],
+        "model_response": {"raw": node.text} if node.text else {},
+        "tokens": dict(node.tokens),
+        "model": node.model,
+        **describe_provider(node.provider, node.failed_before),
+        "seconds": node.seconds,
+    }
+
+
+def describe_provider(provider: str, failed_before: Sequence[str]) -> JsonObject:
+    """Return who answered and who was asked first and did not, as a record holds it; nothing for what old events do not tell."""
+    return ({"provider": provider} if provider else {}) | ({"failed_before": list(failed_before)} if failed_before else {})
+
+
+def describe_card(card: Card) -> JsonObject:
+    """Return a card as the agent state in a record has it."""
+    return _show_written_keys(card.to_stored_without(*_UNTOLD))
+
+
+def trim_state(agent: AgentState, describe: Callable[[Card], JsonObject] = describe_card) -> JsonObject:
+    """Return the agent state (what the model sees of the session's state) in the short form for audit records.
+
+    Of the cards and of the texts about what was done, only the latest are kept. The cards lack, among other fields, their preview and their
+    nonce (the one-time code of their buttons). `describe` does what `describe_card` does.
+    """
+    latest = list(agent.confirmations.values())[-KEPT_ENTRIES:]
+    confirmations = [describe(card) for card in latest]
+    without_cards = replace(agent, confirmations={})  # a session may have hundreds, and of most nothing is told
+    return {**without_cards.to_stored(), "confirmations": confirmations, "done": agent.done[-KEPT_ENTRIES:]}
+
+
+def _describe_outcome(outcome: Outcome) -> dict[str, object]:
+    told = outcome.model_dump(mode="json", exclude={"preview", "repeat_of", "decided"})
+    return {**told, "call": to_written_params(outcome.method, outcome.call)}
+
+
+def _show_written_keys(entry: dict[str, object]) -> dict[str, object]:
+    """Return a card's entry with the keys that the model gave to the commands of a batch."""
+    params = entry.get("params")
+    return {**entry, "params": to_written_params(str(entry.get("method", "")), params)} if isinstance(params, Mapping) else entry

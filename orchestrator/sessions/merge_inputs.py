@@ -1,0 +1,253 @@
+"""Merges messages that were sent separately but form one request. It does not interpret their text.
+
+There are three cases: parts of a long paste that the messenger cut, forwarded messages with the person's comment, and short messages in
+quick succession. Quoted text is kept apart from the person's own words, because it must never act as an instruction.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import NamedTuple
+
+from orchestrator.domain.address import Address
+from orchestrator.domain.inputs import DEFAULT_ENGINE, Input, TextMessage, parse_input, parse_neighbour
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.sessions import outbox
+from orchestrator.sessions.input_filter import build_dropped_event, recognize_answer
+from orchestrator.sessions.session import Session
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow
+
+CUT = 4000
+"""From this length a message counts as cut, and is taken to continue in the next one.
+
+Messengers cut a long paste at about 4,096 UTF-16 units.
+"""
+CUT_PAUSE = 1.5
+"""Seconds to wait for the next part of a pasted text that was cut."""
+FORWARD_PAUSE = 0.3
+"""Seconds to wait for further forwards, and after a message that may be the comment on a forward.
+
+Messengers send the comment first and the forward some tens of milliseconds later. The typing indicator does not wait for this.
+"""
+MAX_PASTE = 20_000
+LEAD_IN = 300
+"""The greatest length of a first line, ending with a colon, that counts as the person's own words about the pasted text."""
+AT_ONCE = 3
+"""Seconds within which a messenger sends the parts of one message."""
+QUICK = 1
+"""The greatest difference, in whole seconds of the messenger's clock, between two short messages that are merged."""
+FRESH = timedelta(seconds=0.5)
+"""An input younger than this was taken up on arrival, so nothing can be queued behind it yet."""
+
+
+class _Piece(NamedTuple):
+    row: InboxRow
+    said: TextMessage
+
+
+async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
+    """Return the input merged with the messages that continue it; None if nothing is left to handle.
+
+    The merged input keeps the id of the first message. If the turn of the input has already begun, or if the input was merged before a
+    crash, it is returned unchanged.
+    """
+    said = parse_input(row)
+    asked = await recognize_answer(row, said, session, store)
+    if asked is not None:
+        await session.commit(actor=row.actor_key, inbox_done=[row.id], inbox_new=[asked])
+        return None
+    first = _to_piece(row, said)
+    begun = first is None or session.state.turn_id == row.id or first.said.pieces is not None
+    pieces = [] if first is None else [first] if begun else await _collect_fragments(first, session, store)
+    rows = [piece.row for piece in pieces] or [row]
+    left_out = [gone for one in rows if (gone := build_dropped_event(one, session)) is not None]
+    if left_out:
+        await session.commit(*left_out, actor=row.actor_key, inbox_done=[one.id for one in rows])
+        return None
+    if first is None or (len(pieces) == 1 and (_count_chars(first) or first.said.album is None)):
+        return row
+    joined = _join(pieces)
+    fault = _find_fault(joined)
+    if fault is not None:
+        told = outbox.build_reply_row(session.key, build_reply(fault), session.now)
+        await session.commit(actor=row.actor_key, inbox_done=[one.id for one in rows], outbox=[told])
+        return None
+    await session.commit(actor=row.actor_key, inbox_done=[one.id for one in rows[1:]], inbox_new=[joined.row])
+    return joined.row
+
+
+def _to_piece(row: InboxRow, said: Input | None) -> _Piece | None:
+    """Return the row with its message `said`, if the person typed or forwarded it; None for a button, a choice or a voice message.
+
+    None is returned too for the words after a command that begins a turn of another engine.
+    """
+    is_message = isinstance(said, TextMessage) and said.origin == "typed" and said.engine == DEFAULT_ENGINE
+    return _Piece(row, said) if isinstance(said, TextMessage) and is_message else None
+
+
+def _find_fault(whole: _Piece) -> Notice | None:
+    """Return the message that says why the text of `whole` cannot be handled: too long, or empty; None if it can."""
+    length = _count_chars(whole)
+    if length > MAX_PASTE:
+        return Notice(code="too-long", args={"length": length, "limit": MAX_PASTE})
+    return None if length else Notice(code="only-text", args={"kind": whole.said.attached or "other"})
+
+
+async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore) -> list[_Piece]:
+    """Return the first message and the messages that continue it.
+
+    If `first` has only just arrived, nothing can be queued behind it. Then the function waits only if `first` may be the comment on a
+    forwarded message that has not arrived yet.
+    """
+    age = session.now - first.row.received_at
+    if _find_pause([first]) or age >= FRESH:
+        return await _wait_for_fragments(first, store)
+    if not _may_be_comment(first):
+        return [first]
+    waited = max(0.0, age.total_seconds())  # less than nothing if the clock was set back
+    await asyncio.sleep(max(0.0, FORWARD_PAUSE - waited))
+    found = await _read_fragments(first, store)
+    return await _wait_for_fragments(first, store) if any(_is_of_others(piece) for piece in found[1:2]) else [first]
+
+
+def _may_be_comment(piece: _Piece) -> bool:
+    """Return whether the message may be a comment that comes before a forwarded one; False if the messenger gives no sending times.
+
+    A reply is no such comment: what it is about is the message that it answers. In a group no forwarded message follows: nothing in it
+    speaks to the bot, so the door leaves it out.
+    """
+    said = piece.said
+    if not said.text or said.quoted or said.at is None or said.reply_to is not None:
+        return False
+    return not Address.parse(piece.row.session).is_group
+
+
+async def _wait_for_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
+    """Return the messages that have arrived and form one request. While more are likely to come, wait a moment for the next."""
+    pieces = await _read_fragments(first, store)
+    while pause := _find_pause(pieces):
+        await asyncio.sleep(pause)
+        found = await _read_fragments(first, store)
+        if len(found) == len(pieces):
+            break
+        pieces = found
+    return pieces
+
+
+def _find_pause(pieces: Sequence[_Piece]) -> float:
+    """Return the seconds to wait before reading the inbox again, 0 if no further message is expected."""
+    last = pieces[-1]
+    if _is_cut(last):
+        return CUT_PAUSE
+    if _is_of_others(last) or last.said.album is not None:
+        return FORWARD_PAUSE
+    return 0
+
+
+async def _read_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
+    """Return the first message with the next messages in the inbox, as long as they come from the same person and continue it."""
+    pieces, length = [first], _count_chars(first)
+    for row in await store.list_waiting_inbox(first.row.session, first.row.lane):
+        if row.id == first.row.id:
+            continue
+        piece = _to_piece(row, parse_neighbour(row))
+        if piece is None or row.actor != first.row.actor or not _is_continuation(pieces, piece):
+            break
+        length += _count_chars(piece)
+        if length > MAX_PASTE and not _is_cut(pieces[-1]):
+            break
+        pieces.append(piece)
+    return pieces
+
+
+def _is_continuation(pieces: Sequence[_Piece], after: _Piece) -> bool:
+    """Return whether the message `after` belongs to the same request as the last message of `pieces`."""
+    last = pieces[-1]
+    if not _is_at_once(last, after):
+        return False
+    if _is_cut(last) and _is_of_others(last) == _is_of_others(after):
+        return True
+    if last.said.album is not None and last.said.album == after.said.album:
+        return True
+    if _is_of_others(last) or _is_of_others(after):
+        return _is_joined_forward(pieces, after)
+    if _is_cut(last) or _is_cut(after):
+        return False
+    seconds = _measure_gap(last, after)  # None if the messenger gives no sending times
+    return seconds is not None and 0 <= seconds <= QUICK
+
+
+def _is_joined_forward(pieces: Sequence[_Piece], after: _Piece) -> bool:
+    """Return whether `after` is one more forwarded message, or the only comment on the forwarded messages in `pieces`.
+
+    The result is False if the messenger gives no sending times.
+    """
+    if _measure_gap(pieces[-1], after) is None:
+        return False
+    return _is_of_others(after) or not any(piece.said.text for piece in pieces)
+
+
+def _measure_gap(piece: _Piece, after: _Piece) -> int | None:
+    """Return the seconds between two messages on the messenger's clock; None if it gives no sending times."""
+    return after.said.at - piece.said.at if piece.said.at is not None and after.said.at is not None else None
+
+
+def _is_of_others(piece: _Piece) -> bool:
+    """Return whether the message holds only text of somebody else, as a forwarded message does."""
+    return not piece.said.text and bool(piece.said.quoted)
+
+
+def _is_cut(piece: _Piece) -> bool:
+    return len((piece.said.text or piece.said.quoted).encode("utf-16-le", "replace")) // 2 >= CUT
+
+
+def _is_at_once(piece: _Piece, after: _Piece) -> bool:
+    """Return whether two messages were sent at about the same time.
+
+    If the messenger gives no sending times, the times of arrival count. These are less exact: a bot that was offline receives all at once.
+    """
+    seconds = _measure_gap(piece, after)
+    return (
+        0 <= seconds <= AT_ONCE if seconds is not None else abs((after.row.received_at - piece.row.received_at).total_seconds()) <= AT_ONCE
+    )
+
+
+def _count_chars(piece: _Piece) -> int:
+    return len(piece.said.text) + len(piece.said.quoted)
+
+
+def _join(pieces: Sequence[_Piece]) -> _Piece:
+    """Return all `pieces` merged into one message, which keeps the id of the first."""
+    first = pieces[0]
+    text, quoted = _split_cut_paste(pieces) if _is_cut(first) and not _is_mixed(pieces) else _split_own_and_quoted(pieces)
+    kept = first.said.model_dump(include={"at", "message_id"}, exclude_unset=True)
+    attached = {piece.said.attached for piece in pieces} - {""}
+    if attached:
+        kept["attached"] = attached.pop() if len(attached) == 1 else "other"
+    said = TextMessage(text=text, quoted=quoted, origin="typed", pieces=len(pieces), **kept)
+    return _Piece(replace(first.row, body=said.to_json(), attempts=0), said)
+
+
+def _is_mixed(pieces: Sequence[_Piece]) -> bool:
+    """Whether `pieces` hold both the person's own messages and forwarded ones."""
+    return len({_is_of_others(piece) for piece in pieces}) > 1
+
+
+def _split_cut_paste(pieces: Sequence[_Piece]) -> tuple[str, str]:
+    """Return (the person's own words, the pasted text) of a long paste that the messenger cut.
+
+    A short first line that ends with a colon counts as the person's own words. If the paste has no such line, they are "".
+    """
+    everything = "\n".join(piece.said.text or piece.said.quoted for piece in pieces)
+    line, _, rest = everything.partition("\n")
+    own = bool(pieces[0].said.text) and len(line) <= LEAD_IN and line.rstrip().endswith(":")
+    return (line, rest) if own else ("", everything)
+
+
+def _split_own_and_quoted(pieces: Sequence[_Piece]) -> tuple[str, str]:
+    """Return (the person's own words, the quoted text) of all `pieces`. A message that the messenger cut counts as quoted."""
+    own = [piece.said.text for piece in pieces if not _is_cut(piece)]
+    others = [piece.said.quoted or (piece.said.text if _is_cut(piece) else "") for piece in pieces]
+    return "\n".join(filter(None, own)), "\n\n".join(filter(None, others))

@@ -1,0 +1,464 @@
+"""One open session: its state and the only way to append to its journal. The process holds the session's lease while it is open.
+
+Tasks of one process (a turn and a decision) commit one after the other. Of several processes only the holder of the lease may commit: each
+new holder gets a higher epoch number than the previous one, and the database refuses commits with an old number. A step is what one call of
+`commit` or `buffer` adds: events with the rows that belong to them. docs/adr/0014-cost-of-a-turn.md says which steps are committed at once
+and which are buffered until the next commit.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import TypedDict
+
+from orchestrator.domain.errors import SessionTaken
+from orchestrator.gate.call.ports import CallsAbout
+from orchestrator.sessions.grouped_cards import DescribeCard, keep_card
+from orchestrator.sessions.kept_turns import KeptTurns
+from orchestrator.sessions.steps import is_reads_only, keep_step, prepare_step
+from state.canonical import dumps, loads
+from state.clock import Clock, SystemClock, build_lower_id, format_iso
+from state.events import fold as agent_state
+from state.events.base import Event
+from state.journal.async_store import AsyncStore
+from state.journal.journal import SNAPSHOT_EVERY, build_snapshot, load_state
+from state.journal.run_index import PREFIX as RUN
+from state.journal.run_index import RunFilter
+from state.journal.store import (
+    Commit,
+    EffectChange,
+    EffectConflict,
+    EffectRow,
+    EffectStatus,
+    InboxRow,
+    Lease,
+    OutboxRow,
+    Snapshot,
+    Store,
+    StoredEvent,
+    StoreError,
+    Timer,
+)
+from state.journal.streams import to_lease_key, to_stream
+from state.journal.thread_worker import run_to_end
+from state.model.session_state import SessionState
+from state.sql.checksummed_json import DamagedRow
+
+log = logging.getLogger(__name__)
+
+LEASE = timedelta(seconds=60)
+BUFFER_SECONDS = 0.05
+"""Seconds after which a buffered step is stored by itself if no commit has taken it along."""
+MAX_BUFFERED = 200
+"""How many buffered steps are kept in memory; a caller that goes on adding more flushes them first (`is_full`)."""
+CARD_MAY_WAIT = timedelta(days=7)
+"""How much longer than asked calls about a record are looked up: a card may wait this long, and its index entry dates from the request."""
+MAX_CALLS = 200
+"""Maximum number of calls about one record that are examined, the newest first."""
+_NOT_OVER = frozenset({"requested", "approved", "started"})
+
+
+class _CommitHead(TypedDict):
+    stream: str
+    epoch: int
+    actor: str
+    now: datetime
+    key_owner: str
+
+
+class Session:
+    """One open session of a conversation, created by `open_session`.
+
+    It implements `Ledger`, the interface by which the gate reads and writes the journal of one session.
+    """
+
+    def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: SessionState, seq: int) -> None:
+        """Set up the session with its loaded `state`, whose last event has the number `seq`; call `open_session` instead."""
+        self.key = lease.session
+        self.stream = to_stream(lease.session)
+        self._store = store
+        self._clock = clock
+        self._lease = lease
+        self._state = state
+        self._seq = seq
+        self._snapshot_seq = seq
+        self._stored = seq
+        """The number of the last event of the journal that this process knows of.
+
+        If a commit was stored although its caller saw an error, the next commit is refused because of this number.
+        """
+        self.kept_turns = KeptTurns()
+        """The events of turns that wait for their cards, as far as this session has stored them itself."""
+        self._order = asyncio.Lock()
+        self._buffered: list[Commit] = []
+        self._effects: dict[str, EffectRow | None] = {}
+        """The rows of effects read or buffered since the last commit, together with `_own_effects`; None for ids without a row."""
+        self._own_effects: dict[str, EffectRow] = {}
+        """The rows of unfinished effects that this session has stored itself; see `_keep_own_effects`."""
+        self._unreported_conflict: EffectConflict | None = None
+        """The conflict of a buffered step that was stored by the timer, when no caller was there to receive the error; otherwise None."""
+        self._store_timer: asyncio.TimerHandle | None = None
+        self._storing: set[asyncio.Task[None]] = set()
+        self.used_at = clock.now()
+        """The time of the last commit."""
+        self.settling = asyncio.Lock()
+        """Held while an answer to a question of a run is checked and stored, so that of several only one is stored."""
+        self.describe_card: DescribeCard = keep_card
+        """Completes a card that is shown, for example with the time until which its call can be undone."""
+        self.watchers: list[Callable[[Sequence[EffectChange]], None]] = []
+        """Functions called with the changes of effects of each commit, after it is stored and before anything external follows from it."""
+
+    @property
+    def now(self) -> datetime:
+        """The current time."""
+        return self._clock.now()
+
+    def mark(self) -> str:
+        """Return the present moment as a text for `measure_since`. Unlike a time, it stays correct when the system clock is changed."""
+        return self._clock.mark()
+
+    def measure_since(self, mark: str) -> timedelta | None:
+        """Return the time that has passed since `mark`, a result of the method `mark`; None if it cannot be measured."""
+        return self._clock.measure_since(mark)
+
+    @property
+    def state(self) -> SessionState:
+        """The state after everything that was committed or buffered."""
+        return self._state
+
+    @property
+    def seq(self) -> int:
+        """The number of the last event, committed or buffered."""
+        return self._seq
+
+    async def commit(  # noqa: PLR0913 - the parts of a transaction, each with a usual value
+        self,
+        *events: Event,
+        actor: str,
+        effects: Sequence[EffectChange] = (),
+        outbox: Sequence[OutboxRow] = (),
+        timers: Sequence[Timer] = (),
+        inbox_done: Sequence[str] = (),
+        inbox_new: Sequence[InboxRow] = (),
+        blobs: Mapping[str, str] = MappingProxyType({}),
+        complete: Callable[[Commit, SessionState], Commit] = keep_step,
+    ) -> None:
+        """Store the events and all buffered steps in one transaction, then apply the events to the state.
+
+        A buffered step is what an earlier call of `buffer` was given. `inbox_done` are the ids of inputs that are handled now, `inbox_new`
+        new inputs. `complete` may add to the step what depends on the state: it is called when no other step can come in between. Raises
+        EffectConflict, StaleEpoch, StoreUnwritable, or RunOver. After an error, nothing that this call was given is stored, and the
+        buffered steps stay buffered; only after an EffectConflict, those buffered steps that have no conflict themselves are stored.
+        """
+        named = Commit(
+            **self._build_head(actor),
+            events=events,
+            effects=effects,
+            outbox=outbox,
+            timers=timers,
+            inbox_done=inbox_done,
+            inbox_new=inbox_new,
+            blobs=blobs,
+        )
+        async with self._order:  # what a step wakes or ends depends on the state, which steps of other tasks change
+            self._raise_dropped_conflict()
+            step = prepare_step(complete(named, self._state), self.key, self._state, self.describe_card)
+            await self._store_and_fold(step)
+
+    async def buffer(
+        self,
+        *events: Event,
+        actor: str,
+        effects: Sequence[EffectChange] = (),
+        outbox: Sequence[OutboxRow] = (),
+        timers: Sequence[Timer] = (),
+        blobs: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Apply the events to the state at once, but store them only with the next commit or after `BUFFER_SECONDS`.
+
+        A crash may lose them, so the caller must commit or `flush` before anything external follows from them (a call, an answer). If it
+        raises EffectConflict or RunOver, the events are neither applied nor stored.
+        """
+        named = Commit(**self._build_head(actor), events=events, effects=effects, outbox=outbox, timers=timers, blobs=blobs)
+        if effects or self._order.locked():
+            async with self._order:
+                step = prepare_step(named, self.key, self._state, self.describe_card)
+                await self._check_effects(step)
+                self._add_to_buffer(step)
+        else:  # nothing here waits, so no step of another task can come in between
+            self._add_to_buffer(prepare_step(named, self.key, self._state, self.describe_card))
+        if self._store_timer is None:
+            self._store_timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._store_soon)
+
+    def _add_to_buffer(self, step: Commit) -> None:
+        self._fold(step)
+        self._buffered.append(step)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is buffered that it should be flushed before more is added."""
+        return len(self._buffered) >= MAX_BUFFERED
+
+    async def catch_up(self) -> None:
+        """Wait until the events of a commit that is under way are in the state.
+
+        An input that such a commit stores can be seen in the database before that: whoever takes one from there has to catch up first.
+        """
+        if self._order.locked():
+            async with self._order:
+                pass
+
+    async def flush(self) -> None:
+        """Store what `buffer` has kept in memory so far. Raises EffectConflict, StaleEpoch or StoreUnwritable."""
+        if self._buffered or self._unreported_conflict is not None:
+            await self._store_waiting()
+
+    async def flush_plan(self) -> None:
+        """Store what `buffer` has kept in memory so far, unless these are only results of reads; called before a read of the portal.
+
+        Such results may be lost in a crash without harm, because the reads can be repeated.
+        """
+        if self._unreported_conflict is not None or not all(is_reads_only(step) for step in self._buffered):
+            await self._store_waiting()
+
+    def _build_head(self, actor: str) -> _CommitHead:
+        """Return what each commit of this session has. What the program itself notes in a run is encrypted with the key of its owner."""
+        run = self._state.run
+        owner = run.owner if run is not None else ""
+        return {"stream": self.stream, "epoch": self._lease.epoch, "actor": actor, "now": self._clock.now(), "key_owner": owner}
+
+    async def _check_effects(self, step: Commit) -> None:
+        """Check that each effect which `step` changes has one of the statuses that the change expects, and remember the effect's new row.
+
+        Raises EffectConflict if one has another status.
+        """
+        changed: dict[str, EffectRow | None] = {}
+        for change in step.effects:
+            row = changed.get(change.effect_id) or await self.find_effect(change.effect_id)
+            if (row.status if row else "absent") not in change.expect:
+                raise EffectConflict(f"effect {change.effect_id} does not stand in {' or '.join(change.expect)}")
+            changed[change.effect_id] = change.apply_to(row, step.stream, step.now)
+        self._effects |= changed
+
+    async def _store_and_fold(self, step: Commit) -> None:
+        """Store the step with the buffered ones and apply it to the state: both or neither, even if the caller is cancelled."""
+
+        def fold() -> None:
+            self._buffered = []
+            self._fold(step)
+
+        try:
+            await self._store_steps([*self._buffered, step], self._build_due_snapshot(), fold)
+        except EffectConflict:
+            with contextlib.suppress(EffectConflict):  # the caller must get the conflict of its own step
+                await run_to_end(self._store_one_by_one())
+            raise
+
+    async def _store_waiting(self) -> None:
+        async with self._order:
+            self._raise_dropped_conflict()
+            if self._buffered:
+                try:
+                    await self._store_steps(self._buffered, self._build_due_snapshot(), self._buffered.clear)
+                except EffectConflict:
+                    await run_to_end(self._store_one_by_one())
+
+    async def _store_one_by_one(self) -> None:
+        """Store each buffered step in a transaction of its own, because storing them together met a conflict.
+
+        Steps with a conflict are dropped. In that case the state is loaded again, and EffectConflict is raised.
+        """
+        conflict: EffectConflict | None = None
+        while self._buffered:
+            try:
+                await self._store_steps(self._buffered[:1], None, lambda: None)
+            except EffectConflict as error:
+                conflict = error
+            del self._buffered[0]
+        if conflict is not None:
+            self._state, self._seq = await self._store.read(load_state, self.stream)
+            self._stored = self._seq
+            self._effects, self._own_effects = {}, {}
+            self.kept_turns.forget_all()
+            raise conflict
+
+    async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None, then: Callable[[], None]) -> None:
+        """Store the steps in one transaction, then call `then`. Both happen even if the caller is cancelled meanwhile."""
+        if self._store_timer is not None:  # even if this fails: nothing may be stored behind a caller who then discards the session
+            self._store_timer.cancel()
+            self._store_timer = None
+
+        def stored(events: Sequence[StoredEvent]) -> None:
+            if events:
+                self._stored = events[-1].seq
+                self.kept_turns.keep_events(events)
+            if snapshot is not None:
+                self._snapshot_seq = snapshot.seq
+            self._keep_own_effects(steps)
+            self.used_at = steps[-1].now
+            for step in steps:
+                if step.effects:
+                    for watcher in self.watchers:
+                        watcher(step.effects)
+            then()
+
+        await self._store.commit_then(steps[-1]._replace(earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
+
+    def _keep_own_effects(self, steps: Sequence[Commit]) -> None:
+        """Keep the rows of unfinished effects that this session stored, so that `find_effect` needs no query for them.
+
+        This is safe, because nobody else can change these rows while this process holds the lease.
+        """
+        rows = {change.effect_id: self._effects.get(change.effect_id) for step in steps[:-1] for change in step.effects}
+        last = steps[-1]
+        rows |= {one.effect_id: one.apply_to(self._effects.get(one.effect_id), last.stream, last.now) for one in last.effects}
+        for effect_id, row in rows.items():
+            if row is None or row.status not in _NOT_OVER:
+                self._own_effects.pop(effect_id, None)
+            else:  # a call that will run is kept in its stored form, so that nobody else can modify it
+                self._own_effects[effect_id] = replace(row, call=loads(dumps(row.call))) if row.status == "requested" else row
+        self._effects = dict(self._own_effects)
+
+    def _fold(self, step: Commit) -> None:
+        ts = format_iso(step.now)
+        agent_state.fold_events(self._state, [(one.type, one.data, ts) for one in step.encoded_events])
+        self._seq += len(step.encoded_events)
+
+    def _store_soon(self) -> None:
+        """Start a task that stores the buffered steps. The timer set by `buffer` calls this.
+
+        After an error, the next commit tries again, and its caller gets the error.
+        """
+        self._store_timer = None
+        task = asyncio.ensure_future(self._store_waiting())
+        self._storing.add(task)
+        task.add_done_callback(self._on_stored_soon)
+
+    def _on_stored_soon(self, task: asyncio.Task[None]) -> None:
+        self._storing.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, EffectConflict):
+            self._unreported_conflict = error
+            log.error("a noted step was dropped: %s", error, extra={"action": "note_dropped", "session": self.key})
+        elif error is not None:
+            log.warning("what was noted is not stored yet: %s", error, extra={"action": "note_not_stored", "session": self.key})
+
+    def _raise_dropped_conflict(self) -> None:
+        """Raise the EffectConflict of a buffered step that was dropped in the background, if no caller has got it yet."""
+        dropped, self._unreported_conflict = self._unreported_conflict, None
+        if dropped is not None:
+            raise dropped
+
+    def _build_due_snapshot(self) -> Snapshot | None:
+        """Return a snapshot of the state if `SNAPSHOT_EVERY` events have passed since the last one, otherwise None.
+
+        It includes buffered steps and is stored with them, so it never runs ahead of the journal.
+        """
+        if self._seq - self._snapshot_seq < SNAPSHOT_EVERY:
+            return None
+        return build_snapshot(self.stream, self._seq, self._state)
+
+    async def find_effect(self, effect_id: str) -> EffectRow | None:
+        """Return the row of an effect, including buffered changes; None if there is none."""
+        known = self._effects
+        if effect_id not in known:
+            row = await self._store.find_effect(effect_id)  # the answer goes into the old cache if a commit replaced it meanwhile
+            return known.setdefault(effect_id, row)  # a row buffered meanwhile is newer
+        return known[effect_id]
+
+    async def find_home(self, stream: str) -> str:
+        """Return the session in whose chat messages about `stream` are shown: its own or, for a run, the home of the run; "" if unknown."""
+        key = to_lease_key(stream)
+        if not key.startswith(RUN):
+            return key
+        found = await self._store.list_runs(RunFilter(run_id=key.removeprefix(RUN)))
+        return found[0].home if found else ""
+
+    def mark_effect_absent(self, effect_id: str) -> None:
+        """Note that no effect is stored under this id, which spares the next `find_effect` or `buffer` a query."""
+        self._effects.setdefault(effect_id, None)
+
+    async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
+        """Return the session's effects in that status, after storing the buffered steps."""
+        await self.flush()
+        return await self._store.list_effects(self.stream, status)
+
+    async def find_making_call(self, record: str) -> EffectRow | None:
+        """Return the call of any session that created `record` ("task:8029"); None if no call of this program did. Raises StoreError."""
+        return await self._store.read(_read_making_call, record)
+
+    async def find_calls_about(self, record: str, within: timedelta, known: Container[str] = ()) -> CallsAbout:
+        """Return the calls of all sessions that changed `record` ("deal:481") or were meant to, oldest first; at most `MAX_CALLS`.
+
+        All calls of the last `within` are included; some earlier calls may be, too. The rows of those in `known` are not read.
+        """
+        return await self._store.read(_read_calls_about, record, build_lower_id(SystemClock().now() - within - CARD_MAY_WAIT), known)
+
+    async def renew(self) -> None:
+        """Renew the lease. Raises SessionTaken if it was lost."""
+        now = self._clock.now()
+        lease = await self._store.acquire(self.key, self._lease.owner, now, now + LEASE)
+        if lease is None or lease.epoch != self._lease.epoch:
+            raise SessionTaken(f"another process works on {self.key}")
+
+    async def close(self) -> None:
+        """Store the buffered steps and release the lease of the session."""
+        try:
+            await self.flush()
+        finally:
+            if self._store_timer is not None:
+                self._store_timer.cancel()
+            await self._store.release(self._lease)
+
+    async def discard(self) -> None:
+        """Release the lease without storing the buffered steps. Used when the state in memory may differ from the journal."""
+        if self._store_timer is not None:
+            self._store_timer.cancel()
+        await self._store.release(self._lease)
+
+
+async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) -> Session:
+    """Take the lease of the session `key` for the process `owner`, and load its state. Raises SessionTaken if another process holds it.
+
+    If it is cancelled, the lease is released again: another process need not wait until it expires.
+    """
+    lease: Lease | None = None
+
+    async def take_lease() -> None:
+        nonlocal lease
+        now = clock.now()
+        lease = await store.acquire(key, owner, now, now + LEASE)
+
+    try:
+        await run_to_end(take_lease())
+        if lease is None:
+            raise SessionTaken(f"another process works on {key}")
+        state, seq = await store.read(load_state, to_stream(key))
+        return Session(store, clock, lease, state, seq)
+    except asyncio.CancelledError:
+        if lease is not None:
+            with contextlib.suppress(StoreError):
+                await run_to_end(store.release(lease))
+        raise
+
+
+def _read_making_call(store: Store, record: str) -> EffectRow | None:
+    """Return the call that created `record`; None if there is none, or if its row fails its checksum."""
+    made = store.list_last_index_entries(record, "made", 1)
+    with contextlib.suppress(DamagedRow):
+        return store.find_effect(made[0].effect_id) if made else None
+    return None
+
+
+def _read_calls_about(store: Store, record: str, after: str, known: Container[str]) -> CallsAbout:
+    """Return the newest calls about `record` with an event id greater than `after`; the rows only of those that are not in `known`.
+
+    Event ids begin with the time, so comparing them compares times.
+    """
+    effect_ids = list(dict.fromkeys(reversed(store.list_calls_about(record, after, MAX_CALLS))))
+    unknown = [one for one in effect_ids if one not in known]
+    return CallsAbout(effect_ids, {row.effect_id: row for row in store.find_effects(unknown)} if unknown else {})

@@ -1,0 +1,193 @@
+"""Completes a step of a session before it is stored. A step is what one call of `Session.commit` or `Session.buffer` was given.
+
+Large values are moved to the blob table. Messages become events where clients fetch their answers. A step of a run (an execution of a
+scenario, flow or workflow) shows its messages in the chat of the run, wakes the run if it waits for what the step settles, and updates the
+index of runs: all that in the same transaction as the step itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from orchestrator.domain.address import Address, is_run
+from orchestrator.domain.errors import RunOver
+from orchestrator.domain.inputs import SYSTEM
+from orchestrator.domain.run_inputs import RunMessage, RunPlay
+from orchestrator.gate.approve.confirmations import add_card_copies
+from orchestrator.sessions.grouped_cards import DescribeCard, group_card_rows, keep_card
+from orchestrator.sessions.outbox import split_pulled_rows
+from orchestrator.sessions.paused_turns import build_go_on_rows
+from state.canonical import dumps, hash_text
+from state.clock import format_iso, generate_id
+from state.events.base import Event
+from state.events.calls import CallRefused, CallSucceeded
+from state.events.codec import encode
+from state.events.runs import NodeDone, RunFinished, RunStarted, RunWaits, RunWoken, may_change_index, preview_run
+from state.journal.blobs import get_blob_prefix
+from state.journal.run_index import build_run_row
+from state.journal.store import Commit, InboxRow, OutboxRow
+from state.model.run_state import RunState
+from state.model.session_state import SessionState
+from state.trace import get_trace_id
+
+INLINE_RESULT: Final = 2048
+"""Results longer than this many characters are stored once in the blob table, apart from their event."""
+SETTLED: Final = frozenset({"succeeded", "refused", "denied", "expired", "superseded"})
+"""The statuses of an effect (proposed call) at which a run that waits for it goes on; it waits until an unknown outcome is known."""
+_CARD_KINDS: Final = frozenset({"card", "details"})
+_WITH_RESULT: Final = (CallSucceeded, NodeDone)
+
+
+def keep_step(step: Commit, _state: SessionState) -> Commit:
+    """Return the step as it is: what a step needs to which nothing is added."""
+    return step
+
+
+def prepare_step(step: Commit, key: str, state: SessionState, describe: DescribeCard = keep_card) -> Commit:
+    """Return the step of the session `key` as it will be stored; `state` is the session's state before it.
+
+    `describe` completes cards that are shown.
+
+    Raises RunOver if the step makes a run wait or act, or ends it, that is over: it ended while the step was being prepared.
+    """
+    if state.run is not None and state.run.is_over and _goes_on(step, key):
+        raise RunOver
+    blobs: dict[str, str] = dict(step.blobs)
+    rows: Sequence[OutboxRow] = ()
+    kept: Sequence[Event] = ()
+    woken: Sequence[Event] = ()
+    if step.outbox:
+        one_by_one = state.run is not None or Address.parse(key).is_pulled  # runs and clients of the API decide card by card
+        grouped = step.outbox if one_by_one else group_card_rows(step.outbox, key, state.cards, describe)
+        rows = add_card_copies(grouped)
+    new = [*step.inbox_new, *build_go_on_rows(step, key, state)]
+    run = _find_run(step, state)
+    if run is not None:
+        rows, sent = _address_to_home(rows, key, run.home)
+        woken = _build_wakes(step, run)
+        new = [*new, *sent, *([build_play_row(key, step.now)] if woken else [])]
+    elif rows and is_run(key):
+        rows = [row for row in rows if row.session not in {key, f"{key}:toast"}]  # there is no such run, so it has no chat
+    if rows:
+        kept, rows = split_pulled_rows(rows, key, get_trace_id() or next(iter(step.inbox_done), ""))
+    slim = [move_to_blob(one, key, blobs) if isinstance(one, _WITH_RESULT) else one for one in (*step.events, *woken, *kept)]
+    ready = step._replace(events=slim, encoded_events=[encode(event) for event in slim], outbox=rows, inbox_new=new, blobs=blobs)
+    return index_run(ready, state.run) if run is not None else ready
+
+
+def index_run(step: Commit, run: RunState | None) -> Commit:
+    """Return the prepared step with the new entry of its run in the index of runs, if the step may change the entry.
+
+    `run` is the state of the run before the step.
+    """
+    if not [one for one in step.encoded_events if may_change_index(run, one.type, one.data)]:
+        return step
+    after = preview_run(run, ((one.type, one.data, format_iso(step.now)) for one in step.encoded_events))
+    return step._replace(run=build_run_row(step.stream, after)) if after is not None else step
+
+
+def build_play_row(key: str, now: datetime) -> InboxRow:
+    """Return the input that makes the run `key` go on."""
+    fresh = generate_id()
+    return InboxRow(
+        id=fresh,
+        source=f"play:{key}:{fresh}",
+        session=key,
+        lane="turn",
+        kind=RunPlay.KIND,
+        actor=SYSTEM,
+        body={},
+        received_at=now,
+    )
+
+
+def _goes_on(step: Commit, key: str) -> bool:
+    """Return whether the step lets the run `key` wait or end, or begins a call of one of its nodes: its card, or the call itself.
+
+    What people do with the calls of a run, such as taking one back, has a slot of its own and is done also after the end of the run.
+    """
+    begun = (one.call for one in step.effects if "absent" in one.expect and one.call is not None)
+    return any(isinstance(one, RunWaits | RunFinished) for one in step.events) or any(
+        str(call.get("slot", "")).startswith(f"{key}/") for call in begun
+    )
+
+
+def _find_run(step: Commit, state: SessionState) -> RunState | None:
+    if state.run is not None:
+        return state.run
+    for one in step.events:
+        if type(one) is RunStarted:
+            return RunState.create(engine=one.engine, definition=one.definition, home=one.home)
+    return None
+
+
+def _build_wakes(step: Commit, run: RunState) -> list[RunWoken]:
+    """Return the events that wake the nodes which wait for an effect (proposed call) that this step settles."""
+    settled = {change.effect_id: change.status for change in step.effects if change.status in SETTLED}
+    waits = run.waits.items() if settled else ()
+    return [RunWoken(node=node, by=settled[wait.waits_for]) for node, wait in waits if wait.on == "effect" and wait.waits_for in settled]
+
+
+def _address_to_home(rows: Sequence[OutboxRow], key: str, home: str) -> tuple[list[OutboxRow], list[InboxRow]]:
+    """Address a run's messages to the chat in which the run is shown. Return (messages to deliver, inputs that pass messages on).
+
+    Messages are passed on as inputs to a session whose client fetches its messages itself, because they are events of that session. A card
+    says which run it belongs to (`home` in its body), so that a click on its buttons goes to the run.
+    """
+    told: list[OutboxRow] = []
+    passed: list[InboxRow] = []
+    for row in rows:
+        if row.session not in {key, f"{key}:toast"}:
+            told.append(row)
+            continue
+        body: dict[str, Any] = _mark_card(row.body, key, home) if row.kind in _CARD_KINDS else dict(row.body)
+        if Address.parse(home).is_pulled:
+            passed.append(build_passed_message(row, home, body))
+        else:
+            there = home + row.session.removeprefix(key)
+            told.append(replace(row, session=there, channel=Address.parse(home).channel, body=body))
+    return told, passed
+
+
+def _mark_card(body: Mapping[str, Any], key: str, home: str) -> dict[str, Any]:
+    """Return the body of a run's card as it is shown in the chat `home` of the run."""
+    opened: Sequence[str] = body.get("opened") or ()
+    is_opened = home in opened or (Address.parse(home).is_group and bool(opened))
+    return {**body, "home": key, "in_run_chat": True, **({"opened_here": True} if is_opened else {})}
+
+
+def build_passed_message(row: OutboxRow, home: str, body: dict[str, Any]) -> InboxRow:
+    """Return the input that passes a message of a run on to `home`, a session whose client fetches its messages itself."""
+    return InboxRow(
+        id=generate_id(),
+        source=f"passed:{row.id}",
+        session=home,
+        lane="express",
+        kind=RunMessage.KIND,
+        actor=SYSTEM,
+        body=RunMessage(message=row.kind, key=row.key, body=body).to_json(),
+        received_at=row.created_at,
+    )
+
+
+def is_reads_only(step: Commit) -> bool:
+    """Whether `step` (what one call of `buffer` was given) holds nothing but results of read-only calls."""
+    only_events = not (step.effects or step.outbox or step.timers or step.inbox_done or step.inbox_new)
+    return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
+
+
+def move_to_blob(event: Event, key: str, blobs: dict[str, str]) -> Event:
+    """Return the event of the session `key`, with a large result moved into `blobs`; it then holds only the blob's checksum."""
+    match event:
+        case CallSucceeded(result=large) | NodeDone(output=large) if large is not None:
+            text = dumps(large)
+        case _:
+            return event
+    if len(text) <= INLINE_RESULT:
+        return event
+    text = get_blob_prefix(key) + text
+    digest = hash_text(text)
+    blobs[digest] = text
+    name = "result" if isinstance(event, CallSucceeded) else "output"
+    return event.model_copy(update={name: None, f"{name}_blob": digest})

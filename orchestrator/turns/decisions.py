@@ -1,0 +1,350 @@
+"""Applies a person's decision about a card, and closes expired cards.
+
+Decisions are handled in the express lane (a second queue of the session), so they do not wait for a running turn of the same chat.
+"""
+
+import contextlib
+from dataclasses import replace
+from typing import Final
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import Address
+from orchestrator.domain.card_view import Preview
+from orchestrator.domain.inputs import CardDecision, CardTimerDue, Click
+from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.gate.approve import confirmations
+from orchestrator.gate.approve.card_groups import find_group, find_shown_card, is_merged
+from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.gate.approve.run_approved import DecisionResult
+from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.gate.undo import undo_policy
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.group_decisions import ANSWERED_THERE, ButtonClick, decide_group
+from orchestrator.turns.left_undone import list_left_undone
+from orchestrator.turns.turn import admit_actor, build_access_denied_rows
+from state.canonical import to_storable_text
+from state.events.confirmations import DecisionRefused
+from state.journal.store import EffectConflict, InboxRow, OutboxRow
+from state.model.card import NO_CARD, Card
+
+LONGEST_REASON: Final = 500
+_ACCESS_LOST: Final = "no-access-any-more"
+
+
+async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Apply one decision about a card: a button click, a typed reason for a denial, or a decision over the HTTP API.
+
+    The card is edited to show the result, and a button click is answered exactly once.
+    """
+    actor = await _admit_decider(row, session, tools)
+    if actor is None:
+        return
+    said, reply_chat = CardDecision.model_validate(row.body), _find_reply_chat(row, session)
+    decision = Decision(
+        confirmation_id=said.confirmation_id,
+        nonce=said.nonce,
+        approve=said.approve,
+        actor=actor,
+        via=said.via,
+        reason=to_storable_text(said.reason)[:LONGEST_REASON].strip(),
+        saw_all=said.via in ANSWERED_THERE or not Address.parse(reply_chat).is_messenger,
+    )
+    entry = session.state.cards.get(decision.confirmation_id)
+    group = find_group(entry, session.state.cards) if entry is not None and session.state.run is None else None
+    told = find_shown_card(decision.confirmation_id, session.state, session.key) or NO_CARD
+    press = ButtonClick(
+        decision=decision,
+        toast=said.callback_id,
+        reply_chat=reply_chat,
+        leads_notified=bool(told.told),
+    )
+    if group is not None and group.is_meant_by(decision):
+        await decide_group(group, press, row, session, tools)
+        return
+    announce = _build_announcement(entry, press, session) if entry else []
+    decided = await tools.gate.decide_card(decision, mode=tools.mode, ledger=session, announce=announce)
+    refused = _build_refusals(decided, press, session, row)
+    rows = [*_build_closing_rows(decided, press, session, tools), *_build_lead_news(decided, press, session)]
+    if not _is_void(decided):
+        rows.extend(await build_undo_news(decision.confirmation_id, session))
+    await session.commit(*refused, actor=actor.key, outbox=rows, inbox_done=[row.id])
+    await _record_audit(decided, decision, session, tools)
+
+
+async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
+    """Close a card that nobody decided in time, edit the card to say so, and tell what was to follow on others of its turn."""
+    confirmation_id = CardTimerDue.model_validate(row.body).confirmation_id
+    entry = session.state.cards.get(confirmation_id)
+    timer = confirmations.drop_timer(entry or Card(confirmation_id=confirmation_id), session)
+    if entry is None or entry.status != "requested":
+        shown = [_build_card(confirmation_id, session)] if entry and entry.status == "expired" else []  # by a program that died here
+        await session.commit(actor="system", timers=[timer], outbox=shown, inbox_done=[row.id])
+        return
+    with contextlib.suppress(EffectConflict):  # decided at this very moment: the decision wins
+        await confirmations.expire(entry, session, [])
+    rows = [_build_card(confirmation_id, session)]
+    if session.state.cards[confirmation_id].status == "expired":
+        rows.extend(_build_expiry_rows(entry, session))
+        if left := await list_left_undone(entry, session):
+            rows.append(outbox.build_reply_row(session.key, build_reply(*left), session.now, key=f"left-undone:{confirmation_id}"))
+    await session.commit(actor="system", outbox=rows, inbox_done=[row.id])
+
+
+def _find_reply_chat(row: InboxRow, session: Session) -> str:
+    """Return the chat in which the deciding person is answered.
+
+    A lead (head of sales) who got a copy of the card is answered in their own chat, anybody else in the card's chat.
+    """
+    entry = find_shown_card(Click.model_validate(row.body).confirmation_id, session.state, session.key) or NO_CARD
+    return row.actor_key if row.actor_key in (entry.told or ()) else session.key
+
+
+def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
+    """Return the message to a lead (head of sales) that the bot could not handle their click on a card, or their reason for a denial.
+
+    It goes to the lead's own chat. The list is empty if the click or reason came from anybody else. The requester of the card is told
+    separately.
+    """
+    entry = find_shown_card(Click.model_validate(row.body).confirmation_id, session.state, session.key)
+    if entry is None or (door := _find_reply_chat(row, session)) == session.key:
+        return []
+    about = {"what": find_title(entry), "who": entry.requested_by_name, "id": row.id[-8:]}
+    return [outbox.build_reply_row(door, build_reply(Notice(code="lead-press-failed", args=about)), session.now, key=f"gave-up:{row.id}")]
+
+
+async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
+    """Return the person who decides, with their present rights; None if they have lost access.
+
+    In that case they are told so in the chat where they clicked, and the input is finished.
+    """
+    door = _find_reply_chat(row, session)
+    said = CardDecision.model_validate(row.body)
+    is_answered_there = said.via in ANSWERED_THERE
+    if door == session.key and not is_answered_there:
+        return await admit_actor(row, session, tools)
+    actor = tools.refresh_actor(Actor.model_validate(row.actor))
+    if actor is None:
+        entry = session.state.cards.get(said.confirmation_id) or NO_CARD
+        refused = [_build_refusal(row, row.actor_key, _ACCESS_LOST, entry)] if is_answered_there else []
+        told = [] if is_answered_there else build_access_denied_rows(row, door, session)
+        await session.commit(*refused, actor=row.actor_key, outbox=told, inbox_done=[row.id])
+    return actor
+
+
+async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
+    """Run a call that was approved but not started before the process stopped, and send the result to the chat."""
+    decided = await tools.gate.resume_approved(effect_id, mode=tools.mode, ledger=session)
+    if decided.reopened and decided.notice is not None:
+        told = outbox.build_reply_row(session.key, build_reply(decided.notice), session.now)
+        await session.commit(actor="system", outbox=[told, _build_card(confirmation_id, session)])
+        return
+    rows = _build_settled_cards(confirmation_id, session, tools)
+    entry = session.state.cards.get(confirmation_id) or NO_CARD
+    if decided.outcome is not None and entry.told and entry.approved_by != entry.requested_by:
+        rows.append(_build_lead_approved_row(entry, entry.approved_by_name, decided.outcome, session))
+    if successor := _find_successor(confirmation_id, session):
+        rows.append(_build_card(successor, session))
+    await session.commit(actor="system", outbox=[*rows, *await build_undo_news(confirmation_id, session)])
+
+
+def _is_void(decided: DecisionResult) -> bool:
+    """Whether the decision changed nothing, for example because the person may not decide or the card is closed already."""
+    denied = decided.notice is not None and decided.notice.code == "card-denied"
+    return decided.notice is not None and not denied and decided.outcome is None and decided.replaced_by is None
+
+
+def _build_refusals(decided: DecisionResult, press: ButtonClick, session: Session, row: InboxRow) -> list[DecisionRefused]:
+    """Return the journal event that says why a decision over the HTTP API had no effect; an empty list for any other decision.
+
+    The API answers its caller with this event. It also records who tried to decide.
+    """
+    entry = session.state.cards.get(press.decision.confirmation_id) or NO_CARD
+    if not press.quiet or not _is_void(decided) or decided.notice is None or _is_same(press.decision, entry):
+        return []
+    return [] if decided.notice.code == "card-second-tap" else [_build_refusal(row, press.decision.actor.key, decided.notice.code, entry)]
+
+
+def _is_same(decision: Decision, entry: Card) -> bool:
+    """Return whether the card was already decided by this same decision.
+
+    This happens if the decision arrived twice, or if a process crashed while handling it.
+    """
+    return bool((entry.approved_by if decision.approve else entry.denied_by) == decision.actor.key)
+
+
+def _build_refusal(row: InboxRow, by: str, code: str, entry: Card) -> DecisionRefused:
+    said = CardDecision.model_validate(row.body)
+    return DecisionRefused(
+        confirmation_id=said.confirmation_id,
+        effect_id=str(entry.effect_id or ""),
+        by=by,
+        approve=said.approve,
+        via=said.via,
+        code=code,
+        turn_id=row.id,
+    )
+
+
+def _build_announcement(entry: Card, press: ButtonClick, session: Session) -> list[OutboxRow]:
+    """Return the messages to store together with the decision, before the call runs.
+
+    They are the card with its new status and the short answer (toast) to the button click.
+    """
+    now, decision = session.now, press.decision
+    status = "approved" if decision.approve else "denied"
+    said = {"reason": decision.reason} if decision.reason and not decision.approve else {}
+    values = {"status": status, f"{status}_by_name": decision.actor.name, f"{status}_at": now.isoformat(), **said}
+    changed = entry.with_values(**values)
+    rows = [outbox.build_card_row(session.key, changed, now)]
+    if press.toast:
+        code = "toast-running" if decision.approve else "toast-denied"
+        rows.insert(0, outbox.build_toast_row(press.reply_chat, press.toast, Notice(code=code), now))
+    return rows
+
+
+def _build_closing_rows(decided: DecisionResult, press: ButtonClick, session: Session, tools: Tools) -> list[OutboxRow]:
+    """Return the messages that follow a decision.
+
+    They are the card in its new state, the card that replaces it, if there is one, and, if the decision had no effect, a message that says
+    why to the person who decided.
+    """
+    rows: list[OutboxRow] = []
+    now, decision = session.now, press.decision
+    entry = session.state.cards.get(decision.confirmation_id)
+    known = entry is not None
+    second = decided.notice is not None and decided.notice.code == "card-second-tap"
+    denied = decided.notice is not None and decided.notice.code == "card-denied"
+    if press.quiet and _is_void(decided) and not decided.reopened and not _is_same(decision, entry or NO_CARD):
+        return rows
+    if _is_void(decided) and decided.notice is not None and not press.quiet:
+        if press.toast and not decided.reopened:  # otherwise the approval has already answered the click
+            rows.append(outbox.build_toast_row(press.reply_chat, press.toast, decided.notice, now))
+        else:
+            rows.append(outbox.build_reply_row(press.reply_chat, build_reply(decided.notice), now))
+    if entry is not None and entry.status == "executed":
+        rows.extend(_build_settled_cards(decision.confirmation_id, session, tools, at=press.reply_chat))
+    elif known and not denied:
+        rows.append(_build_card(decision.confirmation_id, session, stage=2 if second else 1, at=press.reply_chat))
+    if known and (successor := _find_successor(decision.confirmation_id, session)):
+        rows.append(_build_card(successor, session))
+    return rows
+
+
+def _find_successor(confirmation_id: str, session: Session) -> str:
+    """Return the id of the waiting card that replaced this card because its record or the rules had changed; "" if there is none.
+
+    The new card may not have been shown yet because of a crash.
+    """
+    entries = session.state.cards
+    wanted = build_effect_id(f"{entries[confirmation_id].effect_id}/again")
+    return next((key for key, item in entries.items() if item.effect_id == wanted and item.status == "requested"), "")
+
+
+def _build_lead_news(decided: DecisionResult, press: ButtonClick, session: Session) -> list[OutboxRow]:
+    """Return the message that tells the requester what the lead (head of sales) decided; editing the card alone causes no notification.
+
+    The list is empty if no lead was asked, or if the requester decided.
+    """
+    entry = session.state.cards.get(press.decision.confirmation_id)
+    if not press.leads_notified or entry is None or press.decision.actor.key == entry.requested_by:
+        return []
+    about = {"who": press.decision.actor.name, "what": find_title(entry)}
+    if decided.notice is not None and decided.notice.code == "card-denied":
+        reason = press.decision.reason
+        denied = Notice(code="lead-denied-why", args={**about, "reason": reason}) if reason else Notice(code="lead-denied", args=about)
+        rows = [outbox.build_reply_row(session.key, build_reply(denied), session.now)]
+        if not press.toast and not press.quiet:  # the reason was typed as a message, which is answered too
+            rows.append(
+                outbox.build_reply_row(
+                    press.reply_chat,
+                    build_reply(Notice(code="lead-reason-sent", args={"who": entry.requested_by_name})),
+                    session.now,
+                )
+            )
+        return rows
+    if decided.outcome is not None:
+        return [_build_lead_approved_row(entry, press.decision.actor.name, decided.outcome, session)]
+    return []
+
+
+async def build_undo_news(confirmation_id: str, session: Session) -> list[OutboxRow]:
+    """Return the message that tells a person whether a lead (head of sales) has undone their change, as they had asked.
+
+    `confirmation_id` is the card in the lead's own chat that asked the lead to confirm the undo; for any other card the list is empty. The
+    message goes to the chat in which the change was made. Raises StoreError.
+    """
+    entry = session.state.cards.get(confirmation_id) or NO_CARD
+    code = {"executed": "undo-returned", "denied": "undo-not-returned"}.get(entry.status)
+    undone = undo_policy.parse_undo_slot(entry.slot)
+    row = await session.find_effect(undone) if code and undone else None
+    if row is None or code is None or row.stream == session.stream:
+        return []
+    about = {"who": entry.approved_by_name or entry.denied_by_name, "what": find_title(entry)}
+    told = build_reply(Notice(code=code, args=about))
+    home = await session.find_home(row.stream)
+    return [outbox.build_reply_row(home, told, session.now, key=f"undo-news:{confirmation_id}")] if home else []
+
+
+def _build_lead_approved_row(entry: Card, who: str, outcome: Outcome, session: Session) -> OutboxRow:
+    code = "lead-approved" if outcome.status == "succeeded" else "lead-approved-but"
+    return outbox.build_reply_row(session.key, build_reply(Notice(code=code, args={"who": who, "what": find_title(entry)})), session.now)
+
+
+def _build_expiry_rows(entry: Card, session: Session) -> list[OutboxRow]:
+    """Return the messages that tell the requester and the leads that nobody decided in time; an empty list if no lead was asked.
+
+    Of the steps of a plan that are shown on one card, only the last one that expires is told about.
+    """
+    shown = find_shown_card(entry.confirmation_id, session.state, session.key)
+    if not entry.told or (shown is not None and shown.is_waiting):
+        return []
+    about = {"who": ", ".join(entry.told_names or ()), "what": find_title(shown or entry)}
+    rows = [outbox.build_reply_row(session.key, build_reply(Notice(code="lead-expired", args=about)), session.now)]
+    over = Notice(code="lead-expired-yours", args={"what": find_title(shown or entry), "who": entry.requested_by_name})
+    return [*rows, *(outbox.build_reply_row(chat, build_reply(over), session.now) for chat in entry.told)]
+
+
+def find_title(entry: Card) -> str:
+    """Return a short name of what a card is about: the title of its record, of a plan those of its records, or else the method."""
+    preview = Preview.model_validate(entry.preview or {})
+    titles = [part.title for part in preview.items if part.title] if is_merged(entry) else []
+    return preview.title or ", ".join(dict.fromkeys(titles)) or entry.method
+
+
+def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, at: str = "") -> list[OutboxRow]:
+    """Return the card of a call that has run. It has an undo button if the call can be undone.
+
+    If the call was an undo itself, the card of the undone call is returned, too. `at` is the chat in which the decision was made.
+    """
+    entries = session.state.cards
+    original = undo_policy.find_original(entries[confirmation_id], entries)
+    shown = [entries[confirmation_id], *([original] if original is not None and original.is_known else [])]
+    deps = tools.gate.deps
+    rows = []
+    for entry in shown:
+        shown_card = undo_policy.add_undo_status(entry, entries, now=session.now, deps=deps)
+        row = outbox.build_card_row(session.key, shown_card, session.now)
+        rows.append(replace(row, body={**row.body, "at": at}) if at and entry.told else row)
+    return rows
+
+
+def _build_card(confirmation_id: str, session: Session, stage: int = 1, at: str = "") -> OutboxRow:
+    entry = session.state.cards[confirmation_id]
+    row = outbox.build_card_row(session.key, entry, session.now, stage=stage)
+    return replace(row, body={**row.body, "at": at}) if at and entry.told else row
+
+
+async def _record_audit(decided: DecisionResult, decision: Decision, session: Session, tools: Tools) -> None:
+    entry = session.state.cards.get(decision.confirmation_id) or NO_CARD
+    await tools.audit.record_decision(
+        actor=decision.actor,
+        session=session.key,
+        entry=entry,
+        via=decision.via,
+        outcome=decided.outcome,
+        notice=decided.notice.code if decided.notice else "",
+        home=session.state.run.home if session.state.run else "",
+    )

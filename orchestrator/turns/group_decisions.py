@@ -1,0 +1,154 @@
+"""Applies one decision of a person to all waiting cards of a plan, one card after the other in the order of the plan's steps.
+
+Each card is approved or denied by an event of its own, and each approved call is checked and run for itself. If the process dies in
+between, the input is handled again: cards that are decided already are left as they are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.gate.approve.card_groups import CardGroup, build_member_decision, find_group_objection
+from orchestrator.gate.approve.confirmations import Decision
+from orchestrator.gate.approve.run_approved import DecisionResult
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from state.journal.store import InboxRow, OutboxRow
+from state.model.card import Card
+
+OVER_HTTP: Final = "http"
+"""How a decision came (`via`) if it came over the HTTP API."""
+IN_CONSOLE: Final = "console"
+"""How a decision came if it was made in the console of the browser."""
+ANSWERED_THERE: Final = frozenset({OVER_HTTP, IN_CONSOLE})
+"""Where the one who decides sees the whole card and is answered: the chat of the card shows what changed, and nothing if nothing did."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ButtonClick:
+    """A person's decision about a card, with the chat in which it is answered. The decision may also come from the HTTP API."""
+
+    decision: Decision
+    toast: str
+    reply_chat: str
+    """The chat in which the decision was made: the own chat of a lead (head of sales), or that of the card."""
+    leads_notified: bool
+    """Whether leads were asked: the requester is then in another chat and gets a message about the decision."""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the decision is answered by the HTTP API and not in a chat."""
+        return self.decision.via in ANSWERED_THERE
+
+
+async def decide_group(group: CardGroup, press: ButtonClick, row: InboxRow, session: Session, tools: Tools) -> None:
+    """Decide all waiting cards of the group, show what came of each, and finish the input.
+
+    A call whose outcome is unknown stops the work: the cards after it keep waiting. So does a call that is refused or whose record has
+    changed, if the policy stops plans at their first such step.
+    """
+    decision = press.decision
+    objection = await find_group_objection(group, decision, tools.gate.deps, session)
+    if objection is not None:
+        await session.commit(actor=decision.actor.key, outbox=_build_objection_rows(objection, group, press, session), inbox_done=[row.id])
+        await _record_audit(group.members[0], press, session, tools, DecisionResult(notice=objection))
+        return
+    results: list[DecisionResult] = []
+    for number in range(len(group.waiting)):
+        results.append(await _decide_member(group.waiting[number:], press, session, tools, is_first=number == 0))
+        if _stops(results[-1], tools):
+            break
+    rows = [*_build_answer_rows(results, press, session), _build_group_row(group, session)]
+    rows.extend(_build_news_rows(results, group, press, session))
+    await session.commit(actor=decision.actor.key, outbox=rows, inbox_done=[row.id])
+
+
+async def _decide_member(rest: Sequence[Card], press: ButtonClick, session: Session, tools: Tools, *, is_first: bool) -> DecisionResult:
+    """Decide the first of the cards that the decision is still to reach, and return the result.
+
+    The messages that show the decision are stored together with it: the plan with all these cards as decided, so that nobody presses again
+    while they run, and with the first card the answer to the click.
+    """
+    card = rest[0]
+    decision = build_member_decision(card, press.decision)
+    status = "approved" if decision.approve else "denied"
+    said = {"reason": decision.reason} if decision.reason and not decision.approve else {}
+    told = {"status": status, f"{status}_by_name": decision.actor.name, f"{status}_at": session.now.isoformat(), **said}
+    announce = [outbox.build_card_row(session.key, one.with_values(**told), session.now) for one in rest]
+    if is_first and press.toast:
+        toast = Notice(code="toast-running" if decision.approve else "toast-denied")
+        announce.insert(0, outbox.build_toast_row(press.reply_chat, press.toast, toast, session.now))
+    decided = await tools.gate.decide_card(decision, mode=tools.mode, ledger=session, announce=announce)
+    await _record_audit(card, press, session, tools, decided)
+    return decided
+
+
+async def _record_audit(card: Card, press: ButtonClick, session: Session, tools: Tools, decided: DecisionResult) -> None:
+    await tools.audit.record_decision(
+        actor=press.decision.actor,
+        session=session.key,
+        entry=session.state.cards.get(card.confirmation_id, card),
+        via=press.decision.via,
+        outcome=decided.outcome,
+        notice=decided.notice.code if decided.notice else "",
+    )
+
+
+def _stops(decided: DecisionResult, tools: Tools) -> bool:
+    outcome = decided.outcome
+    if outcome is not None and outcome.status == "unknown":
+        return True
+    failed = decided.replaced_by is not None or (outcome is not None and outcome.status == "refused")
+    return decided.reopened or (failed and tools.gate.halt_on_block)
+
+
+def _build_objection_rows(objection: Notice, group: CardGroup, press: ButtonClick, session: Session) -> list[OutboxRow]:
+    """Return the answer to a decision that does not count; after the first of two taps, the card with the question for the second."""
+    stage = 2 if objection.code == "card-second-tap" else 1
+    return [_build_notice_row(objection, press, session), _build_group_row(group, session, at=press.reply_chat, stage=stage)]
+
+
+def _build_notice_row(notice: Notice, press: ButtonClick, session: Session) -> OutboxRow:
+    if press.toast:
+        return outbox.build_toast_row(press.reply_chat, press.toast, notice, session.now)
+    return outbox.build_reply_row(press.reply_chat, build_reply(notice), session.now)
+
+
+def _build_group_row(group: CardGroup, session: Session, *, at: str = "", stage: int = 1) -> OutboxRow:
+    """Return the message of the whole group, which is drawn as the cards stand when it is stored.
+
+    After the first of two taps `stage` is 2, and `at` the chat of that tap: only there the second one is asked for.
+    """
+    row = outbox.build_card_row(session.key, group.merge(), session.now, stage=stage)
+    return replace(row, body={**row.body, "at": at}) if at else row
+
+
+def _build_answer_rows(results: Sequence[DecisionResult], press: ButtonClick, session: Session) -> list[OutboxRow]:
+    """Return what the deciding person is told beside the card: the answer to a click that nothing answered yet, and why work stopped."""
+    voids = [one.notice for one in results if one.notice is not None and one.notice.code != "card-denied" and one.replaced_by is None]
+    rows = [_build_notice_row(voids[0], press, session)] if voids and results[0].notice is voids[0] and not results[0].reopened else []
+    stopped = next((one.notice for one in results if one.reopened and one.notice is not None), None)
+    if stopped is not None:  # the click is answered already: writing was stopped for everybody after the decision
+        rows.append(outbox.build_reply_row(press.reply_chat, build_reply(stopped), session.now))
+    return rows
+
+
+def _build_news_rows(results: Sequence[DecisionResult], group: CardGroup, press: ButtonClick, session: Session) -> list[OutboxRow]:
+    """Return the message that tells the requester what a lead (head of sales) decided about the plan; none if they decided themselves.
+
+    A lead who typed the reason of a denial gets an answer to that message, too.
+    """
+    decision, asked = press.decision, group.members[0]
+    if not press.leads_notified or decision.actor.key == asked.requested_by:
+        return []
+    done = sum(one.outcome is not None and one.outcome.status == "succeeded" for one in results)
+    code = "lead-approved-plan" if decision.approve else "lead-denied-plan"
+    why = {"reason": decision.reason, "reasoned": "yes" if decision.reason else "no"}
+    about = {"who": decision.actor.name, "count": len(group.waiting), "done": done, **why}
+    rows = [outbox.build_reply_row(session.key, build_reply(Notice(code=code, args=about)), session.now)]
+    if not decision.approve and not press.toast:
+        sent = Notice(code="lead-reason-sent", args={"who": asked.requested_by_name})
+        rows.append(outbox.build_reply_row(press.reply_chat, build_reply(sent), session.now))
+    return rows

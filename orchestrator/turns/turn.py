@@ -1,0 +1,394 @@
+"""Runs one turn: records the person's message, runs the engine, stores the end and the answer. Start reading the code here.
+
+A turn begins with an inbox row of the lane "turn". The commit that ends the turn contains all its messages, so the answer and the events
+are stored together or not at all. After a crash the turn runs again from its beginning. Nothing is done twice, because the recorded answers
+of the model are used again and each effect has an id made of its place in the turn (its slot).
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import ModelClientError, OverBudget
+from orchestrator.domain.inputs import (
+    DEFAULT_ENGINE,
+    ChoiceMade,
+    Click,
+    Command,
+    Input,
+    TextMessage,
+    TurnGoesOn,
+    parse_input,
+    parse_neighbour,
+)
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
+from orchestrator.engines.runs import find_cause
+from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
+from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, name_rest
+from orchestrator.sessions import outbox
+from orchestrator.sessions.input_filter import build_dropped_event, is_cancelled
+from orchestrator.sessions.paused_turns import (
+    RestoredTurn,
+    build_restored_turn,
+    is_from_backup,
+    read_turn_events,
+    restore_turn,
+)
+from orchestrator.sessions.session import Session
+from orchestrator.sessions.turn_context import Context, RecordedTurn, TurnServices
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn_ending import end_turn
+from state.clock import parse_iso
+from state.events.conversation import MessageReceived, NameAsked, TurnResumed
+from state.journal.run_index import RunFilter
+from state.journal.store import InboxRow, OutboxRow, StoredEvent, StoreError
+
+log = logging.getLogger(__name__)
+
+ANNOUNCED_FOR = timedelta(minutes=10)
+"""How long a message that announces somebody else's words makes the next one theirs."""
+
+
+async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Handle one request completely: run its turn and answer the person.
+
+    Raises StoreError if the journal cannot be written; the turn then stops.
+    """
+    async with tools.turns:
+        stopped = is_cancelled(row, session)  # a /stop may have come while the request waited for a free place
+        left_out = build_dropped_event(row, session) if stopped else None
+        if left_out is not None:
+            await session.commit(left_out, actor=left_out.by, inbox_done=[row.id])
+            return
+        await _run(row, session, tools, stopped=stopped)
+
+
+@dataclass
+class _StartingTurn:
+    """Stands for a turn whose engine does not run yet, and remembers a /stop that comes before it does."""
+
+    actor: Actor
+    stopped: bool = False
+
+    def stop(self) -> None:
+        """Make the turn end as soon as its engine starts."""
+        self.stopped = True
+
+
+async def _run(row: InboxRow, session: Session, tools: Tools, *, stopped: bool) -> None:
+    asker = Actor.model_validate(row.actor)
+    tools.running[session.key] = _StartingTurn(actor=asker, stopped=stopped)
+    try:
+        await _run_admitted(row, asker, session, tools)
+    finally:
+        tools.running.pop(session.key, None)
+
+
+async def _run_admitted(row: InboxRow, asker: Actor, session: Session, tools: Tools) -> None:
+    said = parse_input(row)
+    actor = await (_admit_asker if isinstance(said, TurnGoesOn) else _admit_stored)(row, asker, session, tools)
+    if actor is None:
+        return
+    turn: TurnInput | None
+    stored: Sequence[StoredEvent] | None = None
+    if isinstance(said, TurnGoesOn):
+        restored = await _restore_turn(said, session, tools)
+        if not isinstance(restored, RestoredTurn):
+            outbox_rows = [outbox.build_reply_row(session.key, build_reply(restored), session.now)] if restored is not None else []
+            await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
+            return
+        turn, stored = restored.turn, restored.events
+    elif (turn := _build_turn_input(row, said, session)) is None:
+        outdated = Notice(code="choice-outdated")
+        told = build_click_toasts(row, session, outdated) or [outbox.build_reply_row(session.key, build_reply(outdated), session.now)]
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        return
+    if not await _may_answer(turn, actor, session, tools):
+        told = build_click_toasts(row, session, Notice(code="choice-not-yours"))
+        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        return
+    engine = said.engine if isinstance(said, TextMessage | TurnGoesOn) else DEFAULT_ENGINE
+    toasts = build_click_toasts(row, session, Notice(code="toast-doing"))
+    recorded = await _begin(turn, actor, session, tools, engine=engine, toasts=toasts, stored=stored)
+    if not turn.is_resumed:  # one that goes on may end without a message, which would leave a placeholder of its progress behind
+        await tools.show_partial(session.key, Notice(code="turn-begun", args={"turn": turn.turn_id}))
+    context = Context(
+        session,
+        turn,
+        actor=actor,
+        mode=resolve_mode(tools.mode, actor),
+        reach=TurnServices(
+            gate=tools.gate,
+            model=tools.model,
+            queries=tools.queries,
+            show_partial=lambda text: tools.show_partial(session.key, text),
+            model_budget=tools.model_budget,
+        ),
+        recorded=recorded,
+    )
+    end = await _run_engine(tools.engines[engine], context, tools, session)
+    await end_turn(end, context, engine, row, session, tools)
+
+
+async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> RestoredTurn | Notice | None:
+    """Return a turn whose last card is decided; None if the person has begun anew, or if the turn has gone on already.
+
+    A notice is returned if the turn may have gone on in a part of the journal that was lost with a restore from a backup.
+    """
+    paused = (session.state.paused or {}).get(said.turn_id)
+    if paused is None and session.state.turn_id != said.turn_id:
+        return None
+    if paused is not None and await is_from_backup(paused, tools.store):
+        return Notice(code="restored-not-resumed")
+    await session.flush()
+    if kept := session.kept_turns.find_events(said.turn_id):
+        return build_restored_turn(kept)
+    return await restore_turn(said.turn_id, session.stream, session.seq, tools.store)
+
+
+async def _admit_asker(row: InboxRow, asker: Actor, session: Session, tools: Tools) -> Actor | None:
+    """Return the person whose turn goes on, with their present rights; None for one who has lost access: the input is then finished.
+
+    They are told nothing, since they have asked for nothing now, and the chat may be that of others too.
+    """
+    actor = tools.refresh_actor(asker)
+    if actor is None:
+        await session.commit(actor=row.actor_key, inbox_done=[row.id])
+    return actor
+
+
+async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
+    """Return the sender with their present rights, or None for a person who has lost access.
+
+    That person is told so, and the input is finished.
+    """
+    return await _admit_stored(row, Actor.model_validate(row.actor), session, tools)
+
+
+async def _admit_stored(row: InboxRow, stored: Actor, session: Session, tools: Tools) -> Actor | None:
+    actor = tools.refresh_actor(stored)
+    if actor is None:
+        await session.commit(actor=stored.key, outbox=build_access_denied_rows(row, session.key, session), inbox_done=[row.id])
+    return actor
+
+
+async def build_runs_notices(actor: Actor, session: Session, tools: Tools) -> list[Notice]:
+    """Return a list with the notice that the person's runs of this chat go on; empty if there are none. Raises StoreError."""
+    found = await tools.store.list_runs(RunFilter(home=session.key, owner=actor.key, statuses=("running", "waiting", "paused")))
+    return [Notice(code="runs-go-on", args={"count": len(found)})] if found else []
+
+
+def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list[OutboxRow]:
+    """Return the message that tells a person in `chat` that they have no access any more.
+
+    A click on a button in a group is answered only with a toast, which the other members do not see.
+    """
+    gone = Notice(code="no-access-any-more")
+    callback = Click.model_validate(row.body).callback_id
+    toast = [outbox.build_toast_row(chat, callback, gone, session.now)] if callback else []
+    alone = not callback or chat == row.actor_key
+    return [*toast, outbox.build_reply_row(chat, build_reply(gone), session.now)] if alone else toast
+
+
+def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> TurnInput | None:
+    """Return the request that this turn is about; None if the input answers a question that is no longer open.
+
+    If the person chose an answer to a question, this is the request that led to the question. `said` is the content of the input.
+    """
+    if isinstance(said, ChoiceMade):
+        question = session.state.question
+        if not question or question.question_id != said.answers or not 0 <= said.option < len(question.options):
+            return None
+        option = question.options[said.option]
+        targets = [option["target"]] if option["target"] else []
+        choice = ChosenOption(question=question, value=option["value"], label=option["label"], targets=targets)
+        return TurnInput(turn_id=row.id, text=question.text, origin=said.origin or "typed", answers=said.answers, choice=choice)
+    said = said if isinstance(said, TextMessage) else TextMessage()
+    own, quoted = _separate_foreign_text(said, row, session)
+    return TurnInput(
+        turn_id=row.id,
+        text=own,
+        quoted=quoted,
+        origin=said.origin or "typed",
+        ref=said.message_id,
+        said_at=_find_said_at(row, said),
+        attached=said.attached,
+    )
+
+
+def _find_said_at(row: InboxRow, said: TextMessage) -> datetime | None:
+    """Return when the person wrote the message by the messenger's clock, but not later than it arrived; None if no time came with it."""
+    return min(datetime.fromtimestamp(said.at, UTC), row.received_at) if said.at is not None else None
+
+
+def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -> tuple[str, str]:
+    """Return (the person's own words, text of other people) of a message.
+
+    Other people's text is what the front end marked as quoted, what the person pasted in, and a whole message that the person announced in
+    the message before («клиент пишет:»). The text of a button is written by the program and is not split.
+    """
+    if said.origin == "button" or not said.text:
+        return said.text, said.quoted
+    own, pasted = split_foreign_text(said.text)
+    state, history, now = session.state, session.state.history[-3:], session.now
+    if state.turn is not None and state.turn.turn_id == row.id:  # resumed after a crash: the last line is this message
+        now = parse_iso(state.turn.started)
+        if history and history[-1].role == "user" and history[-1].text == own:
+            history.pop()
+    before = next((line for line in reversed(history[-2:]) if line.role == "user"), None)  # older ones were followed by other turns
+    fresh = before is not None and before.ts and now - parse_iso(before.ts) <= ANNOUNCED_FOR
+    if before is not None and fresh and not before.quoted and announces_foreign_text(before.text):
+        own, pasted = "", said.text
+    return own, "\n\n".join(filter(None, (said.quoted, pasted)))
+
+
+async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
+    """Return whether the actor may answer the question: only the person who was asked may.
+
+    In a group anybody can click, but the answer continues the request of the person who was asked.
+    """
+    if not turn.answers or turn.is_resumed or session.key == actor.key:
+        return True
+    await session.flush()
+    events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
+    asked = (item for item in reversed(events) if item.type == "NameAsked")
+    by = next((item.actor for item in asked if NameAsked.from_data(item.data).question_id == turn.answers), None)
+    return by == actor.key  # nobody may answer a question that lies so far back that who was asked is not known
+
+
+def build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
+    """Return the toast that answers the button click behind this input; empty if no click waits for an answer."""
+    callback = Click.model_validate(row.body).callback_id if row.body.get("callback_id") else ""
+    return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
+
+
+async def _begin(
+    turn: TurnInput,
+    actor: Actor,
+    session: Session,
+    tools: Tools,
+    *,
+    engine: str = DEFAULT_ENGINE,
+    toasts: Sequence[OutboxRow] = (),
+    stored: Sequence[StoredEvent] | None = None,
+) -> RecordedTurn:
+    """Record the person's message, and return what this turn has recorded before: before its cards, or before a crash.
+
+    For a new turn that is nothing. For any other turn the message is not recorded again. `stored` are the events of a turn that goes on.
+    """
+    current = session.state.turn
+    if turn.is_resumed and session.state.turn_id != turn.turn_id:
+        # A crash that loses this note lets the turn go on once more, with the same input.
+        await session.buffer(TurnResumed(turn_id=turn.turn_id), actor=actor.key)
+        current = session.state.turn
+    if current and current.turn_id == turn.turn_id:
+        if stored is None:
+            await session.flush()
+            stored = await read_turn_events(turn.turn_id, session.stream, session.seq, tools.store)
+        if await _has_waiting_stop(actor, session, tools):
+            tools.running[session.key].stop()
+        return RecordedTurn.from_events(stored)
+    event = MessageReceived(
+        turn_id=turn.turn_id,
+        text="" if turn.answers else turn.text,
+        origin="choice" if turn.answers else "voice" if turn.origin == "voice" else "typed",
+        quoted=turn.quoted,
+        answers=turn.answers,
+        ref=turn.ref,
+        engine="" if engine == DEFAULT_ENGINE else engine,
+    )
+    await session.buffer(event, actor=actor.key, outbox=[*_build_answered_question(turn, session), *toasts])
+    return RecordedTurn(is_fresh=True)
+
+
+async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:
+    """Return whether a /stop of the actor waits in the inbox. It is in another lane and may be handled only after this turn."""
+    waiting = await tools.store.list_waiting_inbox(session.key, "express")
+    return any(isinstance(said := parse_neighbour(row), Command) and said.name == "stop" and row.actor_key == actor.key for row in waiting)
+
+
+def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRow]:
+    """Return the message with the bot's question again, now with the chosen answer and without buttons; an empty list without a choice."""
+    if turn.choice is None:
+        return []
+    question = turn.choice.question
+    asked = Notice.model_validate(question.ask)
+    reply = build_reply(asked, Notice(code="chosen", args={"label": turn.choice.label}))
+    return [outbox.build_reply_row(session.key, reply, session.now, key=f"turn:{question.turn_id}")]
+
+
+async def _run_engine(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:
+    """Run the engine and return the end of the turn, whether it was stopped, failed or came to its own end.
+
+    Only StoreError is raised, and CancelledError at a shutdown.
+    """
+    early = tools.running.get(session.key)
+    tools.running[session.key] = context
+    if isinstance(early, _StartingTurn) and early.stopped:
+        context.stop()
+    try:
+        return await _find_end(engine, context, tools, session)
+    finally:
+        tools.running.pop(session.key, None)
+
+
+async def _find_end(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:
+    try:
+        end = await run_until_stopped(engine, context) if not context.stopped else None
+        if end is not None:
+            return await name_rest(await add_change_notices(end, context), context)
+    except Exception as error:  # noqa: BLE001 - whatever the engine raises ends its turn, and only its turn
+        return await _end_failed_turn(find_cause(error), context, tools, session)
+    return await build_early_end("stopped", context, Notice(code="stopped"))
+
+
+async def run_until_stopped(engine: Engine, context: Context) -> TurnEnd | None:
+    """Return what the engine makes of the turn, None if the person stops it. Any other cancellation is raised, such as at a shutdown.
+
+    The engine runs in this task, which a stop cancels as `asyncio.timeout` does: only while the engine runs, and the cancellation is taken
+    back. A task of its own would take two more rounds of the loop. A call that was sent is awaited in any case.
+    """
+    if (task := asyncio.current_task()) is None:
+        raise RuntimeError("a turn runs in a task")
+    stops = 0
+
+    def stop() -> None:
+        nonlocal stops
+        stops += 1
+        task.cancel()
+
+    context.set_cancel_callback(stop)
+    try:
+        return await engine.run(context)
+    except asyncio.CancelledError:
+        if not context.stopped:
+            raise
+        return None
+    finally:
+        context.set_cancel_callback(lambda: None)
+        for _ in range(stops):
+            task.uncancel()
+
+
+async def _end_failed_turn(cause: BaseException, context: Context, tools: Tools, session: Session) -> TurnEnd:
+    """Return the end of a turn whose engine, or one of the parts of it that worked side by side, has raised `cause`."""
+    match cause:
+        case StoreError():
+            raise cause
+        case ModelClientError():
+            log.warning("turn degraded: %s", cause.reason, extra={"action": "turn_degraded"})
+            if context.turn.is_resumed:
+                return await build_early_end("degraded", context, Notice(code="degraded-after-card"))
+            return await build_early_end("degraded", context, Notice(code="degraded"), partly=Notice(code="degraded-partly"))
+        case OverBudget():
+            return await build_early_end("budget", context, Notice(code=cause.reason))
+        case _:
+            turn_id = context.turn.turn_id
+            log.error("turn failed", exc_info=cause, extra={"action": "turn_failed", "turn_id": turn_id})
+            await tools.audit.record_failure(actor=context.actor, session=session.key, turn_id=turn_id, what="turn failed, see the log")
+            return await build_early_end("failed", context, Notice(code="failed", args={"id": turn_id[-8:]}))

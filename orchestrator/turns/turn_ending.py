@@ -1,0 +1,153 @@
+"""Ends a turn: completes its reply by code, and stores the end, the answer and the cards in one commit.
+
+What a person reads of changes, cards and failures is added here and not left to the model.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.inputs import DEFAULT_ENGINE
+from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.engines.base import TurnEnd, TurnInput
+from orchestrator.gate.approve.card_groups import find_group, find_shown_card
+from orchestrator.gate.undo import undo_policy
+from orchestrator.replies.code_notes import (
+    add_attachment_notice,
+    add_forward_buttons,
+    add_own_only_notices,
+    add_repeat_notice,
+    add_unfounded_claim_notice,
+)
+from orchestrator.replies.failed_reads import add_failed_reads
+from orchestrator.replies.made_changes import add_made_lines
+from orchestrator.replies.one_message import WAITING, drop_repetition
+from orchestrator.replies.shown_lists import collect_shown_lists
+from orchestrator.replies.turn_outcome import add_withdrawal_line
+from orchestrator.sessions import outbox
+from orchestrator.sessions.session import Session
+from orchestrator.sessions.turn_context import Context
+from orchestrator.turns.feature import Tools
+from state.events.base import Event
+from state.events.conversation import TurnFinished
+from state.journal.store import InboxRow, OutboxRow
+from state.model.shown_lists import ShownList
+
+
+async def end_turn(end: TurnEnd, context: Context, engine: str, row: InboxRow, session: Session, tools: Tools) -> None:
+    """Answer the person and store that the turn has ended; `end` is what its engine made of it. Raises StoreError."""
+    turn, actor, mask = context.turn, context.actor, tools.guard.secrets.mask
+    reply = await _complete_reply(end.reply, context, session, tools)
+    if engine == DEFAULT_ENGINE:
+        reply = add_unfounded_claim_notice(reply, context, tools.gate.deps.catalogue)
+    await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
+    warned: list[Event] = []
+    if (warning := await _issue_budget_warning(context, actor, session, tools)) is not None:
+        reply = reply.model_copy(update={"notices": (*reply.notices, warning[0])})
+        warned.append(warning[1])
+    end = replace(end, reply=tools.guard.clean_reply(reply, turn.text, locale=actor.locale), history=mask(end.history))
+    lists = collect_shown_lists(end, session=session.key, mask=mask)
+    await _finish(end, _build_end_event(end, lists, context, engine), turn, session, row, told=warned)
+    await _record_audit(context, actor, session, tools)
+
+
+async def _complete_reply(reply: Reply, context: Context, session: Session, tools: Tools) -> Reply:
+    """Return the reply with what code tells of the turn: what was changed, what failed, what was withdrawn and what can be undone."""
+    turn, deps = context.turn, tools.gate.deps
+    reply = reply if turn.is_resumed else add_forward_buttons(reply, turn)
+    reply = await add_made_lines(add_own_only_notices(reply, context, deps.catalogue), context, deps)
+    reply = add_failed_reads(reply, context, deps)
+    reply = drop_repetition(add_repeat_notice(reply, context), context, session=session.key)
+    reply = await add_withdrawal_line(add_attachment_notice(reply, turn), context)
+    undo = await undo_policy.find_undoable(context.results, session, policy=deps.policy, catalogue=deps.catalogue)
+    return reply.model_copy(update={"notices": _count_cards(reply, session), "undo": undo})
+
+
+async def _issue_budget_warning(context: Context, actor: Actor, session: Session, tools: Tools) -> tuple[Notice, Event] | None:
+    """Return (warning that most of the month's budget is used, its event); None if no warning is due.
+
+    Buffered steps are stored first, so that the model's answers of this turn count.
+    """
+    if not context.iterations or await tools.model_budget.describe_usage(actor, session.now) is None:
+        return None
+    await session.flush()
+    return await tools.model_budget.issue_warning(actor, session.now)
+
+
+def _build_end_event(end: TurnEnd, lists: Sequence[ShownList], context: Context, engine: str) -> TurnFinished:
+    kept = end.provenance.model_dump(mode="json") if end.provenance is not None else {}
+    asker = context.actor.model_dump(mode="json")
+    pause = {"asker": asker, "joined_slots": context.list_joined_steps(), "provenance": kept} if end.goes_on else {}
+    return TurnFinished(
+        turn_id=context.turn.turn_id,
+        reason=end.reason,
+        text=end.reply.text,
+        history=end.history,
+        next_planned_actions=[item.to_stored() for item in end.next_planned_actions],
+        targets=sorted(end.targets)[:50],
+        goes_on=end.goes_on,
+        lists=[one.to_stored() for one in lists],
+        engine=engine if engine != DEFAULT_ENGINE else "",
+        resumed=context.turn.is_resumed,
+        **pause,
+    )
+
+
+async def _finish(
+    end: TurnEnd, event: TurnFinished, turn: TurnInput, session: Session, row: InboxRow, *, told: Sequence[Event] = ()
+) -> None:
+    """Store in one commit the end of the turn, the answer, the cards, the events `told`, and that the input `row` is handled."""
+    now = session.now
+    # A turn that goes on has answered already, and may have nothing to add to what its cards say.
+    told_now = not turn.is_resumed or not end.reply.is_empty
+    place = row.id if turn.is_resumed else turn.turn_id
+    rows: list[OutboxRow] = [outbox.build_reply_row(session.key, end.reply, now, key=f"turn:{place}")] if told_now else []
+    entries = session.state.cards
+    shown = dict.fromkeys([*_list_withdrawn_cards(session), *end.reply.confirmations])
+    rows.extend(_build_card_row(item, shown, turn, session) for item in shown if item in entries)
+    await session.commit(*told, event, actor=row.actor_key, outbox=rows, inbox_done=[row.id])
+
+
+def _build_card_row(confirmation_id: str, shown: Collection[str], turn: TurnInput, session: Session) -> OutboxRow:
+    """Return the row of a card that the turn shows.
+
+    A turn that goes on may add a step to a plan with a card further up. That card is then shown anew, or nobody would notice the step.
+    """
+    entry = session.state.cards[confirmation_id]
+    group = find_group(entry, session.state.cards) if turn.is_resumed and entry.is_waiting else None
+    if group is None or all(one.confirmation_id in shown for one in group.members):
+        return outbox.build_card_row(session.key, entry, session.now)
+    row = outbox.build_card_row(session.key, entry, session.now, anew=True)
+    return replace(row, body={**row.body, "told": list(entry.told)})
+
+
+def _count_cards(reply: Reply, session: Session) -> tuple[Notice, ...]:
+    """Return the sentences of the reply; the one that announces cards has the number of messages that show them: a plan may have one."""
+    if WAITING not in [one.code for one in reply.notices]:
+        return reply.notices
+    found = (find_shown_card(item, session.state, session.key) for item in reply.confirmations)
+    count = len({card.confirmation_id for card in found if card is not None and card.is_waiting})
+    counted = {"count": max(1, count)}
+    told = [one.model_copy(update={"args": {**one.args, **counted}}) if one.code == WAITING else one for one in reply.notices]
+    return tuple(told)
+
+
+def _list_withdrawn_cards(session: Session) -> list[str]:
+    """Return the ids of the cards that the model withdrew in this turn. They have to be shown again, without buttons."""
+    begun = session.state.turn.started if session.state.turn else ""
+    entries = session.state.cards.values()
+    denied = (entry for entry in entries if entry.status == "denied" and entry.via == "model" and entry.has("nonce"))
+    return [entry.confirmation_id for entry in denied if entry.denied_at >= begun]
+
+
+async def _record_audit(context: Context, actor: Actor, session: Session, tools: Tools) -> None:
+    for entry in context.untold_iterations:
+        await tools.audit.record_iteration(
+            entry,
+            actor=actor,
+            session=session.key,
+            turn_id=context.turn.turn_id,
+            text=context.turn.text,
+            mode=context.mode,
+            state=session.state.agent,
+        )

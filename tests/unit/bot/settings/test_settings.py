@@ -1,0 +1,145 @@
+"""Settings: `.env.example` and the class say the same; a wrong setting is one sentence that never shows a value."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from bot.settings.settings import Settings, check_required, list_secrets, load_settings
+from orchestrator.domain.errors import SettingsError
+
+EXAMPLE = Path(__file__).parents[4] / ".env.example"
+SECRET = "https://romashka.example/rest/1/abcdef0123456789/"
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing of this machine reaches the settings."""
+    for name in os.environ:
+        if name.lower() in Settings.model_fields:
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+def _example() -> dict[str, tuple[str, str]]:
+    """Name -> (comment above it, value)."""
+    lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
+    found = {}
+    for above, line in zip(["", *lines], lines, strict=False):
+        if line and not line.startswith("#"):
+            name, _, value = line.partition("=")
+            assert name not in found, name
+            found[name] = (above.removeprefix("# "), value)
+    return found
+
+
+@pytest.mark.req("S004-41")
+def test_the_example_lists_every_setting_with_its_sentence_and_nothing_else() -> None:
+    shown = {name: comment for name, (comment, _) in _example().items()}
+    assert shown == {name.upper(): field.description for name, field in Settings.model_fields.items()}
+
+
+def test_the_example_holds_the_defaults_and_no_secret() -> None:
+    assert load_settings(_env_file=EXAMPLE) == load_settings(_env_file=None)
+    secrets = [name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)]
+    assert len(secrets) >= 4
+    assert [_example()[name.upper()][1] for name in secrets] == [""] * len(secrets)
+
+
+@pytest.mark.req("S004-X12")
+def test_without_any_setting_the_mode_is_shadow() -> None:
+    settings = load_settings(_env_file=None)
+    assert settings.agent_mode == "shadow"
+    assert settings.openai_model == "gpt-5-thinking"
+    assert settings.database.get_secret_value() == f"sqlite:///{settings.state_dir / 'sdelka.db'}"
+
+
+@pytest.mark.req("S004-17", "S004-18", "S004-41", "S004-X12")
+def test_the_environment_wins_over_the_file_and_the_file_over_the_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("AGENT_MODE=canary\nOPENAI_API_BASE=http://file/v1\nSOMEBODY_ELSES=1\n", encoding="utf-8")
+    monkeypatch.setenv("OPENAI_API_BASE", "http://environment/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-key")
+    monkeypatch.setenv("BITRIX_WEBHOOK_URL", SECRET)
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///elsewhere.db")
+    settings = load_settings()
+    assert settings.agent_mode == "canary"
+    assert settings.openai_api_base == "http://environment/v1"
+    assert settings.openai_api_key == SecretStr("sk-key")
+    assert settings.bitrix_webhook_url == SecretStr(SECRET)
+    assert settings.database.get_secret_value() == "sqlite:///elsewhere.db"
+    assert "abcdef" not in repr(settings)
+    assert "sk-key" not in str(settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("24h", timedelta(hours=24)), ("90m", timedelta(minutes=90)), (" 2d ", timedelta(days=2)), ("30 s", timedelta(seconds=30))],
+)
+def test_durations_are_read_as_written(text: str, meant: timedelta) -> None:
+    assert load_settings(_env_file=None, confirmation_ttl=text).confirmation_ttl == meant
+
+
+@pytest.mark.req("S004-A12")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("confirmation_ttl", "sevenfold"),
+        ("confirmation_ttl", "-1h"),
+        ("confirmation_ttl", "0h"),
+        ("confirmation_ttl", "99999999999999d"),
+        ("agent_mode", "everything"),
+        ("agent_max_iterations", "0"),
+        ("agent_max_iterations", "lots"),
+        ("bitrix_plan", "-7.125"),
+        ("bitrix_plan", "2/0"),
+        ("bitrix_operating_limit", "-1"),
+        ("log_level", "shouting"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_its_value_never_shown(name: str, value: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_settings(_env_file=None, **{name: value})
+    assert name.upper() in caught.value.reason
+    if len(value) > 2:  # "0" stands in a sentence such as "greater than 0"
+        assert value not in caught.value.reason
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.req("S004-A12")
+def test_a_secret_of_the_wrong_kind_is_not_repeated() -> None:
+    with pytest.raises(SettingsError, match="BITRIX_WEBHOOK_URL") as caught:
+        load_settings(_env_file=None, bitrix_webhook_url=[SECRET])
+    assert "abcdef" not in caught.value.reason
+
+
+def test_missing_settings_are_named_together() -> None:
+    with pytest.raises(SettingsError, match="settings are missing: TELEGRAM_BOT_TOKEN, BITRIX_WEBHOOK_URL"):
+        check_required(load_settings(_env_file=None), "telegram_bot_token", "bitrix_webhook_url", "agent_mode")
+    with pytest.raises(SettingsError, match="the setting is missing: OPENAI_API_KEY "):
+        check_required(load_settings(_env_file=None, bitrix_webhook_url=SECRET), "openai_api_key", "bitrix_webhook_url")
+
+
+def test_settings_do_not_change() -> None:
+    settings = load_settings(_env_file=None)
+    with pytest.raises(ValueError, match="frozen"):
+        settings.agent_mode = "full"  # type: ignore[misc]
+
+
+@pytest.mark.req("S004-A12")
+def test_every_secret_setting_is_known_by_its_value_and_its_secret_parts() -> None:
+    """What is said is searched for them: a secret that a new setting brings is among them without anybody thinking of it."""
+    fields = [name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)]
+    given = {name: f"value-of-{name}-1234-and-so-on" for name in fields} | {
+        "bitrix_webhook_url": SECRET,
+        "telegram_bot_token": "123456:AAH-bot-token-of-this-installation",
+        "http_api_tokens": "site=first-token-0001:manager:full, crm=second-token-0002:admin:full",
+        "bitrix_event_token": "event-token-one,event-token-two",
+        "database_url": "postgresql+psycopg://sdelka:p%40ssword-of-db@db/sdelka",
+    }
+    found = set(list_secrets(Settings(**{name: SecretStr(value) for name, value in given.items()})))
+    assert set(given.values()) <= found
+    parts = {"abcdef0123456789", "AAH-bot-token-of-this-installation", "first-token-0001", "second-token-0002", "event-token-two"}
+    assert parts | {"p%40ssword-of-db", "p@ssword-of-db"} <= found
+    assert not {"sdelka", "db", "portal.example", "romashka.example", "site", "manager", "123456"} & found

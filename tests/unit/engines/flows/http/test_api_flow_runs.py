@@ -1,0 +1,350 @@
+"""Runs of flows over HTTP: starting, polling, looking, controlling, each only for callers who may."""
+
+import asyncio
+import json
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bot.access.access_file import TokenGrant
+from engines.flows.http.run_events import FlowHistory
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.runtime import worker
+from orchestrator.sessions import session as sessions
+from tests.unit.bot.http_api.api_kit import SECRETS, an_api
+from tests.unit.bot.http_api.chat_kit import error_of
+from tests.unit.engines.flows.flow_kit import flow, step
+from tests.unit.engines.flows.http.flows_kit import FLOWS, FlowApi, a_running_flow_api
+from tests.unit.engines.flows.test_checks import mend
+from tests.unit.runs.runs_kit import steps
+from tests.unit.spine_kit import until
+
+pytestmark = pytest.mark.req("S002-X3")
+
+SILENT = ModelClientError("no answer in 60 s")
+CLIENT = [{"name": "client"}, {"name": "sum", "type": "number", "required": False}]
+PRICES = {"budget": {"currency": "RUB", "prices": {"gpt-5-thinking": {"input": 1000, "output": 3000}}}}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+async def publish(api: FlowApi, *steps: Any, **fields: Any) -> dict[str, Any]:
+    """A published flow "plan" of these steps with the agent "writer"."""
+    await api.hire()
+    return await api.publish(await api.create(flow(*(steps or (step("one", success="two"), step("two"))), **fields)))
+
+
+async def begin(api: FlowApi, flow_id: str = "plan", caller: str = "site", **body: Any) -> str:
+    answer = await api.post(f"/api/flows/{flow_id}/start", body, caller)
+    assert answer.status_code == 202, answer.text
+    assert answer.headers["location"] == f"/api/flows/{answer.json()['sessionId']}"
+    return str(answer.json()["sessionId"])
+
+
+async def follow(api: FlowApi, session: str, *until_status: str) -> list[dict[str, Any]]:
+    """Every answer of a client that polls until the run is over or has that status, as the seed's client does."""
+    ends = until_status or ("COMPLETED", "FAILED", "ABORTED", "CANCELLED")
+    answers: list[dict[str, Any]] = []
+    seen: dict[str, Any] = {"sinceEventId": 0}
+    while not answers or answers[-1]["status"] not in ends:
+        answer = await api.get(f"/api/flows/{session}", "site", timeout=10, **seen)
+        assert answer.status_code == 200, answer.text
+        answers.append(answer.json())
+        seen = {"sinceEventId": answers[-1]["lastEventId"], "stateVersion": answers[-1]["stateVersion"]}
+    return answers
+
+
+@pytest.mark.req("S002-X5", "S002-41")
+async def test_the_seed_s_flow_is_started_and_polled_to_its_result(tmp_path: Path) -> None:
+    """The mended sample, its agents by UUID: every event comes once, and at the end the result."""
+    async with a_running_flow_api(tmp_path, PRICES) as (api, world):
+        sample = mend()
+        for one in sample["steps"]:
+            hired = await api.hire(f"a{one['agentVersionId'][0]}")
+            one["agentVersionId"] = hired["id"]
+        await api.publish(await api.create(sample))
+        world.model.will("требования", '{"draft": "План", "summary": "Коротко"}', '{"recommendations": ["Раз"]}')
+        session = await begin(api, "solution-workshop", parameters={"problemStatement": "Склад"}, sharedContext={"канал": "сайт"})
+        answers = await follow(api, session)
+        events = [event for answer in answers for event in answer["events"]]
+        assert [event["type"] for event in events if event["type"].startswith("FLOW")] == ["FLOW_STARTED", "FLOW_COMPLETED"]
+        done = [event["stepId"] for event in events if event["type"] == "STEP_COMPLETED"]
+        assert done == ["gather_requirements", "generate_solution", "review_solution"]
+        assert len({event["eventId"] for event in events}) == len(events)
+        last = answers[-1]
+        assert (last["status"], last["result"]) == (
+            "COMPLETED",
+            {"payload": {"solution": "План", "nextActions": ["Раз"]}, "summary": {"steps.generate_solution.output.summary": "Коротко"}},
+        )
+        assert {one["id"]: one["status"] for one in last["steps"]}["abort_flow"] == "SKIPPED"
+        assert json.loads(world.model.prompts[0][-1]["content"]) == {
+            "context": {"канал": "сайт"},
+            "parameters": {"problemStatement": "Склад"},
+        }
+        quiet = await api.get(f"/api/flows/{session}", "site", sinceEventId=last["lastEventId"], stateVersion=last["stateVersion"])
+        assert (quiet.status_code, quiet.content) == (204, b"")
+        whole = (await api.get(f"/api/flows/{session}/snapshot", "site")).json()
+        assert (whole["parameters"], whole["sharedContext"]) == ({"problemStatement": "Склад"}, {"канал": "сайт"})
+        [made] = next(one["executions"] for one in whole["steps"] if one["id"] == "generate_solution")
+        assert (made["output"]["draft"], made["visit"], made["attempt"], made["status"]) == ("План", 1, 1, "COMPLETED")
+        assert {one["id"]: [entry["version"] for entry in one["versions"]] for one in whole["channels"]} == {
+            "context": [1],
+            "decision-log": [1],
+        }
+        assert whole["definition"]["document"]["flowId"] == "solution-workshop"
+        assert whole["definition"]["id"] in (await api.get(FLOWS)).text
+
+
+@pytest.mark.req("S002-A12", "S002-X4")
+async def test_what_does_not_fit_is_refused_before_anything_is_stored(tmp_path: Path) -> None:
+    """Each launch parameter that does not fit is named; what is not there, switched off or not meant for programs is said so."""
+    async with a_running_flow_api(tmp_path) as (api, world):
+        first = await publish(api, launchParameters=CLIENT)
+        wrong = await api.post("/api/flows/plan/start", {"parameters": {"sum": "много", "colour": "red"}}, "site")
+        assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "parameters_unfit")
+        assert [(one["name"], one["problem"], one["expected"]) for one in wrong.json()["error"]["parameters"]] == [
+            ("colour", "unknown", "client, sum"),
+            ("client", "missing", "string"),
+            ("sum", "type", "number"),
+        ]
+        good = {"parameters": {"client": "Ромашка"}}
+        draft = await api.create(flow(step("one")))
+        assert error_of(await api.post(f"/api/flows/{draft['id']}/start", good, "site")) == (409, "definition_inactive")
+        second = await api.publish(draft)
+        assert error_of(await api.post(f"/api/flows/{first['id']}/start", good, "site")) == (409, "definition_inactive")
+        for unknown in ("nowhere", "0190bbbb-0000-7000-8000-000000000001"):
+            assert error_of(await api.post(f"/api/flows/{unknown}/start", good, "site")) == (404, "definition_not_found")
+        assert error_of(await api.post("/api/flows/plan/start", good, "nobody")) == (401, "unauthorized")
+        await api.create({**flow(step("one")), "flowId": "draft"})
+        assert error_of(await api.post("/api/flows/draft/start", {}, "site")) == (409, "definition_unpublished")
+        closed = await api.publish(await api.create({**flow(step("one")), "flowId": "closed", "triggers": {"api": False}}))
+        for name in ("closed", closed["id"]):
+            assert error_of(await api.post(f"/api/flows/{name}/start", {}, "site")) == (409, "not_from_programs")
+        roundabout = await api.post("/runs", {"engine": "flow", "definition": "closed"}, "site")
+        assert error_of(roundabout) == (409, "not_from_programs")
+        await api.post(f"{FLOWS}/{second['id']}/switch", {"active": False})
+        assert error_of(await api.post("/api/flows/plan/start", {}, "site")) == (409, "definition_off")
+        assert (await api.get("/runs")).json()["runs"] == []
+        assert world.model.prompts == []
+
+
+async def test_the_same_key_starts_one_run_of_the_version_that_was_named(tmp_path: Path) -> None:
+    async with a_running_flow_api(tmp_path) as (api, world):
+        made = await publish(api, step("one"))
+        world.model.will("раз")
+        headers = {"Idempotency-Key": "k1"}
+        one, two = [await api.post(f"/api/flows/{made['id']}/start", {}, "site", **headers) for _ in range(2)]
+        assert (one.status_code, one.json()) == (202, two.json())
+        other = await api.post(f"/api/flows/{made['id']}/start", {"sharedContext": {"a": 1}}, "site", **headers)
+        assert error_of(other) == (422, "idempotency_mismatch")
+        await world.idle()
+        assert len((await api.get("/runs")).json()["runs"]) == 1
+
+
+async def test_a_poll_wakes_with_the_news_and_does_nothing_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is answered within a second of what happens, and reads no event again while nothing does."""
+    async with a_running_flow_api(tmp_path) as (api, world):
+        await publish(api, step("one"))
+        world.model.gate = answered = asyncio.Event()
+        monkeypatch.setattr(sessions, "BUFFER_SECONDS", 0.05)
+        world.model.will("раз")
+        session = await begin(api)
+        seen = (await follow(api, session, "RUNNING"))[-1]
+        assert [one["status"] for one in seen["steps"]] == ["RUNNING"]
+        asked = {"sinceEventId": seen["lastEventId"], "stateVersion": seen["stateVersion"]}
+        assert (await api.get(f"/api/flows/{session}", "site", timeout=0, **asked)).status_code == 204
+        added: list[int] = []
+        add = FlowHistory.add
+        monkeypatch.setattr(FlowHistory, "add", lambda self, event: added.append(event.seq) or add(self, event))  # type: ignore[func-returns-value]
+        waiting = asyncio.ensure_future(api.get(f"/api/flows/{session}", "site", timeout=20, **asked))
+        await asyncio.sleep(1.2)
+        assert not waiting.done()
+        assert len(added) == len(set(added))
+        begun = time.monotonic()
+        answered.set()
+        answer = await waiting
+        assert (answer.status_code, time.monotonic() - begun < 1) == (200, True)
+        assert "STEP_COMPLETED" in [event["type"] for event in answer.json()["events"]]
+
+
+@pytest.mark.req("S002-X6")
+async def test_a_paused_or_cancelled_run_asks_no_model(tmp_path: Path) -> None:
+    """An order that does not fit is refused; what was paused goes on where it was, what was cancelled never does."""
+    async with a_running_flow_api(tmp_path) as (api, world):
+        await publish(api)
+        world.model.gate = asyncio.Event()
+        world.model.will("раз")
+        session = await begin(api)
+        await until(lambda: len(world.model.prompts) == 1)
+        assert (await control(api, session, "pause"))["status"] == "PAUSED"
+        world.model.gate.set()
+        await world.idle()
+        assert len(world.model.prompts) == 1
+        assert error_of(await order(api, session, "pause")) == (409, "order_late")
+        assert error_of(await order(api, session, "retryStep")) == (409, "order_late")
+        world.model.gate = asyncio.Event()
+        world.model.will("два")
+        assert (await control(api, session, "resume"))["status"] == "RUNNING"
+        await until(lambda: len(world.model.prompts) == 2)
+        stopped = await control(api, session, "cancel")
+        assert {one["id"]: one["status"] for one in stopped["steps"]} == {"one": "COMPLETED", "two": "CANCELLED"}
+        world.model.gate.set()
+        world.clock.advance(timedelta(seconds=5))
+        await world.idle()
+        assert (stopped["status"], len(world.model.prompts)) == ("CANCELLED", 2)
+        assert error_of(await order(api, session, "resume")) == (409, "order_late")
+
+
+async def test_a_failed_step_is_retried_and_finished_ones_are_not(tmp_path: Path) -> None:
+    async with a_running_flow_api(tmp_path) as (api, world):
+        await publish(api)
+        world.model.will("раз", SILENT)
+        session = await begin(api)
+        failed = (await follow(api, session))[-1]
+        assert (failed["status"], failed["error"]) == (
+            "FAILED",
+            {"code": "flow-step-failed", "message": "Step two failed: no answer in 60 s"},
+        )
+        assert error_of(await order(api, session, "retryStep", stepId="one")) == (409, "order_late")
+        assert error_of(await order(api, session, "pause", stepId="one")) == (400, "invalid_request")
+        world.model.will("два")
+        await control(api, session, "retryStep", stepId="two")
+        await world.idle()
+        world.clock.advance(timedelta(seconds=1.1))
+        last = (await follow(api, session))[-1]
+        assert (last["status"], [one["attempts"] for one in last["steps"]], len(world.model.prompts)) == ("COMPLETED", [1, 2], 3)
+
+
+async def test_who_sees_what_was_said(tmp_path: Path) -> None:
+    """The owner and an administrator see words; a lead where it stands; another manager not even that it exists."""
+    async with a_running_flow_api(tmp_path) as (api, world):
+        await publish(api, step("one"), outputs={"resultPayload": {"text": "$steps.one.output.content"}})
+        world.model.will("секретное слово")
+        session = await begin(api, parameters={}, sharedContext={"тайна": "тайное"})
+        await follow(api, session)
+        for path in (f"/api/flows/{session}", f"/api/flows/{session}/snapshot"):
+            texts = {caller: (await api.get(path, caller)).text for caller in ("site", "chief", "head")}
+            assert [("слово" in text) for text in texts.values()] == [True, True, False], path
+            assert "тайное" not in texts["head"]
+            assert error_of(await api.get(path, "other")) == (404, "run_not_found")
+        assert error_of(await order(api, session, "cancel", "other")) == (404, "run_not_found")
+        assert error_of(await api.get(f"/api/flows/{session}/events", "other")) == (404, "run_not_found")
+        for name in ("sinceEventId", "stateVersion"):
+            answer = await api.get(f"/api/flows/{session}", "site", **{name: 10**12})
+            assert error_of(answer) == (400, "invalid_cursor")
+            assert answer.json()["error"]["message"].startswith(f"{name}: "), "what the caller called it"
+        assert error_of(await api.get(f"/api/flows/{session}", "site", timeout=31)) == (400, "invalid_request")
+
+
+async def test_customers_neither_start_nor_preview_a_flow(tmp_path: Path) -> None:
+    """No flow is marked for customers, so for their tokens there is none."""
+    async with a_running_flow_api(tmp_path) as (api, _):
+        made = await publish(api, step("one"))
+        api.grants["site"] = TokenGrant(name="site", customers=True)
+        assert error_of(await api.post("/api/flows/plan/start", {}, "site")) == (404, "definition_not_found")
+        refused = await api.post(f"{FLOWS}/{made['id']}/launch-preview", {}, "site")
+        assert refused.status_code in {403, 404}
+
+
+async def test_events_come_as_they_happen_and_go_on_where_they_were_cut(tmp_path: Path) -> None:
+    async with a_running_flow_api(tmp_path) as (api, world):
+        await publish(api)
+        world.model.will("раз", "два")
+        session = await begin(api)
+        told = await listen(api, session)
+        assert [name for name, *_ in told] == [
+            "FLOW_STARTED",
+            *["STEP_STARTED", "STEP_COMPLETED"] * 2,
+            "FLOW_COMPLETED",
+            "end",
+        ]
+        rest = await listen(api, session, **{"Last-Event-ID": told[2][1]})
+        assert rest == told[3:]
+        assert told[2][2]["usage"]["completionTokens"] > 0
+
+
+@pytest.mark.req("S002-X3")
+async def test_a_preview_estimates_the_cost_and_stores_nothing(tmp_path: Path) -> None:
+    """At most what all steps use with all attempts; a model without a price is named, and the cost is then not known."""
+    async with a_running_flow_api(tmp_path, PRICES) as (api, world):
+        await publish(api, step("one", maxAttempts=2, overrides={"maxTokens": 100}), launchParameters=CLIENT)
+        draft = await api.create(flow(step("one", success="one"), launchParameters=CLIENT))
+        [made, later] = [row["id"] for row in reversed((await api.get(FLOWS)).json()["definitions"])]
+        assert later == draft["id"]
+        preview = (await api.post(f"{FLOWS}/{made}/launch-preview", {"parameters": {"sum": "x"}}, "chief")).json()
+        assert (preview["canStart"], preview["objections"]) == (False, [])
+        assert [(one["name"], one["problem"]) for one in preview["problems"]] == [("client", "missing"), ("sum", "type")]
+        [planned] = preview["steps"]
+        assert (planned["model"], planned["maxAttempts"], planned["completionTokens"]) == ("gpt-5-thinking", 2, 100)
+        estimate = preview["estimate"]
+        assert (estimate["completionTokens"], estimate["promptTokens"]) == (200, planned["promptTokens"] * 2)
+        assert estimate["cost"] == pytest.approx((estimate["promptTokens"] * 1000 + 200 * 3000) / 1_000_000)
+        assert (estimate["unpriced"], estimate["openEnded"], estimate["hasLoops"]) == ([], [], False)
+        other = (await api.post(f"{FLOWS}/{later}/launch-preview", {"parameters": {"client": "Ромашка"}}, "chief")).json()
+        assert [one["code"] for one in other["objections"]] == ["definition_inactive"]
+        assert (other["estimate"]["openEnded"], other["estimate"]["hasLoops"]) == (["one"], True)
+        assert (await api.get("/runs")).json()["runs"] == []
+        assert world.model.prompts == []
+
+
+async def test_a_preview_counts_memory_as_long_as_its_writer_may_make_it(tmp_path: Path) -> None:
+    """Not as long as the reader's own answer may be; and no more entries than the channel keeps."""
+    async with a_running_flow_api(tmp_path) as (api, _):
+        await api.hire(defaultOptions={"maxTokens": 8000})
+        write = step("write", success="read", memoryWrites=[{"channel": "log"}])
+        read = step("read", memoryReads=[{"channel": "log", "limit": 50}], overrides={"maxTokens": 100})
+        made = await api.create(flow(write, read, memory={"sharedChannels": [{"id": "log", "retentionVersions": 3}]}))
+        planned = (await api.post(f"{FLOWS}/{made['id']}/launch-preview")).json()["steps"][1]
+        assert planned["completionTokens"] == 100
+        assert 3 * 8000 <= planned["promptTokens"] < 3 * 8000 + 100
+
+
+async def test_values_that_no_journal_holds_are_previewed_as_they_would_be_kept(tmp_path: Path) -> None:
+    """Numbers that are too large and characters that no database takes: no fault of the server."""
+    async with a_running_flow_api(tmp_path) as (api, _):
+        made = await publish(api, step("one"))
+        body = {"parameters": {"n": 2**53 + 1}, "sharedContext": {"a": 2**60, "b": "x\x00y"}}
+        answer = await api.post(f"{FLOWS}/{made['id']}/launch-preview", body)
+        assert answer.status_code == 200, answer.text
+
+
+async def test_without_a_price_the_cost_is_unknown(tmp_path: Path) -> None:
+    async with a_running_flow_api(tmp_path) as (api, _):
+        made = await publish(api, step("one"))
+        estimate = (await api.post(f"{FLOWS}/{made['id']}/launch-preview")).json()["estimate"]
+        assert (estimate["cost"], estimate["unpriced"]) == (None, ["gpt-5-thinking"])
+
+
+async def test_a_run_of_another_engine_is_no_flow(tmp_path: Path) -> None:
+    async with an_api(tmp_path, documents={("steps", "short"): steps({"say": "Готово"})}) as api:
+        run = (await api.post("/runs", {"engine": "steps", "definition": "short"})).json()["id"]
+        await api.world.idle()
+        for path in ("", "/snapshot", "/events"):
+            assert error_of(await api.get(f"/api/flows/{run}{path}")) == (404, "run_not_found")
+
+
+async def order(api: FlowApi, session: str, action: str, caller: str = "site", **more: str) -> httpx.Response:
+    return await api.post(f"/api/flows/{session}/control", {"action": action, **more}, caller)
+
+
+async def control(api: FlowApi, session: str, action: str, **more: str) -> dict[str, Any]:
+    """The run after an order that was carried out."""
+    answer = await order(api, session, action, **more)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+async def listen(api: FlowApi, session: str, **headers: str) -> list[tuple[str, str, dict[str, Any]]]:
+    """Each server-sent event until the stream ends: its name, id and data."""
+    answer = await api.http.get(f"/api/flows/{session}/events", headers={"X-API-Key": SECRETS["site"], **headers})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    found = [dict(line.split(": ", 1) for line in block.splitlines() if ": " in line[1:]) for block in answer.text.split("\n\n")]
+    return [(one["event"], one["id"], json.loads(one["data"])) for one in found if "event" in one]
