@@ -47,7 +47,7 @@ WORKFLOW: Final = "meeting_notes"
 NOTES: Final = "Договорились о скидке 5 процентов и о встрече в пятницу."
 LISTED: Final = {spec.name: spec.path for spec in PAGES if spec.icon and "{" not in spec.path}
 """The pages of the navigation."""
-_WORKFLOWS: Final = Path(__file__).resolve().parents[1] / "examples" / "workflows"
+_WORKFLOWS: Final = Path(__file__).resolve().parents[1] / "engines" / "workflows" / "examples"
 _PAGE_ID: Final = re.compile(r"""['"]client_id['"]: ?['"]([0-9a-f-]{36})""")
 
 

@@ -3,7 +3,7 @@
     - type: working_day
       params: {days: 3, output_var: deadline}
 
-Read it beside docs/scenarios.md, "Types of your own". Everything that a step needs is in `engines/scenarios/core/step_types.py`.
+Read it beside engines/scenarios/README.md, "Types of your own". Everything that a step needs is in `engines/scenarios/core/step_types.py`.
 """
 
 from datetime import date, timedelta

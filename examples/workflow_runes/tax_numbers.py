@@ -2,7 +2,7 @@
 
     - {runeType: tax_numbers, input: letter, output: numbers}
 
-Read it beside docs/workflows.md, "Runes of your own". Everything that a rune needs is in `engines/workflows/core/rune_types.py`.
+Read it beside engines/workflows/README.md, "Runes of your own". Everything that a rune needs is in `engines/workflows/core/rune_types.py`.
 """
 
 import re

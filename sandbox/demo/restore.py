@@ -9,12 +9,12 @@ from typing import Any, Final, TypeVar
 
 import httpx
 
-import examples
 from sandbox.demo.installation import Installation, Language, Mode
 from sandbox.demo.processes import Child
 
 Found = TypeVar("Found")
-_EXAMPLES: Final = Path(examples.__file__).parent
+_ENGINES: Final = Path(__file__).resolve().parents[2] / "engines"
+"""The folders of the bot's engines, each with its examples. The demo reads the files and imports nothing of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,19 +27,20 @@ class Example:
 
 def _list_examples(kind: str, folder: str) -> tuple[Example, ...]:
     """Return the definitions in a folder of the examples, without their tests."""
-    files = sorted((_EXAMPLES / folder).glob("*.yaml"))
+    files = sorted((_ENGINES / folder).glob("*.yaml"))
     return tuple(Example(kind=kind, file=file) for file in files if not file.stem.endswith(".test"))
 
 
 SCENARIOS: Final = tuple(
-    Example(kind="scenario", file=_EXAMPLES / "scenarios" / f"{key}.yaml") for key in ("lead_qualification", "discount_approval")
+    Example(kind="scenario", file=_ENGINES / "scenarios" / "examples" / f"{key}.yaml")
+    for key in ("lead_qualification", "discount_approval")
 )
 """What the bot offers with /run."""
-AGENTS: Final = _list_examples("agent", "flows/agents")
-FLOWS: Final = _list_examples("flow", "flows")
+AGENTS: Final = _list_examples("agent", "flows/examples/agents")
+FLOWS: Final = _list_examples("flow", "flows/examples")
 """What the bot offers with /flow; their agents are published before them, for a flow names published ones."""
-TUUMS: Final = _list_examples("tuum", "workflows/tuums")
-WORKFLOWS: Final = _list_examples("workflow", "workflows")
+TUUMS: Final = _list_examples("tuum", "workflows/examples/tuums")
+WORKFLOWS: Final = _list_examples("workflow", "workflows/examples")
 """What the bot offers with /workflow; the tuums that stand on their own are published before them."""
 _PATIENCE = 120.0
 """Seconds that even a busy machine needs for a start of the bot."""

@@ -7,12 +7,12 @@ from typing import Any
 import httpx
 import pytest
 
-import examples
+import engines
 from state.canonical import dumps
 from tests.e2e.e2e_kit import World
 from tests.e2e.e2e_people import until
 
-FOLDER = Path(examples.__file__).parent / "flows"
+FOLDER = Path(engines.__file__).parent / "flows" / "examples"
 AGENTS = ("analyst", "architect", "reviewer", "secretary")
 FLOW = "solution_workshop"
 TOKEN = "desk-0123456789abcdef"

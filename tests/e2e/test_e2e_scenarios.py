@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-import examples
+import engines
 from tests.e2e.e2e_kit import World
 from tests.e2e.e2e_people import Person, Shown
 
 LEAD = 101
-FILE = Path(examples.__file__).parent / "scenarios" / "lead_qualification.yaml"
+FILE = Path(engines.__file__).parent / "scenarios" / "examples" / "lead_qualification.yaml"
 
 
 async def publish(world: World, path: Path) -> None:

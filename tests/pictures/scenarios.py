@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import examples
+import engines
 from tests.e2e.e2e_people import Person, Shown
 from tests.pictures.studio import RULES, Scene, Studio
 
-_FOLDER: Final = Path(examples.__file__).parent / "scenarios"
+_FOLDER: Final = Path(engines.__file__).parent / "scenarios" / "examples"
 _POLICY: Final = RULES + "  - {entity: deal, field: UF_CRM_DISCOUNT, then: two_people, why: Скидку больше 10 % подтверждает руководитель}\n"
 _SUMMARY: Final = "Договорились: две машины, отгрузка 10 декабря.\nВопросы клиента: отсрочка платежа до конца месяца.\nДальше: отправить договор до пятницы."
 

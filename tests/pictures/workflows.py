@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import examples
+import engines
 from tests.e2e.e2e_people import until
 from tests.pictures.studio import Scene, Studio
 
-_FOLDER: Final = Path(examples.__file__).parent / "workflows"
+_FOLDER: Final = Path(engines.__file__).parent / "workflows" / "examples"
 _SLOW: Final = 4
 """For how many seconds a slow model is silent: the time in which somebody changes the record."""
 _RECOUNT: Final = """

@@ -1,7 +1,7 @@
 """Translates the journal of a flow's run into the seed's words: its status, its steps with their executions, its events (S002-X5). Pure.
 
 An execution is one attempt of one visit of a step. It begins when the first question of the attempt to the model is noted, which happens
-while the model thinks; nothing of the journal is guessed. What each event stands for is a table in docs/flows.md.
+while the model thinks; nothing of the journal is guessed. What each event stands for is a table in engines/flows/README.md.
 """
 
 from collections import Counter

@@ -40,10 +40,10 @@ from state.stored import JsonObject
 
 ROOT = Path(__file__).parents[4]
 EXAMPLES = {
-    "scenario": sorted((ROOT / "examples/scenarios").glob("*.yaml")),
-    "agent": sorted((ROOT / "examples/flows/agents").glob("*.yaml")),
-    "workflow": sorted(path for path in (ROOT / "examples/workflows").glob("*.yaml") if ".test." not in path.name),
-    "tuum": sorted((ROOT / "examples/workflows/tuums").glob("*.yaml")),
+    "scenario": sorted((ROOT / "engines/scenarios/examples").glob("*.yaml")),
+    "agent": sorted((ROOT / "engines/flows/examples/agents").glob("*.yaml")),
+    "workflow": sorted(path for path in (ROOT / "engines/workflows/examples").glob("*.yaml") if ".test." not in path.name),
+    "tuum": sorted((ROOT / "engines/workflows/examples/tuums").glob("*.yaml")),
 }
 SHIPPED = [(kind, path) for kind, paths in EXAMPLES.items() for path in paths]
 JSON = st.recursive(

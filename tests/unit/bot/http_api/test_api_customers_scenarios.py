@@ -1,4 +1,4 @@
-"""The rules of docs/scenarios.md on customers: a token that speaks for them starts what is marked for them, and changes nothing by itself."""
+"""The rules of engines/scenarios/README.md on customers: a token that speaks for them starts what is marked for them, and changes nothing by itself."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

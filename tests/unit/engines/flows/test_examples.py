@@ -1,4 +1,4 @@
-"""The flows of examples/flows: without findings, with agents that exist, each played whole, and named in their table."""
+"""The flows of engines/flows/examples: without findings, with agents that exist, each played whole, and named in their table."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import examples
+import engines
 from engines.flows.core.kind import AGENTS, FLOWS
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.reading import read_document
@@ -22,7 +22,7 @@ from tests.unit.engines.tool_agent.ask_kit import call
 from tests.unit.runs.runs_kit import RUN, index
 from tests.unit.spine_kit import World, press
 
-FOLDER = Path(examples.__file__).parent / "flows"
+FOLDER = Path(engines.__file__).parent / "flows" / "examples"
 FILES = [path for path in sorted(FOLDER.glob("*.yaml")) if not path.stem.endswith(".test")]
 AGENT_FILES = sorted((FOLDER / "agents").glob("*.yaml"))
 SILENT = ModelClientError("no answer in 60 s")

@@ -17,7 +17,7 @@ from tests.unit.engines.scenarios.scenario_kit import replies
 from tests.unit.runs.runs_kit import index
 from tests.unit.spine_kit import message
 
-GUIDE = Path(__file__).resolve().parents[4] / "docs" / "ru" / "flows.md"
+GUIDE = Path(__file__).resolve().parents[4] / "engines" / "flows" / "README.ru.md"
 NAMES = ("writer.yaml", "reviewer.yaml", "offer.yaml", "mistakes.yaml", "answers.yaml")
 """The names under which a reader saves the files of the page, in their order."""
 EDIT = re.compile(r"Поменяйте в `([\w.]+)` строку `([^`]+)` на `([^`]+)`")

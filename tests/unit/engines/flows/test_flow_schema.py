@@ -20,7 +20,7 @@ from orchestrator.engines.shared.declared import LaunchParameter
 from tests.unit.engines.flows.flow_kit import agent, flow, step
 
 FLOWS, AGENTS = build_flow_schema(), build_agent_schema()
-EXAMPLES = Path(__file__).resolve().parents[4] / "examples" / "flows"
+EXAMPLES = Path(__file__).resolve().parents[4] / "engines" / "flows" / "examples"
 
 
 def write_to(mode: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from engines.flows.core.checks import check_flow
 from engines.flows.core.kind import check_agent
 from orchestrator.documents.reading import read_document
 
-PAGE = (Path(__file__).parents[4] / "docs" / "flows.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "engines" / "flows" / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("name", "check"), [("writer", check_agent), ("offer", check_flow)])

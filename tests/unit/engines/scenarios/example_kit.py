@@ -1,4 +1,4 @@
-"""Plays the scenarios of examples/scenarios whole: answers in the chat, cards by press, and the sandbox portal with its records."""
+"""Plays the scenarios of engines/scenarios/examples whole: answers in the chat, cards by press, and the sandbox portal with its records."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import httpx
 
-import examples
+import engines
 from bot.composition.features import SHIPPED_ENGINES
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.actor import Actor
@@ -26,7 +26,7 @@ from tests.unit.runs.runs_kit import index
 from tests.unit.spine_kit import CHAT, NOW, World, a_world, message, press
 from tests.unit.spine_portal import Portal
 
-FOLDER = Path(examples.__file__).parent / "scenarios"
+FOLDER = Path(engines.__file__).parent / "scenarios" / "examples"
 BORIS = Actor(key="tg:1007", name="Борис", bitrix_user_id=7)
 ANNA = Actor(key="tg:1006", name="Анна", role="lead", bitrix_user_id=6, sees="all")
 

@@ -1,4 +1,4 @@
-"""The files of examples/scenarios as a whole: without findings, published as they are, and named in their table."""
+"""The files of engines/scenarios/examples as a whole: without findings, published as they are, and named in their table."""
 
 import re
 from pathlib import Path

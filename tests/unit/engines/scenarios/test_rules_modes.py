@@ -1,4 +1,4 @@
-"""The rules of docs/scenarios.md on modes and rights: what a scenario may do in shadow, canary and full, and with whose rights."""
+"""The rules of engines/scenarios/README.md on modes and rights: what a scenario may do in shadow, canary and full, and with whose rights."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""The tables of docs/scenarios.md name a test for each rule, and the test exists."""
+"""The tables of engines/scenarios/README.md name a test for each rule, and the test exists."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ HOLDERS = [*ROOT.glob("tests/unit/engines/scenarios/test_*.py"), ROOT / "tests/u
 
 def test_each_rule_names_a_test_that_exists() -> None:
     """A rule without a test is a wish."""
-    rules = (ROOT / "docs/scenarios.md").read_text(encoding="utf-8").split("## What happens when", 1)[1].split("\n## ", 1)[0]
+    rules = (ROOT / "engines/scenarios/README.md").read_text(encoding="utf-8").split("## What happens when", 1)[1].split("\n## ", 1)[0]
     rows = [line for line in rules.splitlines() if line.startswith("|") and not line.startswith(("| when", "|---"))]
     named = [re.findall(r"`(test_\w+)` \|$", row) for row in rows]
     known = "\n".join(path.read_text(encoding="utf-8") for path in HOLDERS)

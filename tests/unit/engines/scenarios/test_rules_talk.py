@@ -1,4 +1,4 @@
-"""The rules of docs/scenarios.md on a chat in which a scenario waits: what words, commands, other people and old buttons do to it."""
+"""The rules of engines/scenarios/README.md on a chat in which a scenario waits: what words, commands, other people and old buttons do to it."""
 
 from collections.abc import Mapping
 from pathlib import Path

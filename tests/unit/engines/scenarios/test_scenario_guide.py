@@ -14,7 +14,7 @@ from tests.unit.engines.scenarios.terminal.scenario_files import call
 from tests.unit.runs.runs_kit import RUN, index
 from tests.unit.spine_kit import message, press
 
-GUIDE = Path(__file__).resolve().parents[4] / "docs" / "ru" / "scenarios.md"
+GUIDE = Path(__file__).resolve().parents[4] / "engines" / "scenarios" / "README.ru.md"
 NAMES = ("lead.yaml", "mistakes.yaml", "lead.test.yaml")
 """The names under which a reader saves the files of the page, in their order."""
 

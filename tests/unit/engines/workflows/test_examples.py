@@ -1,4 +1,4 @@
-"""The workflows of examples/workflows, each played whole over a portal at the wire."""
+"""The workflows of engines/workflows/examples, each played whole over a portal at the wire."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import examples
+import engines
 from orchestrator.documents.reading import read_document
 from orchestrator.runtime import worker
 from state.canonical import dumps
@@ -16,7 +16,7 @@ from tests.unit.engines.workflows.played_kit import a_workflow_world, result, st
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.spine_kit import World, press
 
-FOLDER = Path(examples.__file__).parent / "workflows"
+FOLDER = Path(engines.__file__).parent / "workflows" / "examples"
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from orchestrator.documents.reading import read_document
 from tests.unit.engines.scenarios.terminal import scenario_files
 from tests.unit.engines.workflows.workflow_kit import TYPES
 
-PAGE = (Path(__file__).parents[4] / "docs" / "workflows.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "engines" / "workflows" / "README.md").read_text(encoding="utf-8")
 
 
 def read_block(name: str) -> str:

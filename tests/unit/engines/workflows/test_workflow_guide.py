@@ -24,7 +24,7 @@ from tests.unit.runs.runs_kit import RUN, index
 from tests.unit.runs.test_runs_wait import click
 from tests.unit.spine_kit import message, press
 
-GUIDE = Path(__file__).resolve().parents[4] / "docs" / "ru" / "workflows.md"
+GUIDE = Path(__file__).resolve().parents[4] / "engines" / "workflows" / "README.ru.md"
 NAMES = ("call_notes.yaml", "mistakes.yaml", "answers.yaml", "queries.yaml", "call_notes.test.yaml")
 """The names under which a reader saves the files of the page, in their order."""
 EDIT = re.compile(r"Поменяйте в `([\w.]+)` строку `([^`]+)` на `([^`]+)`")

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from pydantic import Field
 from typer.testing import CliRunner
 
-import examples
+import engines
 from bot.cli import schema
 from engines.workflows.core.checks import check_tuum, check_workflow
 from engines.workflows.core.definition import Rune, Terminal, Tuum, TuumReference, Workflow
@@ -21,7 +21,7 @@ from orchestrator.domain.finding import has_errors
 from tests.unit.engines.workflows.workflow_kit import TYPES, link, parameter, put, script, tuum, workflow
 
 WORKFLOWS, TUUMS = build_workflow_schema(TYPES), build_tuum_schema(TYPES)
-EXAMPLES = Path(examples.__file__).parent / "workflows"
+EXAMPLES = Path(engines.__file__).parent / "workflows" / "examples"
 
 
 @pytest.mark.req("S003-5", "S003-60")

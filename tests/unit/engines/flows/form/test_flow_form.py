@@ -31,7 +31,7 @@ from orchestrator.documents.document import Document
 from orchestrator.documents.reading import read_document
 
 ROOT = Path(__file__).parents[5]
-EXAMPLES = sorted(path for path in (ROOT / "examples/flows").glob("*.yaml") if not path.name.endswith(".test.yaml"))
+EXAMPLES = sorted(path for path in (ROOT / "engines/flows/examples").glob("*.yaml") if not path.name.endswith(".test.yaml"))
 NAMES = st.sampled_from(
     [
         "flowId",

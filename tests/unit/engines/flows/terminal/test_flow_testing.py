@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import examples
+import engines
 from engines.flows.core.engine import FlowEngine
 from engines.flows.rehearsal.case import FlowCase
 from engines.flows.rehearsal.playing import FlowPlayed, play_flow
@@ -70,7 +70,7 @@ def call_json(*words: object) -> tuple[int, Any]:
 
 def test_the_tests_of_the_example_flows_are_green_and_take_every_way() -> None:
     """Who copies a flow copies tests with it that show each of its ends."""
-    code, report = call_json("test", Path(examples.__file__).parent / "flows")
+    code, report = call_json("test", Path(engines.__file__).parent / "flows" / "examples")
     assert (code, report["not_reached"], report["transitions_not_reached"]) == (0, [], [])
 
 

@@ -15,7 +15,7 @@ from orchestrator.documents.reading import read_document
 from orchestrator.rehearsals.known_steps import KnownSteps
 from tests.unit.engines.scenarios.terminal.scenario_files import call, call_json, print_schema, write_files
 
-PAGE = Path(__file__).resolve().parents[5] / "docs" / "scenarios.md"
+PAGE = Path(__file__).resolve().parents[5] / "engines" / "scenarios" / "README.md"
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_a_critical_value_of_a_model_is_told_and_forbids_nothing(tmp_path: Path)
 
 @pytest.mark.req("S000-64")
 def test_the_table_of_the_page_agrees_with_the_models() -> None:
-    """Every type and every parameter stands in docs/scenarios.md, and nothing else does."""
+    """Every type and every parameter stands in engines/scenarios/README.md, and nothing else does."""
     table = PAGE.read_text(encoding="utf-8").partition("| type | does |")[2].partition("\n\n")[0]
     shown: dict[str, set[str]] = {}
     for line in table.splitlines()[2:]:

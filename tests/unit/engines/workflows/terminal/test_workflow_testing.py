@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import examples
+import engines
 from tests.unit.engines.workflows.terminal.workflow_files import ADVICE, call, call_json, stand_alone, write_files
 
 TESTS = """\
@@ -41,9 +41,11 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_the_tests_of_the_example_workflows_are_green_and_reach_every_tuum() -> None:
     """Who copies a workflow copies tests with it that show its ends."""
-    code, reports = call_json("test", Path(examples.__file__).parent / "workflows")
+    code, reports = call_json("test", Path(engines.__file__).parent / "workflows" / "examples")
     assert code == 0, reports
-    names = {one.stem for one in (Path(examples.__file__).parent / "workflows").glob("*.yaml") if not one.stem.endswith(".test")}
+    names = {
+        one.stem for one in (Path(engines.__file__).parent / "workflows" / "examples").glob("*.yaml") if not one.stem.endswith(".test")
+    }
     assert {Path(one["file"]).stem: one["not_reached"] for one in reports} == {name: [] for name in names}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import examples
+import engines
 from tests.unit.engines.workflows.terminal.workflow_files import ADVICE, call, call_json, stand_alone, write_files
 from tests.unit.model_client.loopback_kit import FINE, reply, serving
 
@@ -187,7 +187,7 @@ def test_lines_of_tuums_that_speak_at_once_begin_with_their_titles(folder: Path)
 
 def test_a_workflow_on_a_record_is_asked_for_its_number_first(folder: Path) -> None:
     """The record is read as the files say, and its number is the global of its kind."""
-    notes = Path(examples.__file__).parent / "workflows" / "meeting_notes.yaml"
+    notes = Path(engines.__file__).parent / "workflows" / "examples" / "meeting_notes.yaml"
     (folder / "answers.yaml").write_text("extract: {summary: Замер, todo: Приехать, deadline: '2026-12-01'}\n", encoding="utf-8")
     (folder / "queries.yaml").write_text("crm.deal.get: {ID: '481', TITLE: Столы, COMMENTS: ''}\n", encoding="utf-8")
     words = ("run", notes, "--answers", "answers.yaml", "--queries", "queries.yaml")
