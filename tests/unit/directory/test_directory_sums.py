@@ -283,3 +283,87 @@ def test_a_number_behind_millions_that_may_mean_anything_is_refused(words: str) 
     """Only round hundreds at the end are thousands; the person is asked about the rest."""
     with pytest.raises(UnclearSum):
         parse_sum(words)
+
+
+GROUPED = [
+    ("1 500 000", "1500000"),
+    ("1,500,000", "1500000"),
+    ("1.500.000", "1500000"),
+    ("1'500'000", "1500000"),
+    ("1’500’000", "1500000"),
+    ("12 345 678", "12345678"),
+    ("123,456,789", "123456789"),
+    ("1 500 000,50", "1500000.5"),
+    ("1 500 000.5", "1500000.5"),
+    ("1.500.000,50", "1500000.5"),
+    ("1,500,000.50", "1500000.5"),
+    ("1'500,50", "1500.5"),
+    ("1.500,50", "1500.5"),
+    ("1,500.5", "1500.5"),
+]
+
+
+@pytest.mark.parametrize("locale", ["ru", "en"])
+@pytest.mark.parametrize(("text", "amount"), GROUPED)
+def test_grouped_digits_are_one_sum_in_every_usual_form(text: str, amount: str, locale: Locale) -> None:
+    """Three digits a group, one sign between all of them, and the other sign before the decimals: money even without a currency."""
+    assert parse_sum(text, locale=locale) == Sum(Decimal(amount))
+    assert parse_sum(f"{text} руб", locale=locale) == Sum(Decimal(amount), "RUB")
+    assert [(found.amount, end - start) for found, start, end in find_amounts(f"договор {text} утром", locale=locale)] == [
+        (Decimal(amount), len(text))
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1,500.000,50",
+        "1.500,000.50",
+        "1,500,000,50",
+        "1.500.000.50",
+        "1 500.000,50",
+        "1 500,000.50",
+        "1,500,00",
+        "1,50,000",
+        "1,5000,000",
+        "1500,000,000",
+        "1500.000.000",
+        "1500 000",
+        "12 34 567",
+        "1 500 00",
+        "01,500,000",
+        "0.500.000",
+        "01 500",
+        "0 500 000",
+        "1:500,50",
+        "1/500.50",
+    ],
+)
+@pytest.mark.parametrize("locale", ["ru", "en"])
+def test_digits_in_groups_of_another_form_are_no_sum(text: str, locale: Locale) -> None:
+    """A group of two or four digits, two signs mixed, a leading zero: whatever was meant, it is not guessed."""
+    with pytest.raises(UnclearSum) as caught:
+        parse_sum(text, locale=locale)
+    assert (caught.value.reason, find_amounts(text, locale=locale)) == ("more_than_sum", [])
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"), [("1234,500", "1234.5"), ("0,500", "0.5"), ("12,50", "12.5"), ("1,5", "1.5"), ("1 500,500", "1500.5")]
+)
+def test_three_digits_behind_a_sign_are_decimals_where_they_can_be_no_group(text: str, amount: str) -> None:
+    """A longer head, a leading zero or other groups before it leave one reading."""
+    assert parse_sum(text) == Sum(Decimal(amount))
+
+
+@pytest.mark.parametrize(
+    ("words", "amount"),
+    [("миллион сто", 1_100_000), ("миллион сто пятьдесят", 1_150_000), ("миллион двести пятьдесят", 1_250_000), ("миллион пятьдесят", None),
+     ("миллион девяносто", None), ("миллион сто двадцать", None), ("миллион сто двадцать пять", None)],
+)  # fmt: skip
+def test_unsaid_thousands_are_round_and_at_least_a_hundred(words: str, amount: int | None) -> None:
+    """«Миллион сто» is 1,100,000; «миллион пятьдесят» and «миллион сто двадцать» may mean anything."""
+    if amount is None:
+        with pytest.raises(UnclearSum):
+            parse_sum(words)
+    else:
+        assert parse_sum(words) == Sum(Decimal(amount))

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.actor import Actor
+from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.call.handover import find_lost_records
-from tests.unit.gate.gate_kit import call
+from tests.unit.gate.gate_kit import FIRST, call, effect, judged
 
 ANNA = Actor(key="tg:7", name="Анна", bitrix_user_id=7)
 RECORDS: dict[tuple[str, int], dict[str, Any]] = {
@@ -57,3 +58,19 @@ def test_who_sees_all_loses_nothing() -> None:
 
 def test_a_record_that_was_not_read_is_not_called_lost() -> None:
     assert find_lost_records(call("crm.deal.update", {"id": 481, "fields": {"ASSIGNED_BY_ID": 8}}, actor=ANNA), {}, ANNA) == []
+
+
+@pytest.mark.parametrize(
+    ("second", "args"),
+    [
+        ("", {"entity": "deal", "id": 481, "many": "no"}),
+        ("crm.deal.update?id=482&fields[ASSIGNED_BY_ID]=8", {"entity": "deal", "id": 481, "many": "yes"}),
+        ("crm.item.update?entityTypeId=177&id=5&fields[assignedById]=8", {"entity": "", "id": 481, "many": "yes"}),
+    ],
+)
+def test_a_card_says_of_which_kind_the_lost_records_are_if_all_are_of_one(second: str, args: dict[str, Any]) -> None:
+    """A deal and a request are two records, not two deals."""
+    commands = {"a": "crm.deal.update?id=481&fields[ASSIGNED_BY_ID]=8", **({"b": second} if second else {})}
+    verdict = judged(effect("batch", {"cmd": commands}), actor=ANNA, facts=Facts(records=RECORDS, first_stages=FIRST))
+    (told,) = [reason for reason in getattr(verdict, "reasons", ()) if reason.code == "gate-hands-away"]
+    assert told.args == {"who": "Анна", **args}

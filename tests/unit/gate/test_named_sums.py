@@ -9,7 +9,10 @@ import pytest
 from bot.i18n.translate import Translator
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.gate.call.effect import Call
 from orchestrator.gate.normalize.sums import RawSum, find_largest_sum
+from tests.unit.gate.gate_kit import made
+from tests.unit.gate.gate_kit import refusal as refusal_of
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import VERA, effect
 
@@ -149,3 +152,54 @@ def test_the_largest_sum_is_never_nothing() -> None:
     """Zero is a sum like another; only what cannot be read counts as the largest."""
     assert find_largest_sum([RawSum(value=0), RawSum(value="500"), RawSum(value=-700)]) == RawSum(value=-700)
     assert find_largest_sum([RawSum(value="много"), RawSum(value="500")]) == RawSum(value="много")
+
+
+@pytest.mark.parametrize(
+    ("written", "amount", "currency"),
+    [
+        ("1 500 000 USD", 1_500_000, "USD"),
+        ("1\u00a0500\u00a0000 USD", 1_500_000, "USD"),
+        ("1,500,000 USD", 1_500_000, "USD"),
+        ("1.500.000 EUR", 1_500_000, "EUR"),
+        ("$1,500,000", 1_500_000, "USD"),
+        ("1 500 000,50 ₽", 1_500_000.5, "RUB"),
+        ("1,500,000.50 EUR", 1_500_000.5, "EUR"),
+        ("1500000|USD", 1_500_000, "USD"),
+    ],
+)
+def test_grouped_digits_with_a_currency_become_the_number_they_are(written: str, amount: float, currency: str) -> None:
+    """Neither a thousandth of it nor a thousand times as much reaches the portal."""
+    found = made(effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": written}}))
+    assert isinstance(found, Call)
+    assert (found.params["fields"], found.named_currencies) == ({"OPPORTUNITY": amount}, (("OPPORTUNITY", currency),))
+
+
+@pytest.mark.parametrize("written", ["1,500 USD", "1.500 USD", "1,500 руб"])
+def test_one_group_that_may_be_decimals_is_refused_with_its_currency(written: str) -> None:
+    """1.50 or 1500: the model is told which shape is clear."""
+    assert refusal_of("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": written}}) == "gate-param-invalid"
+
+
+@pytest.mark.parametrize("written", ["1 500 000", "1,500.000,50 USD", "1 500 000|USD"])
+def test_grouped_digits_that_are_no_clear_sum_are_not_made_one(written: str) -> None:
+    """They stay as they are written, and a limit takes what it cannot read for more than itself."""
+    found = made(effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": written}}))
+    assert isinstance(found, Call)
+    assert (found.params["fields"], found.named_currencies) == ({"OPPORTUNITY": written}, ())
+    assert RawSum(value=written).plain == "?"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (999, "999 RUB"),
+        ("1000.00", "1 000 RUB"),
+        (1_500_000, "1 500 000 RUB"),
+        ("1500000.5", "1 500 000.50 RUB"),
+        ("-1234567.891", "-1 234 567.89 RUB"),
+        ("много", "? RUB"),
+    ],
+)
+def test_a_sum_is_shown_in_groups_of_three(value: object, text: str) -> None:
+    """One digit too many is seen only so."""
+    assert RawSum(value=value, currency="RUB").text == text

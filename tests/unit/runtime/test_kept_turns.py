@@ -122,3 +122,12 @@ def test_a_turn_that_answers_a_question_is_read() -> None:
     kept = KeptTurns()
     kept.keep_events([_event(1, "MessageReceived", turn_id="t1", answers="q1"), _event(2, "ModelAnswered", turn_id="t1")])
     assert not kept.find_events("t1")
+
+
+def test_a_turn_that_ended_without_a_plan_had_none() -> None:
+    """The first plan of the turn that goes on is its first: no number is skipped."""
+    assert paused_turns.find_told_part([]) == paused_turns.ToldPart()
+    ended = [_event(1, "MessageReceived"), _event(2, "TurnFinished")]
+    assert paused_turns.find_told_part(ended) == paused_turns.ToldPart(iterations=0, answers=0)
+    planned = [_event(1, "PlanRecorded", iteration=2, steps=[]), _event(2, "ModelAnswered", iteration=1), _event(3, "TurnFinished")]
+    assert paused_turns.find_told_part(planned) == paused_turns.ToldPart(iterations=2, answers=1)
