@@ -115,7 +115,7 @@ async def test_a_stall_holds_the_answer_back(server: str) -> None:
     async with httpx.AsyncClient(base_url=server.removesuffix("/v1")) as client:
         await order(client, kind="stall", seconds=600)
         with pytest.raises(httpx.ReadTimeout):
-            await client.post("/v1/chat/completions", json={"messages": DEALS}, timeout=0.2)
+            await client.post("/v1/chat/completions", json={"messages": DEALS}, timeout=httpx.Timeout(30, read=0.2))
         await order(client, kind="stall", seconds=0.05)
         begun = time.monotonic()
         answer = await client.post("/v1/chat/completions", json={"messages": DEALS})

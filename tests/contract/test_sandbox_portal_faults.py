@@ -25,9 +25,11 @@ async def _sum(portal: Caller) -> str:
 async def _late(portal: Caller) -> None:
     """A client that gave up does not call its write back: it is seen waiting, then it is applied."""
     await portal.http.delete("/sandbox/ledger")
-    await portal.arm(kind="delay", seconds=0.4)
+    await portal.arm(kind="delay", seconds=3)
     with pytest.raises(httpx.ReadTimeout):
-        await portal.http.post("/rest/1/sandbox/crm.deal.update", json={"id": 411, "fields": {"TITLE": "late"}}, timeout=0.1)
+        await portal.http.post(
+            "/rest/1/sandbox/crm.deal.update", json={"id": 411, "fields": {"TITLE": "late"}}, timeout=httpx.Timeout(30, read=0.1)
+        )
     (row,) = await portal.ledger()
     assert (row["outcome"], row["applied"]) == ("open", False)
     async with asyncio.timeout(30):

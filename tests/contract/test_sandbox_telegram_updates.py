@@ -36,7 +36,7 @@ async def test_a_long_poll_wakes_for_a_message_and_the_offset_confirms(tmp_path:
         waiting = asyncio.create_task(kit.bot.get_updates(timeout=30))
         await until(lambda: _asked(kit, 1))
         sent = await kit.say("/start привет")
-        first = await asyncio.wait_for(waiting, 5)
+        first = await asyncio.wait_for(waiting, 25)
         await kit.say("ещё")
         again = await kit.bot.get_updates()
         rest = await kit.bot.get_updates(offset=again[0].update_id + 1)
@@ -61,9 +61,9 @@ async def test_a_second_poller_sends_the_first_away(tmp_path: Path) -> None:
         await until(lambda: _asked(kit, 1))
         second = asyncio.create_task(kit.bot.get_updates(timeout=30))
         with pytest.raises(TelegramConflictError, match="terminated by other getUpdates request"):
-            await asyncio.wait_for(first, 5)
+            await asyncio.wait_for(first, 25)
         await kit.say("кому?")
-        updates = await asyncio.wait_for(second, 5)
+        updates = await asyncio.wait_for(second, 25)
 
     assert len(updates) == 1
 

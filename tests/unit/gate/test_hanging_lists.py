@@ -11,8 +11,8 @@ from orchestrator.domain.effect import Effect
 from tests.unit.gate.submit_kit import SUM, decide, yes
 from tests.unit.spine_kit import World, effect
 
-HANGS = 20.0
-SOON = 5.0
+HANGS = 600.0
+SOON = 60.0
 TO_A_STAGE = ("crm.deal.add", {"fields": {"TITLE": "x", "STAGE_ID": "PREPARATION"}})
 TO_OTHERS = ("batch", {"cmd": [f"crm.deal.update?id=481&fields[ASSIGNED_BY_ID]={number}" for number in (8, 9)]})
 

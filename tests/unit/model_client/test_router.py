@@ -148,7 +148,7 @@ async def test_people_whose_model_is_silent_leave_room_for_others() -> None:
     others = [asyncio.ensure_future(router.chat(REQUEST)) for _ in range(199)]
     await asyncio.sleep(0)
     client.gate = None
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert (await router.chat(REQUEST)).text == "да"
     assert not any(one.done() for one in others)
     silence.set()
@@ -242,9 +242,9 @@ class Hanging(Scripted):
 async def test_one_that_hangs_leaves_the_next_its_share_of_the_time() -> None:
     """A request with a limit is answered by the second within it; when all hang, the error comes within it, too."""
     chain = [route("first", Hanging()), route("second", Scripted(GOOD))]
-    answer = await asyncio.wait_for(ModelRouter(chain, {}).chat(replace(REQUEST, within=0.2)), 5)
+    answer = await asyncio.wait_for(ModelRouter(chain, {}).chat(replace(REQUEST, within=0.2)), 30)
     assert (answer.text, answer.provider, answer.failed_before) == ("да", "second", ("first",))
     with pytest.raises(ProviderUnavailable, match=r"first: .* within 0\.1 seconds.* second: "):
         await asyncio.wait_for(
-            ModelRouter([route("first", Hanging()), route("second", Hanging())], {}).chat(replace(REQUEST, within=0.2)), 5
+            ModelRouter([route("first", Hanging()), route("second", Hanging())], {}).chat(replace(REQUEST, within=0.2)), 30
         )

@@ -70,7 +70,7 @@ async def test_a_waiting_request_is_answered_when_something_happens(api: Api) ->
     await until(lambda: len(api.world.orchestrator.listeners) > listeners)
     assert not waiting.done()
     await api.decide(card, "deny")
-    events = (await asyncio.wait_for(waiting, 5)).json()["events"]
+    events = (await asyncio.wait_for(waiting, 15)).json()["events"]
     assert events[0]["type"] == "decision"
     assert len(api.world.orchestrator.listeners) == listeners
 

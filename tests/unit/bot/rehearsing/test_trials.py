@@ -170,7 +170,7 @@ async def test_an_endless_scenario_is_stopped_in_time() -> None:
     tried = await play(scenario(circle), watch=Watch(0.3))
     assert tried.status == "stopped"
     assert tried.happenings
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
     endless = await play(scenario(circle), watch=Watch(60))
     assert endless.problem == "more than 500 things happened"

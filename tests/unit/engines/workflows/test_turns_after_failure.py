@@ -94,7 +94,7 @@ async def test_a_failed_run_neither_waits_for_the_calls_of_another_nor_stops_it(
         stage, outside, failing = Stage(WorkflowEngine(TYPES, scripts, bounds=Bounds(calls=1))), SlowOutside(), SlowOutside()
         other = asyncio.create_task(stage.play(workflow(asking("first"), asking("second")), outside))
         await outside.begun.wait()
-        ended = await asyncio.wait_for(stage.play(workflow(asking("waits"), asking("fails_alone", "other")), failing), 5)
+        ended = await asyncio.wait_for(stage.play(workflow(asking("waits"), asking("fails_alone", "other")), failing), 30)
         assert (ended.code, failing.asked) == ("workflow-tuum-failed", ["fails_alone"])
         outside.let.set()
         assert (await other).value.data["finished"] == ["first", "second"]
@@ -162,5 +162,5 @@ async def test_no_place_is_lost_or_held_twice(seed: int) -> None:
     ended = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(one is None or isinstance(one, NotStarted | asyncio.CancelledError) for one in ended)
     assert (most, held) == (2, 0)
-    await asyncio.wait_for(asyncio.gather(places.acquire(), places.acquire()), 1)
+    await asyncio.wait_for(asyncio.gather(places.acquire(), places.acquire()), 30)
     assert places.locked()

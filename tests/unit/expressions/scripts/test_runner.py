@@ -251,7 +251,7 @@ async def test_a_dead_process_fails_its_script_without_functions_and_is_replaced
 
 async def wait_until_fed(runner: ScriptRunner, pid: int) -> None:
     """Wait until a thread feeds a script to the process."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not any(run.worker == pid for run in runner._fed):  # noqa: ASYNC110 - a thread sets it and tells nobody
             await asyncio.sleep(0)
 

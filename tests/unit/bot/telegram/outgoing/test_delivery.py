@@ -225,7 +225,7 @@ async def test_who_is_told_of_trouble_keeps_nobody_waiting(post: Post) -> None:
     gate = asyncio.Event()
     post.wire.gates.append((words("Stopped"), gate))
     for _ in range(MAX_SIDE_CALLS + 20):
-        await asyncio.wait_for(post.delivery.report_trouble(OTHER, Notice(code="stopped")), 1)
+        await asyncio.wait_for(post.delivery.report_trouble(OTHER, Notice(code="stopped")), 30)
     await until(lambda: len(post.texts(1006)) == MAX_SIDE_CALLS)
     gate.set()
 
