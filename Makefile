@@ -9,10 +9,10 @@ SLOW := bot/http_api engines/flows/http state/transfer reports
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test quick check fmt style bench crash fuzz rows clean
+.PHONY: help demo run test test-long quick check fmt style bench crash fuzz rows clean
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 demo: .venv/.run ## a CRM, a messenger and a rule-based model on this machine with the real bot: prints one address
 	@$(RUN) bot demo $(ARGS)
@@ -20,11 +20,14 @@ demo: .venv/.run ## a CRM, a messenger and a rule-based model on this machine wi
 run: .venv/.run ## serve Telegram with the settings of the environment or .env
 	@$(RUN) bot run
 
-test: .venv/.dev ## all tests; browser tests are skipped with one line when there is no Chromium
-	@$(RUN) pytest -n 3 $(ARGS)  # three for two processors: a third of the time tests wait for other processes
+test: .venv/.dev ## what every commit keeps green, in about five minutes on two processors; says its CPU seconds
+	@$(RUN) pytest -n 3 -m "not long and not crash_long" $(ARGS)  # three for two processors: some wait for other processes
+
+test-long: .venv/.dev ## the other tests: crashes, PostgreSQL, browsers, processes, large properties; without a Chromium browser tests are skipped
+	@$(RUN) pytest -n 3 -m "long and not crash_long" $(ARGS)
 
 quick: .venv/.dev ## the pure and fast tests only, in about three minutes
-	@$(RUN) pytest -n 2 tests/unit -m "not slow" $(SLOW:%=--ignore=tests/unit/%) $(ARGS)
+	@$(RUN) pytest -n 2 tests/unit -m "not slow and not long and not crash_long" $(SLOW:%=--ignore=tests/unit/%) $(ARGS)
 
 check: .venv/.dev ## style, types, import contracts, locks
 	@$(RUN) ruff format --check .

@@ -4,10 +4,12 @@ import gc
 import importlib.abc
 import importlib.util
 import re
+import resource
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 from tests.forker import forking, share_what_is_read
+from tests.long import is_long, is_long_path, is_short_run
 
 if TYPE_CHECKING:
     from tests.postgres_kit import Server
@@ -73,8 +76,18 @@ def pytest_configure(config: pytest.Config) -> None:
             tell_less(config)
     else:
         stack = ExitStack()
+        stack.callback(tell_processor_time, config)
         stack.enter_context(forking())
         config.add_cleanup(stack.close)
+
+
+def tell_processor_time(config: pytest.Config) -> None:
+    """Say what the run cost: the seconds of all its processes together, which depend little on what else the machine does."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is None or not config.getoption("numprocesses", None):
+        return
+    spent = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    terminal.write_line(f"{sum(one.ru_utime + one.ru_stime for one in spent):.0f} CPU seconds")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -99,6 +112,19 @@ def tell_less(config: pytest.Config) -> None:
             send(name, **told)
 
     teller.sendevent = send_what_is_shown
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file of which every test is left out."""
+    return True if is_short_run(config) and is_long_path(collection_path) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the long tests their mark, before pytest looks who has it."""
+    for item in items:
+        if is_long(item):
+            item.add_marker("long")
 
 
 def pytest_collection_finish() -> None:
@@ -152,8 +178,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServers:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> "Iterator[Server]":
+def postgres(pytestconfig: pytest.Config) -> "Iterator[Server]":
     """A running PostgreSQL, started when first asked for; a test that needs it is skipped with one line where none can run."""
+    if is_short_run(pytestconfig):
+        pytest.fail("a test with PostgreSQL belongs to `make test-long`: tests/long.py must find the fixture's name or a parameter's")
     from tests.postgres_kit import QUICK, NoPostgres, serving  # noqa: PLC0415 - half a second that most files do not need
 
     with ExitStack() as stack:

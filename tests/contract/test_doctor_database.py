@@ -21,6 +21,7 @@ def told(url: str) -> dict[str, tuple[str, str]]:
     return {line.check: (line.verdict, line.says) for line in check_database(settings)}
 
 
+@pytest.mark.usefixtures("postgres")
 @pytest.mark.req("S004-67")
 def test_a_server(fresh_url: Callable[[str], str]) -> None:
     """Version, schema and whoever is at work; a server that forgets at a power failure is wrong, as the one of the tests is."""

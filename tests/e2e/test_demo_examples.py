@@ -7,6 +7,8 @@ import pytest
 from tests.e2e.demo_kit import Demo, running_demo
 from tests.e2e.e2e_people import Person, Shown, until
 
+pytestmark = pytest.mark.long  # processes of its own
+
 REFUSALS = ("⚠️", "Не выполнено", "Not done", "Не нашёл", "не подключён", "Этого я не понял", "did not understand", "временно недоступны")
 
 

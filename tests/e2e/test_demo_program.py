@@ -19,6 +19,7 @@ async def test_the_demo_offers_the_commands_of_the_example_engines(tmp_path: Pat
     assert [line[:2] for line in plan.text.splitlines()[1:]] == ["1.", "2.", "3."]
 
 
+@pytest.mark.long
 async def test_a_run_of_the_demo_writes_a_deal_a_file_and_a_chat_and_sets_a_reminder(tmp_path: Path) -> None:
     """What the policy of the demo opens; the second time the file is there already, so a card shows what changes in it."""
     async with running_demo(tmp_path, "--program", "examples.engines") as demo:

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.demo_kit import Demo, running_demo
 from tests.e2e.e2e_people import Person, Shown
+
+pytestmark = pytest.mark.long  # processes of its own
 
 LEAD, DEAL = 101, 481
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+pytestmark = pytest.mark.long  # processes of its own
+
 TOKEN = "a-long-token-of-the-test"
 DOCUMENTS = Path(__file__).parents[1] / "corpus" / "documents"
 

@@ -4,6 +4,8 @@ import pytest
 
 from tests.e2e.e2e_kit import World
 
+pytestmark = pytest.mark.long  # processes of its own
+
 TALK = """\
 подними сумму сделки Ромашка до 140 000
 n

@@ -40,6 +40,7 @@ async def test_frozen_writes_wait_and_run_once_after_the_release(world: World) -
         assert await world.writes() == ["crm.deal.update"]
 
 
+@pytest.mark.long
 @pytest.mark.req("S004-28")
 async def test_a_command_freezes_beside_the_running_bot(world: World) -> None:
     """`sdelka freeze` counts from the moment it returns; the administrator reads of it once, also of its end."""

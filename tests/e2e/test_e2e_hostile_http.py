@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.e2e_kit import World
 from tests.e2e.e2e_people import Person, until
 
-pytestmark = pytest.mark.req("S004-66", "S004-X10")
+pytestmark = [pytest.mark.long, pytest.mark.req("S004-66", "S004-X10")]
 
 SITE = "site-0123456789abcdef"
 FILES = 1024

@@ -13,6 +13,8 @@ import pytest
 from tests.e2e.e2e_kit import World, texts
 from tests.e2e.e2e_people import Shown, until
 
+pytestmark = pytest.mark.long  # processes of its own
+
 READ, UPDATE, TASK = "crm.deal.get", "crm.deal.update", "tasks.task.add"
 START = 90.0
 """Seconds within which a killed bot must be back and have done what is waited for."""

@@ -49,6 +49,7 @@ async def news(person: Person, *, after: int = 0, count: int = 1) -> list[Shown]
     return found
 
 
+@pytest.mark.long
 async def test_a_change_in_the_portal_reaches_the_person_who_answers_for_the_deal(world: World) -> None:
     """Was → is with the name of the colleague and a link to the card; nobody else hears of it, and without the token nothing is taken."""
     async with listening_bot(world) as address:
@@ -66,6 +67,7 @@ async def test_a_change_in_the_portal_reaches_the_person_who_answers_for_the_dea
     assert seen == {person.name: [] for person in (world.anna, world.vera, world.olga)}
 
 
+@pytest.mark.long
 async def test_what_a_lead_changes_through_the_bot_is_told_to_the_manager_and_not_to_the_lead(world: World) -> None:
     """The portal knows only its webhook's owner; the message names who asked the bot."""
     async with listening_bot(world):

@@ -7,6 +7,8 @@ import pytest
 from tests.e2e.e2e_kit import World
 from tests.e2e.e2e_people import until
 
+pytestmark = pytest.mark.long  # processes of its own
+
 READ = "crm.deal.get"
 START = 90.0
 

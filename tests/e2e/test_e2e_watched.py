@@ -20,6 +20,8 @@ from tests.e2e.e2e_kit import PEOPLE, World, change_sum, opened_world, plan, ste
 from tests.e2e.e2e_people import Person, Shown, until
 from tests.e2e.e2e_servers import Servers
 
+pytestmark = pytest.mark.long  # processes of its own
+
 TOKEN = "prometheus-of-the-test"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 PHONE = "+7 916 555-44-33"

@@ -58,15 +58,16 @@ async def test_a_whole_turn_of_a_test_meets_a_scripted_model_and_portal_only(wor
 @pytest.mark.slow
 @pytest.mark.req("S004-80")
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make on this machine")
-def test_make_test_runs_pytest_over_everything_and_fails_with_it() -> None:
-    """What CONTRIBUTING asks for before every commit."""
+def test_make_test_and_test_long_run_everything_between_them_and_fail_with_it() -> None:
+    """Each test is in exactly one of the two; those of an hour are in `make crash`. CONTRIBUTING asks for the first before every commit, CI for both."""
     assert "`make fmt check test` before every commit" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").endswith("\nmake check\nmake test\nmake test-long\n")
     plain = {"PATH": os.environ["PATH"]}
-    order = ["make", "--silent", "-C", str(ROOT), "--old-file=.venv/.dev", "PYTHON=python3", "test"]
-    words = subprocess.run([*order, "RUN=echo"], capture_output=True, text=True, check=True, env=plain).stdout.split()
-    assert words[0] == "pytest"
-    assert not [word for word in words if word.startswith(("-k", "-m", "--ignore", "--deselect", "tests"))]
-    assert subprocess.run([*order, "RUN=false"], capture_output=True, check=False, env=plain).returncode != 0
+    order = ["make", "--silent", "-C", str(ROOT), "--old-file=.venv/.dev", "PYTHON=python3"]
+    for word, chosen in (("test", "not long"), ("test-long", "long")):
+        words = subprocess.run([*order, word, "RUN=echo"], capture_output=True, text=True, check=True, env=plain).stdout
+        assert words == f"pytest -n 3 -m {chosen} and not crash_long\n"
+        assert subprocess.run([*order, word, "RUN=false"], capture_output=True, check=False, env=plain).returncode != 0
 
 
 @pytest.mark.req("S004-80")

@@ -65,9 +65,9 @@ class Job:
         await asyncio.gather(self.task, return_exceptions=True)
 
 
-@pytest.mark.slow
-async def test_one_leads_and_the_next_follows_at_once(stores: list[AsyncStore]) -> None:
-    """While the first renews nobody else begins; after its clean stop the second one does, well before a lease would end."""
+@pytest.mark.long  # a lease of the real clock
+async def test_one_leads_and_renews(stores: list[AsyncStore]) -> None:
+    """While the first renews nobody else begins."""
     Job.most = Job.running = 0
     first = Job(stores[0])
     await asyncio.wait_for(first.begun.wait(), 30)
@@ -75,7 +75,21 @@ async def test_one_leads_and_the_next_follows_at_once(stores: list[AsyncStore]) 
     await asyncio.sleep(1.0)  # nearly two leases
     assert not second.begun.is_set()
     await first.stop()
-    await asyncio.wait_for(second.begun.wait(), 0.5)
+    await second.stop()
+    assert Job.most == 1
+
+
+async def test_after_a_clean_stop_the_next_follows_at_once(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not wait until the lease would have ended."""
+    monkeypatch.setattr(leader_election, "LEASE", timedelta(hours=1))
+    Job.most = Job.running = 0
+    first = Job(stores[0])
+    await asyncio.wait_for(first.begun.wait(), 30)
+    second = Job(stores[1])
+    await asyncio.sleep(0.1)
+    assert not second.begun.is_set()
+    await first.stop()
+    await asyncio.wait_for(second.begun.wait(), 30)
     await second.stop()
     assert Job.most == 1
 
@@ -94,7 +108,7 @@ class Stall:
         return await self._acquire(*question)
 
 
-@pytest.mark.slow
+@pytest.mark.long  # a lease of the real clock
 async def test_a_short_stall_of_the_database_interrupts_nothing(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
     """A renewal that takes half a lease (five seconds of the real one) leaves the work as it is, and nobody else begins."""
     monkeypatch.setattr(leader_election, "LEASE", timedelta(seconds=2.4))
@@ -111,7 +125,7 @@ async def test_a_short_stall_of_the_database_interrupts_nothing(stores: list[Asy
     await second.stop()
 
 
-@pytest.mark.slow
+@pytest.mark.long  # a lease of the real clock
 async def test_a_long_stall_ends_the_work_before_the_lease(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
     """A leader whose renewal hangs stops by itself, although the call cannot be interrupted; the next one begins after that."""
     Job.most = Job.running = Job.begins = 0
@@ -128,7 +142,7 @@ async def test_a_long_stall_ends_the_work_before_the_lease(stores: list[AsyncSto
     await second.stop()
 
 
-@pytest.mark.slow
+@pytest.mark.long  # a lease of the real clock
 async def test_after_a_stall_of_the_whole_database_the_work_goes_on(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
     """The database answers nobody for longer than a lease: the work pauses, and goes on in one process when it answers again."""
     Job.most = Job.running = Job.begins = 0
@@ -146,7 +160,7 @@ async def test_after_a_stall_of_the_whole_database_the_work_goes_on(stores: list
         await job.stop()
 
 
-@pytest.mark.slow
+@pytest.mark.long  # a lease of the real clock
 async def test_who_cannot_renew_stops_before_another_begins(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
     """The database is gone for the leader only: its work has ended when the other one's begins."""
     Job.most = Job.running = 0
@@ -165,8 +179,9 @@ async def test_who_cannot_renew_stops_before_another_begins(stores: list[AsyncSt
     await second.stop()
 
 
-async def test_what_the_work_raises_is_the_leaders_own(stores: list[AsyncStore]) -> None:
+async def test_what_the_work_raises_is_the_leaders_own(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong token ends the program, and the lease is free."""
+    monkeypatch.setattr(leader_election, "LEASE", timedelta(hours=1))
 
     async def broken() -> None:
         raise ValueError("token")
@@ -174,7 +189,7 @@ async def test_what_the_work_raises_is_the_leaders_own(stores: list[AsyncStore])
     with pytest.raises(ValueError, match="token"):
         await LeaderElection(stores[0], SystemClock(), NAME).run(broken)
     after = Job(stores[1])
-    await asyncio.wait_for(after.begun.wait(), 0.5)
+    await asyncio.wait_for(after.begun.wait(), 30)
     await after.stop()
 
 

@@ -1,0 +1,90 @@
+"""Which tests `make test` leaves to `make test-long`: what a test is or asks for decides."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.long import TESTS, is_long, is_short_run
+
+
+def item(path: str = "unit/test_x.py", test: object = None, **given_to: Any) -> pytest.Item:
+    """A test as the rules see it."""
+    marks, parameters, fixtures = (given_to.get(name, ()) for name in ("marks", "parameters", "fixtures"))
+    found = SimpleNamespace(path=TESTS / path, obj=test, fixturenames=list(fixtures))
+    found.get_closest_marker = lambda name: name if name in marks else None
+    if parameters:
+        found.callspec = SimpleNamespace(params=dict(enumerate(parameters)))
+    return cast("pytest.Item", found)
+
+
+@given(st.integers())
+def by_default(_: int) -> None:
+    """As many examples as the profile says."""
+
+
+@settings(max_examples=100)
+@given(st.integers())
+def with_a_hundred(_: int) -> None:
+    """The most that `make test` has."""
+
+
+@settings(max_examples=101)
+@given(st.integers())
+def with_more(_: int) -> None:
+    """One more."""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        item("crash/test_x.py"),
+        item("fuzz/test_x.py"),
+        item("contract/test_sandbox_portal_x.py"),
+        item(marks=["browser"]),
+        item(fixtures=["world", "postgres"]),
+        item(parameters=[1, "postgresql"]),
+        item(test=with_more),
+    ],
+)
+def test_what_takes_processes_servers_or_many_examples_is_long(made: pytest.Item) -> None:
+    assert is_long(made)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        item(),
+        item("contract/test_store_x.py", parameters=["memory"]),
+        item("contract/test_store_x.py", parameters=["file", {"postgresql": 1}]),
+        item("e2e/test_e2e_x.py", fixtures=["world", "servers"]),
+        item("unit/gate/test_lists_on_sandbox.py"),
+        item(test=by_default),
+        item(test=with_a_hundred),
+        item(test=lambda: None),
+    ],
+)
+def test_what_runs_in_this_process_is_not(made: pytest.Item) -> None:
+    assert not is_long(made)
+
+
+def test_a_run_without_long_tests_is_known_by_its_words() -> None:
+    """Such a run imports no folder of long tests, and starts no PostgreSQL."""
+    runs = {
+        "not long and not crash_long": True,
+        "not slow and not long": True,
+        "long and not crash_long": False,
+        "not crash_long": False,
+        "": False,
+    }
+    found = {words: is_short_run(cast("pytest.Config", SimpleNamespace(option=SimpleNamespace(markexpr=words)))) for words in runs}
+    assert found == runs
+
+
+def test_every_folder_of_tests_is_there() -> None:
+    """A renamed one would come into `make test` unseen."""
+    assert [name for name in ("crash", "fuzz") if not (Path(TESTS) / name).is_dir()] == []
+    assert list((TESTS / "contract").glob("test_sandbox_*.py"))
