@@ -28,7 +28,7 @@ def create_app(*, pace: float = 0.0, now: Callable[[], float] = time.time, rules
     `pace` is the pause in seconds between the chunks of a streamed answer. `now` returns the Unix time for timestamps and tokens. `rules`
     are scripted answers with which it begins. What `GET /sandbox/health` says besides may be put into `app.state.addresses`.
     """
-    desk, tokens = Desk(now), Tokens(now)
+    desk, tokens, hold = Desk(now), Tokens(now), Hold()
     for rule in rules:
         desk.script.add(rule)
     app = FastAPI(title="Демо-модель: правила вместо ИИ", docs_url=None, redoc_url=None)
@@ -37,15 +37,29 @@ def create_app(*, pace: float = 0.0, now: Callable[[], float] = time.time, rules
 
     def stream(made: Made, events: Iterator[str], request: Request) -> StreamingResponse:
         kind = "text/event-stream" if made.streams else "application/json"
-        return StreamingResponse(_streamed(made, events, request, pace), media_type=kind)
+        return StreamingResponse(_streamed(made, events, request, pace, hold.gate), media_type=kind)
 
     app.include_router(token_routes(desk, tokens))
     app.include_router(chat_routes(desk, tokens, stream))
     for prefix in ("/v1", ""):
         app.include_router(_model_routes(desk, stream), prefix=prefix)
         app.include_router(hearing_routes(desk.faults, fail), prefix=prefix)
-    app.include_router(_control_routes(desk, tokens), prefix="/sandbox")
+    app.include_router(_control_routes(desk, tokens, hold), prefix="/sandbox")
     return app
+
+
+class Hold:
+    """Stops streamed answers half way until a test has seen what it shows meanwhile. At first nothing is held."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        """What a stream that begins now waits for, half way."""
+        self.gate.set()
+
+    def begin(self) -> None:
+        """Hold the streams that begin from now on, and let those go on that are held."""
+        self.gate.set()
+        self.gate = asyncio.Event()
 
 
 async def _malformed(request: Request, error: Exception) -> Response:
@@ -86,7 +100,7 @@ def _model_routes(desk: Desk, stream: Streamed) -> APIRouter:
     return router
 
 
-def _control_routes(desk: Desk, tokens: Tokens) -> APIRouter:
+def _control_routes(desk: Desk, tokens: Tokens, hold: Hold) -> APIRouter:
     router = APIRouter()
 
     @router.get("/health")
@@ -124,6 +138,16 @@ def _control_routes(desk: Desk, tokens: Tokens) -> APIRouter:
         desk.faults.clear()
         return {"waiting": 0}
 
+    @router.post("/hold")
+    async def begin_hold() -> dict[str, bool]:
+        hold.begin()
+        return {"held": True}
+
+    @router.delete("/hold")
+    async def end_hold() -> dict[str, bool]:
+        hold.gate.set()
+        return {"held": False}
+
     @router.get("/requests")
     async def requests(after: int = 0) -> dict[str, Any]:
         return desk.requests(after)
@@ -131,10 +155,12 @@ def _control_routes(desk: Desk, tokens: Tokens) -> APIRouter:
     return router
 
 
-async def _streamed(made: Made, events: Iterator[str], request: Request, pace: float) -> AsyncIterator[str]:
+async def _streamed(made: Made, events: Iterator[str], request: Request, pace: float, gate: asyncio.Event) -> AsyncIterator[str]:
     every = list(events)
     is_cut = made.fault is not None and made.fault.kind == "drop_mid_stream"
-    for event in every[: len(every) // 2] if is_cut and len(every) > 1 else every:
+    for number, event in enumerate(every[: len(every) // 2] if is_cut and len(every) > 1 else every):
+        if number == len(every) // 2:
+            await gate.wait()
         # One event alone is an answer that was not asked for as a stream: half of it is sent.
         yield event[: len(event) // 2] if is_cut and len(every) == 1 else event
         if pace > 0:

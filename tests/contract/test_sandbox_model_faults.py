@@ -1,5 +1,6 @@
 """The demo model goes wrong on request, in every way a real one does; and it starts and refuses to start clearly."""
 
+import asyncio
 import json
 import os
 import signal
@@ -121,6 +122,42 @@ async def test_a_stall_holds_the_answer_back(server: str) -> None:
         answer = await client.post("/v1/chat/completions", json={"messages": DEALS})
         assert answer.status_code == 500
         assert time.monotonic() - begun >= 0.05
+
+
+async def test_streams_are_held_half_way_until_they_are_let_go(server: str) -> None:
+    """A second hold lets the first stream end and holds the next; what is asked for whole is not held."""
+    async with httpx.AsyncClient(base_url=server.removesuffix("/v1")) as client:
+        body = {"messages": DEALS, "stream": True}
+        lines: list[list[str]] = [[], []]
+
+        async def read(number: int) -> None:
+            async with client.stream("POST", "/v1/chat/completions", json=body) as answer:
+                lines[number].extend([line async for line in answer.aiter_lines() if line])
+
+        before = await _count_prompts(client)
+        assert (await client.post("/sandbox/hold")).json() == {"held": True}
+        first = asyncio.create_task(read(0))
+        await _until_asked(client, before + 1)
+        assert await raw(client, DEALS)
+        await client.post("/sandbox/hold")
+        await first
+        second = asyncio.create_task(read(1))
+        await _until_asked(client, before + 3)
+        assert not second.done()
+        assert (await client.delete("/sandbox/hold")).json() == {"held": False}
+        await second
+        assert [texts[-1] for texts in lines] == ["data: [DONE]"] * 2
+        await read(0)
+
+
+async def _count_prompts(client: httpx.AsyncClient) -> int:
+    return int((await client.get("/sandbox/requests")).json()["last"])
+
+
+async def _until_asked(client: httpx.AsyncClient, number: int) -> None:
+    async with asyncio.timeout(30):
+        while await _count_prompts(client) < number:  # noqa: ASYNC110  (another process: only asking helps)
+            await asyncio.sleep(0.01)
 
 
 def test_a_busy_port_is_one_sentence_and_code_2() -> None:

@@ -19,10 +19,11 @@ NAMES = {1001: "Ольга", 1006: "Анна", 1007: "Борис", 1008: "Вер
 
 @dataclass(frozen=True)
 class Demo:
-    """The running demo: its chat page and its portal."""
+    """The running demo: its chat page, its portal and its model."""
 
     page: httpx.AsyncClient
     portal: httpx.AsyncClient
+    model: httpx.AsyncClient
     console: str = ""
     """The address of the console."""
 
@@ -35,6 +36,18 @@ class Demo:
         answer = await self.page.post(path, json=body or {})
         assert answer.is_success, answer.text
         return answer.json()
+
+    async def hold(self) -> None:
+        """Stop each text that the model begins from now on half way; one that is stopped already goes on."""
+        assert (await self.model.post("/sandbox/hold")).is_success
+
+    async def prompts(self) -> int:
+        """Return how many prompts the model got so far."""
+        return int((await self.model.get("/sandbox/requests")).json()["last"])
+
+    async def go_on(self) -> None:
+        """Let every text come to its end."""
+        assert (await self.model.delete("/sandbox/hold")).is_success
 
     async def deal(self, number: int) -> dict[str, Any] | None:
         """A deal as the portal has it, None if there is none."""
@@ -75,8 +88,9 @@ async def running_demo(folder: Path, *options: str) -> AsyncIterator[Demo]:
         async with (
             httpx.AsyncClient(base_url=line["telegram"], trust_env=False, timeout=PATIENCE) as page,
             httpx.AsyncClient(base_url=line["portal"], trust_env=False, timeout=PATIENCE) as portal,
+            httpx.AsyncClient(base_url=line["model"].removesuffix("/v1"), trust_env=False, timeout=PATIENCE) as model,
         ):
-            yield Demo(page, portal, line["console"])
+            yield Demo(page, portal, model, line["console"])
     finally:
         process.terminate()
         await process.wait()

@@ -6,6 +6,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.e2e.console_kit import needs_browser, opened_console
+from tests.e2e.demo_kit import Demo
+from tests.e2e.e2e_people import until
 
 pytestmark = needs_browser
 
@@ -39,11 +41,15 @@ async def mend_a_broken_transition(page: Page) -> None:
     await expect(page.locator(".cm-line.cm-finding-error")).to_have_count(0)
 
 
+async def _has_prompts(demo: Demo, number: int) -> bool:
+    return await demo.prompts() >= number
+
+
 @pytest.mark.timeout(240)
 @pytest.mark.req("C-26", "C-28", "C-29", "C-31", "C-33", "C-34")
 async def test_a_flow_is_mended_published_and_watched_and_a_workflow_streams(tmp_path: Path) -> None:
     """Break and mend a transition, retitle it in the form, publish it, watch its steps and read what they gave; then see a text grow."""
-    async with opened_console(tmp_path, "--pace", "0.15") as made:
+    async with opened_console(tmp_path) as made:
         page = await made.enter(1006)
         await made.show(page, EDITOR)
         await mend_a_broken_transition(page)
@@ -60,24 +66,33 @@ async def test_a_flow_is_mended_published_and_watched_and_a_workflow_streams(tmp
         await verdict.get_by_role("button", name="Опубликовать").click()
         await expect(page.locator(".def-status")).to_have_text("Опубликована: версия 2")
 
+        await made.demo.hold()
         await made.show(page, "/runs?start=flow/proposal")
         await start(page, **{"Для кого предложение?": "ООО «Ромашка»", "Что предлагаем": "Насосы с доставкой"})
         draft, review = (page.locator(".job-step").filter(has_text=name) for name in ("Черновик", "Сверка"))
         await expect(draft).to_contain_text("выполняется")
         await expect(page.locator(".chart-picture .running")).to_contain_text("Черновик")
-        await expect(review).to_contain_text("выполняется")
+        await made.demo.hold()
         await expect(draft).to_contain_text("готово")
+        await expect(review).to_contain_text("выполняется")
+        await made.demo.go_on()
         await expect(page.locator(".job-head")).to_contain_text("Письмо клиенту")
         await expect(page.locator(".job-right")).to_contain_text("Что уточнить у клиента")
         await expect(page.locator(".job-right")).to_contain_text("К какому сроку нужен результат?")
         await review.click()
         await expect(page.locator("#job-nodes")).to_contain_text('"questions"')
 
+        await made.demo.hold()
         await made.show(page, "/runs?start=workflow/client_dossier")
+        asked = await made.demo.prompts()
         await start(page, **{"Название компании?": "Ромашка"})
+        await until(lambda: _has_prompts(made.demo, asked + 2), "both summaries are asked for")
+        await made.demo.hold()
         shown = page.locator(".job-right")
         await expect(shown).to_contain_text("текст идёт")
+        await expect(shown.locator(".raw")).not_to_be_empty()
         beginning = await shown.locator(".raw").inner_text()
+        await made.demo.go_on()
         await expect(shown).to_contain_text("текст готов")
         whole = await shown.locator(".raw").inner_text()
         await expect(page.locator(".chart-picture .done").filter(has_text="Что дальше")).to_be_visible()
