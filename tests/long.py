@@ -1,6 +1,7 @@
 """Which tests are `long`: `make test-long` runs them and `make test` does not. What a test is or asks for decides, and a mark where only measuring can.
 
-Long are whole folders of processes, what needs PostgreSQL or a browser, the sandbox's own tests, and properties of more than 100 examples.
+Long are whole folders of processes, files of programs that are killed, what needs PostgreSQL or a browser, the sandbox's own tests, and properties
+of more than 100 examples.
 """
 
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 TESTS: Final = Path(__file__).resolve().parent
 FOLDERS: Final = tuple(str(TESTS / name) for name in ("crash", "fuzz"))
 OWN_OF_SANDBOX: Final = "test_sandbox_"
+KILLED: Final = "_killed"
 POSTGRES: Final = "postgres"
 """The fixture, and how its parameter begins where a test takes several stores."""
 MOST_EXAMPLES: Final = 100
@@ -25,7 +27,7 @@ def is_short_run(config: pytest.Config) -> bool:
 
 def is_long_path(path: Path) -> bool:
     """Return whether every test of this file or folder is long."""
-    return str(path).startswith(FOLDERS) or path.name.startswith(OWN_OF_SANDBOX)
+    return str(path).startswith(FOLDERS) or path.name.startswith(OWN_OF_SANDBOX) or KILLED in path.name
 
 
 def is_long(item: pytest.Item) -> bool:

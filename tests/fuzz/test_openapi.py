@@ -1,6 +1,6 @@
 """The API against what it says of itself: requests made from its own description by schemathesis, from callers of every kind (S004-58, X10).
 
-`make test` makes some six thousand, most of them by rule (the phase "coverage"); `make fuzz` adds as many at random as it takes.
+`make test-long` makes some six thousand, most of them by rule (the phase "coverage"); `make fuzz` adds as many at random as it takes.
 """
 
 from collections import Counter

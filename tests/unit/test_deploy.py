@@ -70,7 +70,7 @@ def told(command: list[str], *, cwd: Path | None = None, **environment: str) -> 
     return subprocess.run(command, cwd=cwd, env=plain, capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_image_holds_the_bot_and_no_secret(image: Path) -> None:
     """What is copied suffices to put the bot together; nothing of the sandbox, no `.env`, no database."""
     script = "import sys; sys.path.insert(0, 'app'); import bot.composition.bootstrap, bot.cli.doctor.checks, state.sql; print(bot.composition.bootstrap.DATA)"
@@ -145,7 +145,7 @@ def health_of(status: int) -> Iterator[int]:
             thread.join()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_script_of_the_image(tmp_path: Path) -> None:
     """`health` ends with 0 only while /healthz is answered with success; every other word goes to the bot."""
     script = str(script_here(tmp_path))

@@ -44,6 +44,7 @@ def with_more(_: int) -> None:
         item("crash/test_x.py"),
         item("fuzz/test_x.py"),
         item("contract/test_sandbox_portal_x.py"),
+        item("unit/state/transfer/test_moving_killed.py"),
         item(marks=["browser"]),
         item(fixtures=["world", "postgres"]),
         item(parameters=[1, "postgresql"]),

@@ -17,7 +17,7 @@ from tests.unit.write_guard import WriteGuard
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
-pytestmark = [pytest.mark.slow, pytest.mark.req("G1")]
+pytestmark = [pytest.mark.long, pytest.mark.req("G1")]
 
 IMPORTS_CLIENT = '''
 from bitrix.client.client import BitrixClient

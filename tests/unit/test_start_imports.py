@@ -51,11 +51,13 @@ def _list_subclasses(kind: type[LateModel]) -> Iterator[type[LateModel]]:
         yield from _list_subclasses(one)
 
 
+@pytest.mark.long
 def test_a_start_imports_nothing_that_only_some_processes_need() -> None:
     imported = _list_imported("import bot.composition.process")
     assert imported & LATE.keys() == set()
 
 
+@pytest.mark.long
 def test_whatever_is_imported_late_can_be_imported() -> None:
     """A module that a process imports after its start would fail in the middle of somebody's work."""
     names = [

@@ -136,7 +136,7 @@ def test_every_figure_of_before_has_its_row() -> None:
     assert {row.key for row in style.ROWS} == set(json.loads(style.BEFORE.read_text(encoding="utf-8")))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_traced_sentence_leads_from_the_door_to_the_store_and_back() -> None:
     """Its figures are only worth something while the kits drive it to a card."""
     trace = style.run_trace(style.HERE.parent)

@@ -217,6 +217,7 @@ def test_what_announces_the_next_message(text: str, *, announces: bool) -> None:
     assert announces_foreign_text(text) is announces
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     [

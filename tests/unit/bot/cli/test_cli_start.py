@@ -8,7 +8,7 @@ import pytest
 HEAVY = {"aiogram", "sqlalchemy", "pydantic", "pydantic_settings", "httpx", "yaml", "alembic", "sandbox"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("module", "forbidden"),
     [("bot.cli.app", HEAVY), ("bot.cli.chat", {"aiogram", "sandbox"}), ("bot.composition.bootstrap", {"aiogram", "sandbox"})],

@@ -12,7 +12,7 @@ from tests.unit.bot.console.console_kit import a_console
 ROOT = Path(__file__).resolve().parents[4]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("C-1")
 def test_the_bot_starts_without_nicegui() -> None:
     """The modules that `sdelka run` imports, the console's door among them, do not import it."""

@@ -14,6 +14,7 @@ from orchestrator.domain.outputs import Notice
 FOLDER = Path(translate.__file__).parent
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("locale", ["ru", "en"])
 def test_every_message_of_the_files_is_said_as_by_fluent(locale: str) -> None:
     files = [path.read_text(encoding="utf-8") for path in sorted((FOLDER / locale).glob("*.ftl"))]

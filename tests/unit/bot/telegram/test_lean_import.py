@@ -35,7 +35,7 @@ assert Plain.model_rebuild(force=True) and Plain(number=1).number == 1
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S004-A1")
 def test_types_are_built_when_they_are_used() -> None:
     """Updates, answers and calls are read and written as ever, a faulty one is refused, and other models are none of its business."""
@@ -56,14 +56,14 @@ for answer in answers:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_answer_of_every_method_can_be_read() -> None:
     """One that could not would be taken for a lost answer, and what was posted would be posted again."""
     ended = subprocess.run([sys.executable, "-c", _WHOLE], capture_output=True, text=True, timeout=100, check=False)
     assert ended.returncode == 0, ended.stderr[-2000:]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S004-67")
 def test_a_bot_without_telegram_imports_none_of_it() -> None:
     """Who serves HTTP alone does not pay for aiogram."""

@@ -247,6 +247,7 @@ def measure(make: Callable[[str], object], text: str) -> float:
     return min(times)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_answer_costs_little_whatever_its_shape(name: str) -> None:
     """Sixteen times the length costs at most 64 times the time. The bounds in seconds are far off: `make bench` measures, this only ends."""

@@ -111,7 +111,7 @@ HUGE: dict[str, tuple[Any, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("case", HUGE)
 def test_what_is_huge_is_refused_in_bounded_time(case: str) -> None:
     """With at most 200 findings and one more, the first of them at its place."""

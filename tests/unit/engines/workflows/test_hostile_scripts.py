@@ -16,6 +16,7 @@ WITHIN = 30.0
 BESIDE = tuum("beside", put("text", "цел"), mainScript=code('{"fine": text + "!"}', consumes="text", produces="fine"), outputMappings={"fine": "fine"})  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.req("S003-A13", "S003-57", "S003-A6")
 @pytest.mark.parametrize("name", FAILING)
 async def test_a_hostile_script_ends_its_own_tuum(name: str) -> None:
@@ -53,6 +54,7 @@ async def test_an_odd_script_ends_well(name: str) -> None:
     assert ended.value.data["operations"] == []
 
 
+@pytest.mark.long
 @pytest.mark.req("S003-15")
 async def test_many_scripts_at_once_wait_for_their_turn() -> None:
     """Of 300 tuums with scripts that could all run at once none is refused because the sandbox is busy, nor for waiting."""

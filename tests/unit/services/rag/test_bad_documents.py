@@ -89,7 +89,7 @@ def test_a_bad_document_is_a_problem_with_its_reason(name: str, parser: ParserPr
     assert parser.parse(os.fsencode(tmp_path / "good.md")).passages == (("Хороший", "Текст."),)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "build"), [("deep.pdf", build_pdf_bomb), ("entities.docx", build_entity_bomb)])
 def test_what_unpacks_without_end_costs_its_reader_only(name: str, build: object, parser: ParserProcess, tmp_path: Path) -> None:
     """Memory and time of the worker are limited: nothing is indexed of such a document, and the next one is read."""

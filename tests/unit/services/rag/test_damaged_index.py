@@ -45,6 +45,7 @@ def ask_again(place: Path) -> list[str]:
         library.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", [0, 1, 2, 3, 5, 8, 13, 21])
 def test_a_page_of_noise_is_mended(tmp_path: Path, page: int) -> None:
     """Whichever page it is, the documents are found in the end."""
@@ -56,6 +57,7 @@ def test_a_page_of_noise_is_mended(tmp_path: Path, page: int) -> None:
     assert "d7.md" in ask_again(tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kept", [0, 100, 20_000])
 def test_half_a_file_is_mended(tmp_path: Path, kept: int) -> None:
     """So is one whose rest became zeros, and one that is no database at all."""

@@ -122,7 +122,7 @@ for number in range(100):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("trouble", [(), ("folder",)])
 def test_what_was_gathered_is_written_when_the_program_ends(folder: Path, trouble: tuple[str, ...]) -> None:
     """The program does nothing for it; what could not be written before has a last chance, and the log is in order."""
@@ -132,7 +132,7 @@ def test_what_was_gathered_is_written_when_the_program_ends(folder: Path, troubl
     assert told.stderr.count("an interaction was not logged") == len(trouble)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_cannot_be_written_at_the_end_is_told_with_its_remedy(folder: Path) -> None:
     """How many records are lost, and the command that brings them back."""
     folder.write_text("")
@@ -336,7 +336,7 @@ def test_a_writer_that_nobody_has_any_more_tries_no_longer(folder: Path, monkeyp
     wait_until(lambda: gc.collect() is not None and gone() is None)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_child_process_does_not_write_what_its_parent_was_given(folder: Path) -> None:
     """A fork has a copy of all that was gathered, and would write it a second time at its end."""
     code = PROGRAM + textwrap.dedent("""

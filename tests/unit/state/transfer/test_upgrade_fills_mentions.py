@@ -96,6 +96,7 @@ def test_a_database_of_the_first_schema_is_filled(homes: Homes, talked: Home) ->
     assert mentioned(home) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_who_is_killed_in_the_middle_begins_anew(homes: Homes, talked: Home, kind: str) -> None:
     """Half of it never stands there."""
