@@ -59,7 +59,7 @@ def drop() -> object:
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shipped packages, and the sandbox that the contracts name, with pyproject.toml."""
     root = tmp_path_factory.mktemp("copy")
-    for folder in ("bot", "orchestrator", "bitrix", "state", "sandbox"):
+    for folder in ("bot", "engines", "orchestrator", "bitrix", "state", "sandbox"):
         for path in (ROOT / folder).rglob("*.py"):
             target = root / path.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)

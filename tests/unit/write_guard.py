@@ -10,7 +10,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 
-FOLDERS: Final = ("bot", "orchestrator", "bitrix", "state")
+FOLDERS: Final = ("bot", "engines", "orchestrator", "bitrix", "state")
 _FIELD: Final = re.compile(r"\{[^{}]*\}|%(?:\([^)]*\))?[a-z]")
 _LETTERS: Final = re.compile(r"[a-z]{3}", re.IGNORECASE)
 _HOLE: Final = None
