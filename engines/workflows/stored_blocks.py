@@ -14,8 +14,8 @@ from engines.workflows.core.blocks.host import FieldText, PlainWords, RecordHost
 from engines.workflows.core.blocks.manager import Finish, Opened, Opening, Permission
 from engines.workflows.core.entities import ENTITIES
 from orchestrator.domain.actor import Actor
-from orchestrator.gate.approve.field_words import describe_field
 from orchestrator.gate.call.ports import Names
+from orchestrator.gate.preview.field_words import describe_field
 from state.clock import read_boottime
 from state.journal import record_blocks
 from state.journal.async_store import AsyncStore

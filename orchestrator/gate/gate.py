@@ -26,8 +26,9 @@ from orchestrator.gate.approve.duplicates import (
     restore_outcome,
 )
 from orchestrator.gate.approve.restored_calls import doubt_restored_call
-from orchestrator.gate.approve.revalidate import build_before_image, refuse_unchanged
+from orchestrator.gate.approve.revalidate import refuse_unchanged
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
+from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.call.gate_deps import GateDeps, PolicySource
 from orchestrator.gate.call.limits import ChangeCounter, SessionChangeCounter

@@ -26,11 +26,11 @@ from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_doubt_args
 from orchestrator.gate.decide.fetch_facts import load_lists
 from orchestrator.gate.decide.part_owners import OF_PARTS, is_maker, load_wholes
+from orchestrator.gate.preview.field_words import format_field_value
 from orchestrator.gate.preview.format_values import Reader, shorten_value
 from orchestrator.gate.preview.preview import Names
 from orchestrator.gate.undo import undo_policy
 from orchestrator.gate.undo.undo_conflict import build_last_editor_args, find_last_editor
-from orchestrator.gate.undo.undo_conflict import format_field_value as value_in_words
 from orchestrator.gate.undo.undo_policy import UndoPart
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
@@ -293,7 +293,7 @@ async def describe_conflict(conflict: Conflict, records: Records, actor: Actor, 
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
     args = {
         "field": to_field_code(first.part.call, first.name),
-        "now": shorten_value(await value_in_words(first.part.call, first.name, first.now, record, reader), actor.locale),
+        "now": shorten_value(await format_field_value(first.part.call, first.name, first.now, record, reader), actor.locale),
         "more": len(conflict.fields) - 1,
         "others": ", ".join(to_field_code(one.part.call, one.name) for one in conflict.fields[1:]),
         **build_last_editor_args(await find_last_editor(record, names)),

@@ -13,8 +13,8 @@ from orchestrator.domain.card_view import CARD_ROOM, Preview
 from orchestrator.domain.effect import Effect, FollowingStep
 from orchestrator.gate.approve.confirmations import Decision, check_entitlement
 from orchestrator.gate.approve.duplicates import decode_row
-from orchestrator.gate.approve.revalidate import build_before_image
 from orchestrator.gate.call import critical_fields
+from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Ask, Call, Facts, Refuse
 from orchestrator.gate.call.fields import to_field_key
 from orchestrator.gate.call.gate_deps import GateDeps

@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.card_view import FORM, Preview
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import CardRequest
-from orchestrator.gate.approve.drift import DRIFTED, accept_own_steps, build_drift_notice
+from orchestrator.gate.approve.drift import detect_drift, detect_redrawn_card
 from orchestrator.gate.approve.restored_calls import DOUBTS, check_restored_card, find_forgotten_records
-from orchestrator.gate.approve.revalidate import CHANGED, REDRAWN, ReplacementCard, build_before_image, refuse_unchanged, revalidate
-from orchestrator.gate.call import held_parts
+from orchestrator.gate.approve.revalidate import ReplacementCard, refuse_unchanged, revalidate
+from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Facts, PlanOnly, Refuse
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
@@ -33,6 +32,7 @@ from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.normalize.merge_multifields import drop_removed_elements
 from orchestrator.gate.preview.call_labels import build_call_label
+from orchestrator.gate.preview.describe_drift import CHANGED, DRIFTED, build_drift_notice
 from orchestrator.gate.preview.preview import preview_for
 from orchestrator.gate.undo.undo_conflict import check_undo_conflict
 from orchestrator.gate.undo.undo_policy import parse_undo_slot
@@ -119,25 +119,15 @@ async def _find_replacement(
     `before` is the present before-image. None means that the call can run. Values written by other approved steps of the same turn cause no
     new card, because the person approved those steps too. What would overwrite a change are an undo, and values computed from the records.
     """
-    shown = await accept_own_steps(stored.before, before, entry, deps.catalogue, ledger)
-    known = stored if shown is stored.before else stored.model_copy(update={"before": shown})
-    new = revalidate(
-        judged.call,
-        facts=judged.facts,
-        before=before,
-        actor=judged.actor,
-        stored=known,
-        entry=entry,
-        verdict=judged.verdict,
-        fell=judged.dropped,
-    )
+    drift = await detect_drift(judged.call, before, stored, entry, deps.catalogue, ledger)
+    new = revalidate(drift, facts=judged.facts, actor=judged.actor, entry=entry, verdict=judged.verdict, fell=judged.dropped)
     if new is None:
-        drawn = await _compare_drawn_card(judged, entry, deps, ledger)
-        return _refuse_computed(stored, drawn) or drawn
+        redrawn = await _replace_redrawn_card(judged, entry, deps, ledger)
+        return _refuse_computed(stored, redrawn) or redrawn
     conflict = _refuse_computed(stored, new) or await _check_undo_conflict(stored, new, deps)
     if conflict is not None or new.reason != CHANGED:
         return conflict or new
-    return new.with_reason(await build_drift_notice(judged.call, before, shown, actor=judged.actor, names=deps.names))
+    return new.with_reason(await build_drift_notice(drift.list_changed_fields(), actor=judged.actor, names=deps.names))
 
 
 async def _doubt_restored_card(
@@ -164,21 +154,13 @@ def _refuse_computed(stored: StoredOrder, new: ReplacementCard | None) -> Refuse
     return Refuse(reason=Notice(code=COMPUTED_CHANGED), detail="a record from which the values were computed was changed")
 
 
-async def _compare_drawn_card(judged: _EvaluatedCall, entry: Card, deps: GateDeps, ledger: Ledger) -> ReplacementCard | None:
-    """Return a new card if another one would be drawn now, for cards of which the before-image does not show that; otherwise None.
-
-    These are cards of earlier versions of this program, which cut long values and left out lists, and cards with old values of something
-    that is no record, such as a department.
-    """
-    is_of_now = (entry.preview or {}).get("form") == FORM
-    if is_of_now and not any(held_parts.find_part(leaf, judged.facts) for leaf in judged.call.leaves):
-        return None
-    shown = Preview.model_validate(entry.preview or {})
-    drawn = await preview_for(judged.actor, judged.call, judged.facts, deps.names, now=ledger.now)
-    if shown.says_same(drawn):
+async def _replace_redrawn_card(judged: _EvaluatedCall, entry: Card, deps: GateDeps, ledger: Ledger) -> ReplacementCard | None:
+    """Return a new card if the approved one would be drawn otherwise now, though neither its records nor the rules changed."""
+    why = await detect_redrawn_card(judged.call, judged.facts, entry, actor=judged.actor, names=deps.names, now=ledger.now)
+    if why is None:
         return None
     ask = judged.verdict if isinstance(judged.verdict, Ask) else Ask(reasons=())
-    reasons = (CHANGED if is_of_now else REDRAWN, *judged.dropped, *ask.reasons)
+    reasons = (why, *judged.dropped, *ask.reasons)
     return ReplacementCard(call=judged.call, facts=judged.facts, actor=judged.actor, ask=replace(ask, reasons=reasons))
 
 

@@ -15,6 +15,7 @@ from orchestrator.gate.call.effect import Call, Comparison, Facts
 from orchestrator.gate.call.effect_kinds import find_spec
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.mentions import find_mentions
+from orchestrator.gate.call.multifields import is_multifield
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
 from state.stored import JsonObject
@@ -220,6 +221,14 @@ def _has_value(call: Call, name: str, value: object, record: JsonObject) -> bool
         return False
     found = fields.find_field_info(call.entities.get(call.entity), stands_for)
     return fields.is_same_value(value, fields.find_value(record, stands_for, call.entity), kind=found.kind if found else "text")
+
+
+def is_same_field_value(call: Call, name: str, new: object, old: object) -> bool:
+    """Return whether two values of the field `name`, both as the portal returned them, mean the same."""
+    if is_multifield(name):
+        return bool(new == old)
+    info = fields.find_field_info(call.entities.get(call.entity), name)
+    return fields.is_same_value(new, old, kind=info.kind if info else "text")
 
 
 def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Notice]:

@@ -1,15 +1,20 @@
 """Puts the fields of a record into words outside of a card: their titles and values as a card would show them."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
-from orchestrator.gate.approve.drift import find_title, format_record_value
+from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.ports import Names
-from orchestrator.gate.preview.format_values import Reader
+from orchestrator.gate.preview.format_values import EMPTY, Context, Reader, format_own_value, format_plain, format_value, shorten_value
+from orchestrator.gate.preview.list_changes import find_list_label, format_list
 from state.stored import JsonObject
+
+_LONGEST: Final = 80
 
 
 async def describe_field(
@@ -26,6 +31,42 @@ async def describe_field(
     call = Call(kind="bitrix", method=method, params={}, spec=spec, classes=(), portal="", entity=spec.entity, entities=catalogue.entities)
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
     try:
-        return await find_title(call, key, reader), [await format_record_value(call, key, one, reader) for one in records]
+        return await find_title(call, key, reader), [await format_record_value(call, key, record, reader) for record in records]
     except BitrixError:
         return None
+
+
+async def format_record_value(part: Call, name: str, record: JsonObject, reader: Reader) -> str:
+    """Return the value of a field of `record` on one line, as cards show it."""
+    value = record.get(name)
+    if value in (None, "", [], {}):
+        return EMPTY
+    return shorten_value(await format_field_value(part, name, value, record, reader), reader.locale)
+
+
+async def format_field_value(call: Call, name: str, now: object, record: JsonObject, reader: Reader) -> str:
+    """Return the present value `now` of a field of `record` as text, as cards show it."""
+    entity = call.entity
+    info = fields.find_field_info(call.entities.get(entity), name)
+    currency = str(fields.find_value(record, "CURRENCY_ID", entity) or "")
+    category = int(fields.parse_number(fields.find_value(record, "CATEGORY_ID", entity)) or 0)
+    context = Context(entity=entity, currency=currency, category=category)
+    if name in call.spec.replaces:
+        return await format_list(now, call.spec.replaces[name], context, reader)
+    if multifields.is_multifield(name):
+        elements = [part.value for part in multifields.parse_elements(record) if part.kind == name.upper()] if isinstance(now, list) else []
+        return format_plain(elements if isinstance(now, list) else now, reader)
+    if info is None:
+        return await format_own_value(name, now, context=context, reader=reader)
+    return await format_value(now, info.kind, context=context, reader=reader)
+
+
+async def find_title(part: Call, name: str, reader: Reader) -> str:
+    """Return the title of the field `name`, as cards show it."""
+    listed = find_list_label(part, name, reader.locale)
+    if listed:
+        return listed
+    title = fields.find_label(part.entities.get(part.entity), name, reader.locale)
+    if title == name:
+        title = await reader.names.find_field_title(part.entity, name) or name
+    return escape_text(title, locale=reader.locale, limit=_LONGEST)

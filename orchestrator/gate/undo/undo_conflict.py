@@ -11,11 +11,11 @@ from bitrix.catalogue.names import MULTIFIELDS
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.approve.revalidate import build_before_image, find_context_field
-from orchestrator.gate.call import critical_fields, fields, multifields
+from orchestrator.gate.call import critical_fields, fields
+from orchestrator.gate.call.before_image import build_before_image, find_context_field
 from orchestrator.gate.call.effect import BeforeImage, Call, Facts, Refuse
-from orchestrator.gate.preview.format_values import Context, Reader, format_own_value, format_plain, format_value, shorten_value
-from orchestrator.gate.preview.list_changes import format_list
+from orchestrator.gate.preview.field_words import format_field_value
+from orchestrator.gate.preview.format_values import Reader, shorten_value
 from orchestrator.gate.preview.preview import Names
 from orchestrator.gate.undo.undo_policy import find_task_state
 from state.stored import JsonObject
@@ -61,7 +61,8 @@ def _find_changed_fields(call: Call, facts: Facts, shown: BeforeImage) -> Iterat
         restored = leaf.spec.replaces or (_list_restored_fields(leaf) if leaf.spec.verb == "update" else sorted({*old, *now}))
         for name in restored:
             known = leaf.spec.stands_for.get(name, name)
-            if not _is_same(leaf, known, fields.find_value(now, known, leaf.entity), fields.find_value(old, known, leaf.entity)):
+            present, on_card = [fields.find_value(record, known, leaf.entity) for record in (now, old)]
+            if not critical_fields.is_same_field_value(leaf, known, present, on_card):
                 yield leaf, known
 
 
@@ -75,13 +76,6 @@ def _list_restored_fields(leaf: Call) -> Iterator[str]:
         for one in (*(MULTIFIELDS if name.upper() == "FM" else (name,)), find_context_field(name, leaf.entity)):
             found.setdefault(fields.to_field_key(one, leaf.entity), one)
     return (name for name in found.values() if name)
-
-
-def _is_same(leaf: Call, name: str, now: object, shown: object) -> bool:
-    if multifields.is_multifield(name):
-        return bool(now == shown)
-    found = fields.find_field_info(leaf.entities.get(leaf.entity), name)
-    return fields.is_same_value(now, shown, kind=found.kind if found else "text")
 
 
 def build_last_editor_args(name: str) -> dict[str, str]:
@@ -106,20 +100,3 @@ async def find_last_editor(record: Record, names: Names) -> str:
         return await names.find_user_name(int(number))
     except BitrixError:
         return ""
-
-
-async def format_field_value(call: Call, name: str, now: object, record: Record, reader: Reader) -> str:
-    """Return the present value `now` of a field of `record` as text, as cards show it."""
-    entity = call.entity
-    info = fields.find_field_info(call.entities.get(entity), name)
-    currency = str(fields.find_value(record, "CURRENCY_ID", entity) or "")
-    category = int(fields.parse_number(fields.find_value(record, "CATEGORY_ID", entity)) or 0)
-    context = Context(entity=entity, currency=currency, category=category)
-    if name in call.spec.replaces:
-        return await format_list(now, call.spec.replaces[name], context, reader)
-    if multifields.is_multifield(name):
-        elements = [one.value for one in multifields.parse_elements(record) if one.kind == name.upper()] if isinstance(now, list) else []
-        return format_plain(elements if isinstance(now, list) else now, reader)
-    if info is None:
-        return await format_own_value(name, now, context=context, reader=reader)
-    return await format_value(now, info.kind, context=context, reader=reader)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gate.approve.revalidate import build_before_image
+from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Facts
 from tests.unit.gate.gate_kit import ACTIVITY, CONTACT, DEAL, TASK, call
 

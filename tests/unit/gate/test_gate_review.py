@@ -11,13 +11,15 @@ from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision
-from orchestrator.gate.approve.revalidate import build_before_image, revalidate
+from orchestrator.gate.approve.drift import Drift
+from orchestrator.gate.approve.revalidate import revalidate
 from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.gate.call import fields
+from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, Verdict
 from orchestrator.gate.call.permissions import find_needed_records
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.call.serialization import StoredCall, StoredOrder, decode_call, encode_call
+from orchestrator.gate.call.serialization import StoredCall, decode_call, encode_call
 from orchestrator.gate.decide.decide import decide
 from orchestrator.gate.preview.preview import preview
 from orchestrator.sessions.session import Session
@@ -326,24 +328,17 @@ def test_a_stricter_card_is_asked_for_its_reasons_only_when_they_grow() -> None:
     entry = Card.create(confirmation_id="c1", reasons=reasons, taps=1, four_eyes=False)
     same = Ask(reasons=(Notice(code="gate-policy-amount", args={"amount": "6", "limit": "1"}),))
     asked = StoredCall.model_validate(encode_call(found))
-    stored = StoredOrder(
-        call=asked,
-        turn_id="t",
-        slot="t/1/1",
-        requested_by="anna",
-        proposed_by="crm_agent",
-        confirmation_id="c1",
-        before=build_before_image(found, facts),
-    )
-    assert revalidate(found, facts=facts, before=stored.before, actor=ANNA, stored=stored, entry=entry, verdict=same) is None
-    assert revalidate(found, facts=facts, before=stored.before, actor=ANNA, stored=stored, entry=entry, verdict=Allow()) is None
-    elsewhere = stored.model_copy(update={"call": asked.model_copy(update={"params": {"id": 481}})})
-    other = revalidate(found, facts=facts, before=stored.before, actor=ANNA, stored=elsewhere, entry=entry, verdict=Allow())
+    image = build_before_image(found, facts)
+    same_records = Drift(call=found, card_params=asked.params, card_image=image, image=image)
+    assert revalidate(same_records, facts=facts, actor=ANNA, entry=entry, verdict=same) is None
+    assert revalidate(same_records, facts=facts, actor=ANNA, entry=entry, verdict=Allow()) is None
+    elsewhere = Drift(call=found, card_params={"id": 481}, card_image=image, image=image)
+    other = revalidate(elsewhere, facts=facts, actor=ANNA, entry=entry, verdict=Allow())
     assert other is not None
     assert other.reason.code == "changed-meanwhile"
     more = Ask(reasons=(*same.reasons, Notice(code="gate-class-delete")))
     for verdict in (more, Ask(reasons=same.reasons, taps=2), Ask(reasons=same.reasons, four_eyes=True)):
-        new = revalidate(found, facts=facts, before=stored.before, actor=ANNA, stored=stored, entry=entry, verdict=verdict)
+        new = revalidate(same_records, facts=facts, actor=ANNA, entry=entry, verdict=verdict)
         assert new is not None
         assert new.reason.code == "stricter-meanwhile"
         assert (new.ask.taps, new.ask.four_eyes) == (verdict.taps, verdict.four_eyes)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue.catalogue import Method
-from orchestrator.gate.approve.revalidate import build_before_image
 from orchestrator.gate.call import fields, replaced_lists
+from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Ask, Facts
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.preview.preview import preview

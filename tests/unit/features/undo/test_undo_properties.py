@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.features.undo.rules import Conflict, RestoreCall, plan_restore
-from orchestrator.gate.approve.revalidate import build_before_image
+from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.undo import undo_policy
 from orchestrator.gate.undo.undo_policy import CompletedCall

@@ -1,0 +1,178 @@
+"""Detects drift: whether the records of an approved card are still as the card shows them.
+
+Three ways lead here. The before-image of the card is compared with the present one; changes by approved steps of the same plan are no
+drift, since the person approved them too. The parameters are compared, from which a removed phone may have been dropped. And a card of
+which the before-image does not show everything is drawn again. What an undo would overwrite is compared in `undo/undo_conflict.py`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.card_view import FORM, Preview
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.approve.duplicates import decode_row, is_command_done
+from orchestrator.gate.approve.own_lists import ListWrite, select_list_values
+from orchestrator.gate.call import critical_fields, fields, held_parts, multifields
+from orchestrator.gate.call.effect import BeforeImage, Call, Facts
+from orchestrator.gate.call.ports import Ledger, Names
+from orchestrator.gate.call.serialization import StoredOrder
+from orchestrator.gate.call.targets import PRODUCT_ROW, find_row_owner
+from orchestrator.gate.call.unread_lists import find_guests_place
+from orchestrator.gate.normalize.merge_multifields import find_steps
+from orchestrator.gate.preview.describe_drift import CHANGED, ChangedField
+from orchestrator.gate.preview.preview import preview_for
+from state.journal.store import EffectRow
+from state.model.card import Card
+from state.stored import JsonObject
+
+REDRAWN: Final = Notice(code="drawn-anew")
+"""An earlier version of this program drew the card, and the present one would draw another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift:
+    """An approved call and its records: as the card shows them, and as they are now."""
+
+    call: Call
+    """The call as it would be sent now."""
+    card_params: JsonObject
+    card_image: BeforeImage
+    """The before-image of the card, with what other approved steps of its plan wrote since."""
+    image: BeforeImage
+    """The present before-image."""
+
+    @property
+    def is_found(self) -> bool:
+        """Whether anything differs, so that the approval does not hold."""
+        return self.image != self.card_image or dict(self.call.params) != self.card_params
+
+    def list_changed_fields(self) -> Iterator[ChangedField]:
+        """Yield the fields of the records that differ; none for a record that was deleted, or could not be read."""
+        seen: set[tuple[str, str]] = set()
+        for leaf in self.call.leaves:
+            for kind, number in (*leaf.targets, *leaf.ties, *find_guests_place(leaf)):
+                place = f"{kind}:{number}"
+                old, now = self.card_image.get(place), self.image.get(place)
+                if old is None or now is None:
+                    continue
+                part = replace(leaf, entity=kind)
+                for name in sorted({*old, *now}):
+                    if (place, name) not in seen and not critical_fields.is_same_field_value(part, name, now.get(name), old.get(name)):
+                        seen.add((place, name))
+                        yield ChangedField(call=part, name=name, old=old, now=now)
+
+
+async def detect_drift(call: Call, image: BeforeImage, stored: StoredOrder, card: Card, catalogue: Catalogue, ledger: Ledger) -> Drift:
+    """Compare the call and its present before-image `image` with what is stored of its approved card."""
+    card_image = await _accept_own_steps(stored.before, image, card, catalogue, ledger)
+    return Drift(call=call, card_params=stored.call.params, card_image=card_image, image=image)
+
+
+async def detect_redrawn_card(call: Call, facts: Facts, card: Card, *, actor: Actor, names: Names, now: datetime) -> Notice | None:
+    """Return why another card would be drawn now, for cards of which the before-image does not show that; None if the card stands.
+
+    These are cards of earlier versions of this program, which cut long values and left out lists, and cards with old values of something
+    that is no record, such as a department.
+    """
+    is_of_now = (card.preview or {}).get("form") == FORM
+    if is_of_now and not any(held_parts.find_part(leaf, facts) for leaf in call.leaves):
+        return None
+    drawn = await preview_for(actor, call, facts, names, now=now)
+    if Preview.model_validate(card.preview or {}).says_same(drawn):
+        return None
+    return CHANGED if is_of_now else REDRAWN
+
+
+async def _accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, catalogue: Catalogue, ledger: Ledger) -> BeforeImage:
+    """Return `shown`, the before-image (the values) on the card `entry`, updated with what other approved steps of the card's plan wrote.
+
+    A written value is taken over only if the record has it now (`fresh`). A later change by anybody else therefore still counts as a
+    change.
+    """
+    plan = _find_plan(entry)
+    if not plan or shown == fresh:
+        return shown
+    image = {place: dict(record) if record is not None else None for place, record in shown.items()}
+    of_lists: dict[str, list[ListWrite]] = {}
+    for leaf, row in await _list_own_writes(plan, catalogue, ledger):
+        place = f"{leaf.targets[0][0]}:{leaf.targets[0][1]}"
+        old, now = image.get(place), fresh.get(place)
+        owner = find_row_owner(leaf.targets[0], row, catalogue) if row is not None else None
+        if owner is not None:
+            of_lists.setdefault(f"{owner[0]}:{owner[1]}", []).append(ListWrite(call=leaf, row=row))
+        if leaf.spec.replaces:
+            of_lists.setdefault(place, []).append(ListWrite(call=leaf))
+        elif old is not None and now is not None:
+            old.update(_select_written_values(leaf, old, now))
+    for place, writes in of_lists.items():
+        old, now = image.get(place), fresh.get(place)
+        if old is not None and now is not None:
+            old.update(select_list_values(writes, old, now))
+    return image
+
+
+async def _list_own_writes(plan: str, catalogue: Catalogue, ledger: Ledger) -> list[tuple[Call, JsonObject | None]]:
+    """Return the calls of approved steps of `plan` that changed a record or a list of it (such as product rows), in their order.
+
+    Of a batch, its commands are returned. What the portal did not carry out is left out. With a change of a single product row stands the
+    row as it was before.
+    """
+    cards = [card for card in ledger.state.cards.values() if _find_plan(card) == plan and card.status == "executed"]
+    rows = [row for card in cards if (row := await ledger.find_effect(card.effect_id)) is not None]
+    return [write for row in sorted(rows, key=lambda one: one.updated_at) for write in _list_done_updates(row, catalogue)]
+
+
+def _find_plan(card: Card) -> str:
+    """Return the plan (steps that the model proposed together) of the card's step, as "<turn>/<iteration>".
+
+    Return "" for a call that is not a step of a plan.
+    """
+    return card.slot.rpartition("/")[0] if card.turn_id and card.slot.startswith(f"{card.turn_id}/") else ""
+
+
+def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[tuple[Call, JsonObject | None]]:
+    """Yield each call of an effect (stored call) that updated a record or changed a list of it, such as product rows.
+
+    With a change of a single product row stands the row as it was before. A batch yields its commands. Calls and commands that the portal
+    did not carry out are left out.
+    """
+    call = decode_row(row, catalogue)
+    before = StoredOrder.from_data(row.call).before if call is not None else {}
+    for leaf in call.leaves if call is not None else ():
+        is_row = bool(leaf.targets) and leaf.targets[0][0] == PRODUCT_ROW and leaf.spec.verb in {"update", "delete"}
+        if leaf.targets and (is_row or leaf.spec.verb == "update" or leaf.spec.replaces) and is_command_done(row, leaf.key):
+            yield leaf, before.get(f"{PRODUCT_ROW}:{leaf.targets[0][1]}") if is_row else None
+
+
+def _select_written_values(leaf: Call, old: JsonObject, now: JsonObject) -> dict[str, object]:
+    """Return the fields of the present record `now` that have the value that the call `leaf` wrote.
+
+    The keys are spelled as in the record. `old` is the record before the call.
+    """
+    record = {**old, **now}
+    written = leaf.written_fields
+    held = {
+        fields.to_field_key(leaf.spec.stands_for.get(name, name), leaf.entity)
+        for name, value in written.items()
+        if critical_fields.has_value(leaf, name, value, record)
+    }
+    parts = _holds_written_parts(leaf, old, now)
+    return {
+        key: value
+        for key, value in now.items()
+        if key in old and (parts if multifields.is_multifield(key) else fields.to_field_key(key, leaf.entity) in held)
+    }
+
+
+def _holds_written_parts(leaf: Call, old: JsonObject, now: JsonObject) -> bool:
+    """Return whether the present phones and addresses (`now`) are exactly the result of applying the call to those in `old`."""
+    steps = [step for named in find_steps(leaf, old).values() for step in named]
+    expected, seen = [
+        sorted((one.kind, one.value) for one in elements)
+        for elements in (multifields.apply_steps(steps, multifields.parse_elements(old)), multifields.parse_elements(now))
+    ]
+    return bool(steps) and expected == seen
