@@ -6,26 +6,30 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.style_counting import (
     GROUPS,
     LARGE,
+    LONGEST,
+    NAMING,
     SMALL,
     VAGUE,
     Place,
-    Source,
     begins_with,
     find_any,
     find_cyrillic,
+    find_empty_names,
     find_functions,
+    find_hidden_imports,
+    find_lonely,
     find_string_keys,
-    load_sources,
     load_verbs,
     measure_sources,
 )
+from tests.style_sources import Source, load_sources
 
 HERE = Path(__file__).resolve().parent
 BEFORE = HERE / "style_before.json"
@@ -36,7 +40,7 @@ KITS = ("", "tests", "tests/unit", "tests/unit/bot")
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table; without `sign` there is no bar, and `limit` None means the figure of the first edition."""
+    """A line of the table; without `sign` there is no bar, and `limit` None means the figure of before."""
 
     key: str
     title: str
@@ -53,32 +57,36 @@ class Row:
         return bar is None or (now <= bar if self.sign == "<=" else now >= bar)
 
 
-def _per_thousand(name: str, title: str, limit: float) -> tuple[Row, ...]:
-    """One row for each group of packages; the bar stands for the first."""
-    bars = [("<=", limit), *[("", None)] * (len(GROUPS) - 1)]
-    labels = ["+".join(group) for group in GROUPS]
-    return tuple(Row(f"{name} {label}", f"{title} per 1,000 lines, {label}", *bar) for label, bar in zip(labels, bars, strict=True))
+def _list_group_rows(name: str, title: str, groups: Sequence[Sequence[str]], limit: float | None = None) -> tuple[Row, ...]:
+    """One row for each group of packages; the bar stands for the first, which has them together."""
+    labels = ["+".join(group) for group in groups]
+    return tuple(Row(f"{name} {label}", f"{title}, {label}", "" if at else "<=", limit) for at, label in enumerate(labels))
 
 
+TRACED = (
+    Row("trace files", "files that one typed sentence enters"),
+    Row("trace moves", "  calls from one folder to another on its way, by the map of before"),
+)
 ROWS = (
-    *_per_thousand("keys", "string keys", 15),
-    *_per_thousand("any", "Any", 5),
+    *_list_group_rows("keys", "string keys per 1,000 lines", GROUPS, 15),
+    *_list_group_rows("any", "Any per 1,000 lines", GROUPS),
+    *_list_group_rows("names", "values with empty names, %", NAMING),
     Row("verbs", "public functions that begin with a verb, %", ">=", 60),
     Row("vague", "  of them with get, do, handle, process, make, %", "<=", 10),
-    Row("docstrings", "public functions with a docstring, %"),
-    Row("small", f"files of at most {SMALL} lines, without empty __init__.py", "<=", 60),
-    Row("small all", f"files of at most {SMALL} lines, all"),
-    Row("large", f"files of more than {LARGE} lines"),
     Row("function median", "lines of a function, median"),
     Row("function p90", "lines of a function, p90", "<=", 20),
-    Row("function max", "lines of a function, max"),
-    Row("statements", "statements, without docstrings"),
-    Row("running", "  of them that run: no import, class or declared field"),
-    Row("cyrillic", "string literals with Cyrillic letters that somebody reads", "<=", 0),
+    Row("function max", "lines of a function, max", "<="),
+    Row("function long", f"functions of more than {LONGEST} lines", "<="),
+    Row("small", f"files of at most {SMALL} lines, without empty __init__.py, %", "<="),
+    Row("lonely", "files that one other imports, %", "<="),
+    Row("large", f"files of more than {LARGE} lines"),
+    Row("hidden imports", "imports inside of functions"),
+    Row("cyrillic", "string literals with Cyrillic letters that somebody reads", "<="),
+    Row("docstring words", "words of docstrings per 100 lines"),
+    Row("code lines", "lines of code, without blanks, comments, docstrings, imports"),
     Row("files", "files"),
     Row("lines", "lines"),
-    Row("trace files", "files that one typed sentence enters"),
-    Row("trace moves", "  calls from one folder to another on its way"),
+    *TRACED,
 )
 
 
@@ -89,31 +97,35 @@ def run_trace(root: Path) -> dict[str, dict[str, int]]:
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(root / folder) for folder in KITS)}
     order = [sys.executable, str(HERE / "style_trace.py"), str(root)]
-    done = subprocess.run(order, cwd=root, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"the traced sentence failed:\n{done.stderr[-2000:]}")
-    found: dict[str, dict[str, int]] = json.loads(done.stdout)
-    return found
+    process = subprocess.run(order, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    if process.returncode:
+        raise RuntimeError(f"the traced sentence failed:\n{process.stderr[-2000:]}")
+    trace: dict[str, dict[str, int]] = json.loads(process.stdout)
+    return trace
 
 
-def measure(root: Path) -> dict[str, float]:
-    """All figures of a working tree; those of the trace are missing where the sentence cannot be driven."""
-    figures = measure_sources(load_sources(root), load_verbs(VERBS.read_text(encoding="utf-8")))
+def measure_statically(root: Path) -> dict[str, float]:
+    """All figures of a working tree but those of the trace."""
+    return measure_sources(load_sources(root), load_verbs(VERBS.read_text(encoding="utf-8")))
+
+
+def measure_trace(root: Path) -> dict[str, float]:
+    """The figures of the trace; none where the sentence cannot be driven, and its reason is printed."""
     try:
         trace = run_trace(root)
     except RuntimeError as error:
         sys.stderr.write(f"{error}\n")
-        return figures
-    return {**figures, "trace files": len(trace["files"]), "trace moves": sum(trace["moves"].values())}
+        return {}
+    return {"trace files": len(trace["files"]), "trace moves": sum(trace["moves"].values())}
 
 
-def format_table(now: Mapping[str, float], before: Mapping[str, float]) -> str:
+def format_table(rows: Sequence[Row], now: Mapping[str, float], before: Mapping[str, float]) -> str:
     """The table as text."""
-    width = max(len(row.title) for row in ROWS)
+    width = max(len(row.title) for row in rows)
     lines = [f"{'':{width}}  {'before':>8}  {'now':>8}  {'bar':>8}  holds"]
-    for row in ROWS:
+    for row in rows:
         bar, figure = row.bar(before), now.get(row.key)
-        verdict = "" if not row.sign else "-" if figure is None else "yes" if row.holds(figure, before) else "NO"
+        verdict = "" if bar is None else "-" if figure is None else "yes" if row.holds(figure, before) else "NO"
         limit = "" if bar is None else f"{row.sign} {bar:,.10g}"
         lines.append(f"{row.title:{width}}  {_number(before.get(row.key)):>8}  {_number(figure):>8}  {limit:>8}  {verdict}".rstrip())
     return "\n".join(lines) + "\n"
@@ -125,77 +137,96 @@ def _number(figure: float | None) -> str:
 
 def _unverbed(source: Source) -> Iterator[Place]:
     verbs = load_verbs(VERBS.read_text(encoding="utf-8"))
-    return (
-        Place(item.path, item.line, item.name) for item in find_functions(source) if item.is_public and not begins_with(item.name, verbs)
-    )
+    functions = (function for function in find_functions(source) if function.is_public)
+    return (Place(function.path, function.line, function.name) for function in functions if not begins_with(function.name, verbs))
 
 
 def _vague(source: Source) -> Iterator[Place]:
-    return (Place(item.path, item.line, item.name) for item in find_functions(source) if item.is_public and begins_with(item.name, VAGUE))
-
-
-def _undocumented(source: Source) -> Iterator[Place]:
-    return (Place(item.path, item.line, item.name) for item in find_functions(source) if item.is_public and not item.has_docstring)
+    functions = (function for function in find_functions(source) if function.is_public)
+    return (Place(function.path, function.line, function.name) for function in functions if begins_with(function.name, VAGUE))
 
 
 def _long(source: Source) -> Iterator[Place]:
-    return (Place(item.path, item.line, f"{item.name}: {item.lines}") for item in find_functions(source) if item.lines > 20)
+    functions = (function for function in find_functions(source) if function.lines > 20)
+    return (Place(function.path, function.line, f"{function.name}: {function.lines}") for function in functions)
 
 
 PLACES: dict[str, Callable[[Source], Iterator[Place]]] = {
     "keys": find_string_keys,
     "any": find_any,
+    "names": find_empty_names,
     "verbs": _unverbed,
     "vague": _vague,
-    "docstrings": _undocumented,
     "functions": _long,
+    "hidden": find_hidden_imports,
     "cyrillic": find_cyrillic,
 }
-"""What --where lists by places; "small" and "large" list files by their lines, "trace" what the sentence enters."""
+"""What --where lists by places; "small", "large" and "lonely" list files with their lines, "trace" what the sentence enters."""
 
 
 def describe_places(name: str, root: Path) -> Iterator[str]:
     """The lines of --where: files with the most places first, or for files by size the extreme first."""
     if name == "trace":
-        for kind, found in run_trace(root).items():
-            yield from (f"{count:6}  {kind[:-1]} {label}" for label, count in sorted(found.items(), key=lambda item: -item[1]))
+        for kind, counts in run_trace(root).items():
+            yield from (f"{count:6}  {kind[:-1]} {label}" for label, count in sorted(counts.items(), key=lambda item: -item[1]))
         return
     sources = load_sources(root)
-    if name in {"small", "large"}:
-        chosen = [
-            source
-            for source in sources
-            if (source.lines > LARGE if name == "large" else source.lines <= SMALL and not source.is_empty_init)
-        ]
-        sign = -1 if name == "large" else 1
-        yield from (f"{source.lines:6}  {source.path}" for source in sorted(chosen, key=lambda source: sign * source.lines))
+    if name in {"small", "large", "lonely"}:
+        yield from (f"{source.lines:6}  {source.path}" for source in _choose_files(name, sources))
         return
-    found = {source.path: sorted(PLACES[name](source), key=lambda place: place.line) for source in sources}
-    for path, places in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
+    by_path = {source.path: sorted(PLACES[name](source), key=lambda place: place.line) for source in sources}
+    for path, places in sorted(by_path.items(), key=lambda item: (-len(item[1]), item[0])):
         if places:
             yield f"{len(places):6}  {path}"
             yield from (f"          {place.line}: {place.text[:100]}" for place in places)
 
 
+def _choose_files(name: str, sources: Sequence[Source]) -> list[Source]:
+    by_size = sorted(sources, key=lambda source: source.lines)
+    if name == "large":
+        return [source for source in reversed(by_size) if source.lines > LARGE]
+    if name == "small":
+        return [source for source in by_size if source.lines <= SMALL and not source.is_empty_init]
+    lonely = frozenset(find_lonely(sources))
+    return [source for source in by_size if source.path in lonely]
+
+
 def main(arguments: list[str]) -> int:
-    """Print the table or what the options ask for; the code is 1 only with --check and a bar that does not hold."""
+    """Print the table or what the options ask for; with --check only the rows whose bars do not hold, and then the code is 1."""
     parser = argparse.ArgumentParser(prog="tests.style", description="Measures the shipped code against the house style.")
-    parser.add_argument("--where", choices=[*PLACES, "small", "large", "trace"], help="list the places of one measure, worst file first")
+    measures = [*PLACES, "small", "large", "lonely", "trace"]
+    parser.add_argument("--where", choices=measures, help="list the places of one measure, worst file first")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--check", action="store_true", help="exit with 1 when a bar does not hold")
-    parser.add_argument("--record", action="store_true", help="keep the figures as those of the first edition")
+    parser.add_argument(
+        "--check", action="store_true", help="print the bars that do not hold, without the trace; exit with 1 if there are any"
+    )
+    parser.add_argument("--record", action="store_true", help="keep the figures as those of before")
     parser.add_argument("--root", type=Path, default=HERE.parent, help="another working tree to measure")
-    chosen = parser.parse_args(arguments)
-    if chosen.where:
-        sys.stdout.writelines(f"{line}\n" for line in describe_places(chosen.where, chosen.root))
+    options = parser.parse_args(arguments)
+    if options.where:
+        sys.stdout.writelines(f"{line}\n" for line in describe_places(options.where, options.root))
         return 0
-    now = measure(chosen.root)
-    if chosen.record:
+    now = measure_statically(options.root)
+    if options.check:
+        return _check(now)
+    now |= measure_trace(options.root)
+    if options.record:
         BEFORE.write_text(json.dumps(now, indent=2) + "\n", encoding="utf-8")
-    before = json.loads(BEFORE.read_text(encoding="utf-8"))
-    sys.stdout.write(json.dumps(now, indent=2) + "\n" if chosen.json else format_table(now, before))
-    broken = [row for row in ROWS if not row.holds(now.get(row.key, float("nan")), before)]
-    return 1 if chosen.check and broken else 0
+    sys.stdout.write(json.dumps(now, indent=2) + "\n" if options.json else format_table(ROWS, now, _load_before()))
+    return 0
+
+
+def _check(now: Mapping[str, float]) -> int:
+    before = _load_before()
+    broken = [row for row in ROWS if row.key in now and not row.holds(now[row.key], before)]
+    if broken:
+        sys.stdout.write(f'{format_table(broken, now, before)}`make style` has the whole table, ARGS="--where …" the places.\n')
+    return 1 if broken else 0
+
+
+def _load_before() -> dict[str, float]:
+    figures: dict[str, float] = json.loads(BEFORE.read_text(encoding="utf-8"))
+    return figures
 
 
 if __name__ == "__main__":

@@ -1,21 +1,29 @@
-"""Counts of house style over Python sources, by syntax tree alone: nothing of the measured code is imported or run."""
+"""Counts of house style over the shipped sources."""
 
 import ast
 import re
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Final
 
-SHIPPED = ("bot", "orchestrator", "bitrix", "state")
-"""The packages that are measured."""
-GROUPS = (("orchestrator", "bot"), *((package,) for package in SHIPPED))
+from tests.style_sources import FUNCTIONS, SHIPPED, Source, find_importers, is_bare_string
+
+DECIDING = ("orchestrator", "bot", "engines")
+"""The packages whose shares have a bar: what moves between them changes no figure."""
+GROUPS = (DECIDING, *((package,) for package in SHIPPED))
 """For what shares per 1,000 lines are told."""
+NAMING = (("bot", "orchestrator", "engines", "state"), ("bot",), ("orchestrator",), ("engines",), ("state",))
+"""For what the share of empty names is told."""
 SMALL, LARGE = 50, 400
 """Lines up to which a file is small, and above which it is large."""
+LONGEST = 60
+"""Lines above which a function is long."""
 VAGUE = ("get", "do", "handle", "process", "make")
 """Verbs that say little; they count as verbs, but only a tenth of the names may begin with one."""
-_CYRILLIC = re.compile(r"[А-Яа-яЁё]")
+EMPTY_NAMES: Final = frozenset(
+    {"one", "found", "said", "told", "given", "asked", "shown", "held", "made", "named", "kept", "written", "listed", "wanted", "taken", "called"}
+)  # fmt: skip
+"""What a value may not be called: the reader would have to look at what it is made from."""
 NOT_READ = {
     "orchestrator/language/text.py": "the letters of the alphabet, for patterns",
     "orchestrator/engines/crm_agent/grammar.py": "a header of the model's protocol",
@@ -23,32 +31,8 @@ NOT_READ = {
     "state/journal/encryption.py": "the compression dictionary, which must never change",
 }
 """Files whose Cyrillic literals nobody reads, each with the reason: they are not counted."""
-_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+_CYRILLIC = re.compile(r"[А-Яа-яЁё]")
 _ACCESSORS = frozenset({"property", "cached_property", "computed_field", "setter", "getter", "deleter", "overload"})
-
-
-@dataclass(frozen=True)
-class Source:
-    """One parsed file; `path` is relative to the root of the repository."""
-
-    path: str
-    text: str
-    tree: ast.Module
-
-    @property
-    def package(self) -> str:
-        """The top-level folder."""
-        return self.path.partition("/")[0]
-
-    @property
-    def lines(self) -> int:
-        """The number of physical lines."""
-        return len(self.text.splitlines())
-
-    @property
-    def is_empty_init(self) -> bool:
-        """Whether this is an `__init__.py` with no statement but a docstring."""
-        return self.path.rpartition("/")[2] == "__init__.py" and all(_is_bare_string(node) for node in self.tree.body)
 
 
 @dataclass(frozen=True)
@@ -68,22 +52,8 @@ class Function:
     line: int
     name: str
     lines: int
-    has_docstring: bool
     is_public: bool
     """Reachable by public names only, at module or class level, and neither a property nor an overload."""
-
-
-def parse_source(path: str, text: str) -> Source:
-    """A source from its text."""
-    return Source(path, text, ast.parse(text))
-
-
-def load_sources(root: Path) -> list[Source]:
-    """The shipped files that git tracks and that exist, in order of their paths."""
-    order = ["git", "-C", str(root), "ls-files", "-z", "--", *SHIPPED]
-    tracked = subprocess.run(order, capture_output=True, text=True, check=True).stdout.split("\0")
-    paths = [path for path in sorted(tracked) if path.endswith(".py") and (root / path).is_file()]
-    return [parse_source(path, (root / path).read_text(encoding="utf-8")) for path in paths]
 
 
 def load_verbs(text: str) -> tuple[str, ...]:
@@ -105,12 +75,16 @@ def _begins(name: str, word: str) -> bool:
 
 def find_string_keys(source: Source) -> Iterator[Place]:
     """Each `x["literal"]` and `x.get("literal"…)`; not `Literal["…"]` and other types, nor a route such as `router.get("/chat")`."""
-    for node in ast.walk(source.tree):
-        match node:
-            case ast.Subscript(value=value, slice=ast.Constant(value=str(key))) if not _is_type(value):
-                yield Place(source.path, node.lineno, f"[{key!r}]")
+    for subscript in source.list_nodes(ast.Subscript):
+        match subscript:
+            case ast.Subscript(value=subject, slice=ast.Constant(value=str(key))) if not _is_type(subject):
+                yield Place(source.path, subscript.lineno, f"[{key!r}]")
+            case _:
+                pass
+    for call in source.list_nodes(ast.Call):
+        match call:
             case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str(key)), *_]) if not key.startswith("/"):
-                yield Place(source.path, node.lineno, f".get({key!r})")
+                yield Place(source.path, call.lineno, f".get({key!r})")
             case _:
                 pass
 
@@ -123,57 +97,21 @@ def _is_type(node: ast.expr) -> bool:
 
 def find_any(source: Source) -> Iterator[Place]:
     """Each use of `Any` or `typing.Any`; an import is none."""
-    for node in ast.walk(source.tree):
-        match node:
-            case ast.Name(id="Any") | ast.Attribute(attr="Any"):
-                yield Place(source.path, node.lineno, source.text.splitlines()[node.lineno - 1].strip())
-            case _:
-                pass
+    names = [node.lineno for node in source.list_nodes(ast.Name) if node.id == "Any"]
+    attributes = [node.lineno for node in source.list_nodes(ast.Attribute) if node.attr == "Any"]
+    return (Place(source.path, line, source.physical_lines[line - 1].strip()) for line in [*names, *attributes])
 
 
 def find_cyrillic(source: Source) -> Iterator[Place]:
     """Each string literal with Cyrillic letters that is no docstring; an f-string counts once, a file of `NOT_READ` not at all."""
-    if source.path in NOT_READ:
+    if source.path in NOT_READ or not _CYRILLIC.search(source.text):
         return
-    inner = {id(part) for node in ast.walk(source.tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    bare = {id(node.value) for node in ast.walk(source.tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(source.tree):
-        match node:
-            case ast.Constant(value=str(text)) if id(node) not in inner | bare:
-                pass
-            case ast.JoinedStr(values=values):
-                text = "".join(part.value for part in values if isinstance(part, ast.Constant))
-            case _:
-                continue
-        if _CYRILLIC.search(text):
-            yield Place(source.path, node.lineno, repr(text))
-
-
-def find_statements(source: Source) -> Iterator[ast.stmt]:
-    """Each statement that is no docstring."""
-    return (node for node in ast.walk(source.tree) if isinstance(node, ast.stmt) and not _is_bare_string(node))
-
-
-def find_running_statements(source: Source) -> Iterator[ast.stmt]:
-    """Each statement that does something: no import, no class, no declared field, no docstring, no "..." in the place of a body.
-
-    A key of a dict is no statement and the field that takes its place is one; what runs must not grow for it.
-    """
-    declared = {id(node) for kind in ast.walk(source.tree) if isinstance(kind, ast.ClassDef) for node in kind.body if _is_field(node)}
-    still = (ast.Import, ast.ImportFrom, ast.ClassDef)
-    return (node for node in find_statements(source) if not isinstance(node, still) and id(node) not in declared and not _is_dots(node))
-
-
-def _is_field(node: ast.stmt) -> bool:
-    return isinstance(node, ast.AnnAssign)
-
-
-def _is_dots(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def _is_bare_string(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    formatted = source.list_nodes(ast.JoinedStr)
+    apart = {id(part) for node in formatted for part in node.values} | {id(node.value) for node in source.list_nodes(ast.Expr)}
+    texts = [(node.lineno, "".join(part.value for part in node.values if isinstance(part, ast.Constant))) for node in formatted]
+    plain = (node for node in source.list_nodes(ast.Constant) if id(node) not in apart)
+    texts.extend((node.lineno, node.value) for node in plain if isinstance(node.value, str))
+    yield from (Place(source.path, line, repr(text)) for line, text in sorted(texts) if _CYRILLIC.search(text))
 
 
 def find_functions(source: Source) -> Iterator[Function]:
@@ -183,41 +121,92 @@ def find_functions(source: Source) -> Iterator[Function]:
 
 def _functions_in(source: Source, parent: ast.AST, *, is_public: bool) -> Iterator[Function]:
     for node in ast.iter_child_nodes(parent):
-        if isinstance(node, _FUNCTION):
+        if isinstance(node, FUNCTIONS):
             public = is_public and not node.name.startswith("_") and not _is_accessor(node)
-            length = (node.end_lineno or node.lineno) - node.lineno + 1
-            yield Function(source.path, node.lineno, node.name, length, ast.get_docstring(node) is not None, public)
+            yield Function(source.path, node.lineno, node.name, (node.end_lineno or node.lineno) - node.lineno + 1, public)
             yield from _functions_in(source, node, is_public=False)
         elif isinstance(node, ast.ClassDef):
             yield from _functions_in(source, node, is_public=is_public and not node.name.startswith("_"))
-        else:
+        elif not isinstance(node, ast.expr):
             yield from _functions_in(source, node, is_public=is_public)
 
 
 def _is_accessor(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     for decorator in node.decorator_list:
-        called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        name = called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
+        maker = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = maker.id if isinstance(maker, ast.Name) else maker.attr if isinstance(maker, ast.Attribute) else ""
         if name in _ACCESSORS:
             return True
     return False
 
 
-def per_thousand(sources: list[Source], find: Callable[[Source], Iterator[object]]) -> dict[str, float]:
+def find_bindings(source: Source) -> Iterator[Place]:
+    """Each name that a function gives to a value: parameters, assigned locals, targets of loops; not self, cls and the variables of comprehensions."""
+    fleeting = {id(name) for node in source.list_inner_nodes(ast.comprehension) for name in ast.walk(node.target)}
+    for parameter in source.list_inner_nodes(ast.arg):
+        if parameter.arg not in {"self", "cls"}:
+            yield Place(source.path, parameter.lineno, parameter.arg)
+    for name in source.list_inner_nodes(ast.Name):
+        if isinstance(name.ctx, ast.Store) and id(name) not in fleeting:
+            yield Place(source.path, name.lineno, name.id)
+
+
+def find_empty_names(source: Source) -> Iterator[Place]:
+    """Those of the bindings whose names do not say what the value is."""
+    return (place for place in find_bindings(source) if place.text in EMPTY_NAMES)
+
+
+def find_hidden_imports(source: Source) -> Iterator[Place]:
+    """Each import inside of a function."""
+    nodes = [*source.list_inner_nodes(ast.Import), *source.list_inner_nodes(ast.ImportFrom)]
+    return (Place(source.path, node.lineno, source.physical_lines[node.lineno - 1].strip()) for node in nodes)
+
+
+def find_docstring_words(source: Source) -> Iterator[str]:
+    """The words of the docstrings, also of those under fields and constants."""
+    for node in source.list_nodes(ast.Expr):
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield from node.value.value.split()
+
+
+def find_code_lines(source: Source) -> Iterator[int]:
+    """The numbers of the lines that are no blank, comment, docstring or import."""
+    still: list[ast.stmt] = [*source.list_nodes(ast.Import), *source.list_nodes(ast.ImportFrom)]
+    still.extend(node for node in source.list_nodes(ast.Expr) if is_bare_string(node))
+    apart = {line for node in still for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+    lines = enumerate(source.physical_lines, start=1)
+    return (number for number, line in lines if number not in apart and (text := line.strip()) and not text.startswith("#"))
+
+
+def count_per_thousand(sources: Sequence[Source], find: Callable[[Source], Iterator[object]]) -> dict[str, float]:
     """How many of something there are per 1,000 lines, by the label of each of `GROUPS`."""
-    counts = [(source.package, sum(1 for _ in find(source)), source.lines) for source in sources]
-    found: dict[str, float] = {}
+    counts = [(source.package, _count(find(source)), source.lines) for source in sources]
+    rates: dict[str, float] = {}
     for group in GROUPS:
         lines = sum(length for package, _, length in counts if package in group)
         total = sum(count for package, count, _ in counts if package in group)
-        found["+".join(group)] = round(1000 * total / lines, 1) if lines else 0.0
-    return found
+        rates["+".join(group)] = round(1000 * total / lines, 1) if lines else 0.0
+    return rates
 
 
-def percentile(values: list[int], share: float) -> int:
-    """The smallest value that is at least as large as `share` of them; 0 for none."""
+def measure_names(sources: Sequence[Source]) -> dict[str, float]:
+    """The per cent of bindings with empty names, by the label of each of `NAMING`."""
+    counts = [(source.package, _count(find_empty_names(source)), _count(find_bindings(source))) for source in sources]
+    shares: dict[str, float] = {}
+    for group in NAMING:
+        part = sum(empty for package, empty, _ in counts if package in group)
+        shares["+".join(group)] = share(part, sum(bindings for package, _, bindings in counts if package in group))
+    return shares
+
+
+def _count(places: Iterator[object]) -> int:
+    return sum(1 for _ in places)
+
+
+def percentile(values: list[int], part: float) -> int:
+    """The smallest value that is at least as large as `part` of them; 0 for none."""
     ordered = sorted(values)
-    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)] if ordered else 0
+    return ordered[max(0, -int(-part * len(ordered) // 1) - 1)] if ordered else 0
 
 
 def share(part: int, whole: int) -> float:
@@ -225,28 +214,47 @@ def share(part: int, whole: int) -> float:
     return round(100 * part / whole, 1) if whole else 0.0
 
 
-def measure_sources(sources: list[Source], verbs: tuple[str, ...]) -> dict[str, float]:
+def find_lonely(sources: Sequence[Source]) -> list[str]:
+    """The paths of the files, `__init__.py` aside, that exactly one other imports."""
+    return [path for path, importers in find_importers(sources).items() if len(importers) == 1 and not path.endswith("__init__.py")]
+
+
+def measure_sources(sources: Sequence[Source], verbs: tuple[str, ...]) -> dict[str, float]:
     """All figures of the sources by the names of the table's rows."""
-    functions = [function for source in sources for function in find_functions(source)]
+    return {
+        **{f"keys {group}": rate for group, rate in count_per_thousand(sources, find_string_keys).items()},
+        **{f"any {group}": rate for group, rate in count_per_thousand(sources, find_any).items()},
+        **{f"names {group}": part for group, part in measure_names(sources).items()},
+        **_measure_functions([function for source in sources for function in find_functions(source)], verbs),
+        **_measure_files(sources),
+        "hidden imports": sum(_count(find_hidden_imports(source)) for source in sources),
+        "cyrillic": sum(_count(find_cyrillic(source)) for source in sources),
+    }
+
+
+def _measure_functions(functions: Sequence[Function], verbs: tuple[str, ...]) -> Mapping[str, float]:
     public = [function for function in functions if function.is_public]
     verbal = [function for function in public if begins_with(function.name, verbs)]
-    small = [source for source in sources if source.lines <= SMALL]
     lengths = [function.lines for function in functions]
     return {
-        **{f"keys {group}": value for group, value in per_thousand(sources, find_string_keys).items()},
-        **{f"any {group}": value for group, value in per_thousand(sources, find_any).items()},
         "verbs": share(len(verbal), len(public)),
         "vague": share(sum(begins_with(function.name, VAGUE) for function in verbal), len(verbal)),
-        "docstrings": share(sum(function.has_docstring for function in public), len(public)),
-        "small": sum(not source.is_empty_init for source in small),
-        "small all": len(small),
-        "large": sum(source.lines > LARGE for source in sources),
         "function median": percentile(lengths, 0.5),
         "function p90": percentile(lengths, 0.9),
         "function max": max(lengths, default=0),
-        "statements": sum(1 for source in sources for _ in find_statements(source)),
-        "running": sum(1 for source in sources for _ in find_running_statements(source)),
-        "cyrillic": sum(1 for source in sources for _ in find_cyrillic(source)),
+        "function long": sum(length > LONGEST for length in lengths),
+    }
+
+
+def _measure_files(sources: Sequence[Source]) -> Mapping[str, float]:
+    lines = sum(source.lines for source in sources)
+    words = sum(_count(find_docstring_words(source)) for source in sources)
+    return {
+        "small": share(sum(source.lines <= SMALL and not source.is_empty_init for source in sources), len(sources)),
+        "lonely": share(len(find_lonely(sources)), len(sources)),
+        "large": sum(source.lines > LARGE for source in sources),
+        "docstring words": round(100 * words / lines) if lines else 0,
+        "code lines": sum(_count(find_code_lines(source)) for source in sources),
         "files": len(sources),
-        "lines": sum(source.lines for source in sources),
+        "lines": lines,
     }

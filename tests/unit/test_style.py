@@ -4,21 +4,25 @@ import json
 
 import pytest
 
-from tests import style
+from tests import style, style_trace
 from tests.style_counting import (
     NOT_READ,
     begins_with,
     find_any,
+    find_bindings,
+    find_code_lines,
     find_cyrillic,
+    find_docstring_words,
+    find_empty_names,
     find_functions,
-    find_running_statements,
-    find_statements,
+    find_hidden_imports,
     find_string_keys,
     load_verbs,
     measure_sources,
-    parse_source,
     percentile,
 )
+from tests.style_sources import SHIPPED, find_importers, parse_source
+from tests.style_trace import LAIN, find_old_folder
 
 VERBS = ("is_", "read", "look_up", "get")
 
@@ -66,7 +70,6 @@ if True:
 '''
     functions = list(find_functions(parse_source("bot/a.py", text)))
     assert [function.name for function in functions if function.is_public] == ["read", "method", "chosen"]
-    assert [function.name for function in functions if function.has_docstring] == ["read"]
     assert functions[0].lines == 3
 
 
@@ -87,18 +90,48 @@ def test_a_name_begins_with_a_whole_word_of_the_list(name: str, verbal: bool) ->
     assert begins_with(name, VERBS) is verbal
 
 
-def test_statements_leave_docstrings_out() -> None:
-    assert len(list(find_statements(parse_source("bot/a.py", '"""A."""\nx = 1\n"""B."""\nif x:\n    x = 2\n')))) == 3
+def test_bindings_are_parameters_locals_and_loop_targets() -> None:
+    text = """
+one = 1
+class A:
+    said: int = 1
+    def walk(self, told, *, kept=None):
+        found = [held for held in told]
+        for asked, right in found:
+            with asked as made:
+                taken: int = (given := 2)
+                self.one = found[0]
+"""
+    source = parse_source("bot/a.py", text)
+    assert sorted(place.text for place in find_bindings(source)) == ["asked", "found", "given", "kept", "made", "right", "taken", "told"]
+    assert sorted(place.text for place in find_empty_names(source)) == ["asked", "found", "given", "kept", "made", "taken", "told"]
 
 
-def test_declarations_do_not_run() -> None:
-    text = 'import a\nclass B:\n    """B."""\n    x: int = 1\n    def f(self) -> int: ...\n    def g(self) -> int:\n        y: int = 2\n        return y\n'
-    assert [type(node).__name__ for node in find_running_statements(parse_source("bot/a.py", text))] == [
-        "FunctionDef",
-        "FunctionDef",
-        "AnnAssign",
-        "Return",
+def test_an_import_is_hidden_in_a_function_only() -> None:
+    text = "import a\nif TYPE_CHECKING:\n    from b import c\ndef read():\n    if a:\n        from d import e\n    import f\n"
+    assert sorted(place.line for place in find_hidden_imports(parse_source("bot/a.py", text))) == [6, 7]
+
+
+def test_lines_of_code_are_what_runs() -> None:
+    text = '"""A b\nc."""\nfrom a import (\n    b,\n)\n\n# why\nx = (\n    1,\n)\n"""Of x."""\n\n\ndef read() -> None:\n    """Read."""\n    b()\n'
+    source = parse_source("bot/a.py", text)
+    assert list(find_code_lines(source)) == [8, 9, 10, 14, 16]
+    assert list(find_docstring_words(source)) == ["A", "b", "c.", "Of", "x.", "Read."]
+
+
+def test_importers_are_the_files_that_name_a_module() -> None:
+    sources = [
+        parse_source("bot/a.py", "import state.b\nfrom state import c, d\n"),
+        parse_source("state/__init__.py", ""),
+        parse_source("state/b.py", "def read():\n    from state.c import e\n    from state.b import f\n"),
+        parse_source("state/c.py", ""),
     ]
+    assert find_importers(sources) == {
+        "bot/a.py": set(),
+        "state/__init__.py": {"bot/a.py"},
+        "state/b.py": {"bot/a.py"},
+        "state/c.py": {"bot/a.py", "state/b.py"},
+    }
 
 
 @pytest.mark.parametrize(("values", "part", "value"), [([3, 1, 2], 0.5, 2), (list(range(1, 11)), 0.9, 9), ([7], 0.9, 7), ([], 0.5, 0)])
@@ -113,9 +146,9 @@ def test_figures_are_told_by_package_and_empty_inits_are_left_out_of_the_small_f
     state = parse_source("state/a.py", "x = 1\n" * 401)
     inits = [parse_source("bot/__init__.py", '"""Doors."""\n'), parse_source("state/__init__.py", "import a\n")]
     figures = measure_sources([bot, state, *inits], VERBS)
-    assert (figures["keys bot"], figures["keys orchestrator+bot"], figures["keys state"]) == (363.6, 363.6, 0)
+    assert (figures["keys bot"], figures["keys orchestrator+bot+engines"], figures["keys state"]) == (363.6, 363.6, 0)
     assert (figures["verbs"], figures["vague"]) == (66.7, 50)
-    assert (figures["small"], figures["small all"], figures["large"]) == (2, 3, 1)
+    assert (figures["small"], figures["large"], figures["lonely"]) == (50, 1, 0)
 
 
 def test_a_row_keeps_its_bar_or_the_figure_of_before() -> None:
@@ -140,11 +173,37 @@ def test_every_figure_of_before_has_its_row() -> None:
 def test_the_traced_sentence_leads_from_the_door_to_the_store_and_back() -> None:
     """Its figures are only worth something while the kits drive it to a card."""
     trace = style.run_trace(style.HERE.parent)
-    assert {path.partition("/")[0] for path in trace["files"]} == {"bot", "orchestrator", "bitrix", "state"}
+    assert {path.partition("/")[0] for path in trace["files"]} == set(SHIPPED) - {"engines"}
     assert all(count > 0 for count in trace["files"].values())
     folders = [label.split(" -> ") for label in trace["moves"]]
     assert folders
     assert not [label for label in folders if label[0] == label[1]]
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("state/journal/store.py", "state/journal"),
+        ("state/model/card.py", "state"),
+        ("engines/flows/core/engine.py", "orchestrator/engines/flows"),
+        ("engines/scenarios/core/steps/flow.py", "orchestrator/engines/scenarios/steps"),
+        ("engines/flows/wiring.py", "bot"),
+        ("engines/flows/faces.py", "engines/flows"),
+        ("bot/process.py", "bot"),
+    ],
+)
+def test_calls_are_counted_by_the_folders_of_before(path: str, folder: str) -> None:
+    assert find_old_folder(path) == folder
+
+
+def test_the_map_of_before_names_what_there_is() -> None:
+    """A place that has moved again would count where it lies."""
+    assert not [place for place in LAIN if not (style.HERE.parent / place).exists()]
+    assert not [place for place, before in LAIN.items() if before in LAIN]
+
+
+def test_the_trace_follows_what_is_measured() -> None:
+    assert style_trace.SHIPPED == SHIPPED
 
 
 def test_files_whose_russian_nobody_reads_still_have_some() -> None:
