@@ -12,7 +12,7 @@ from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import AGENTS, FLOWS
 from engines.flows.stored_memory import StoredMemory
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.shared.triggers import allows_start, describe_flow
+from orchestrator.engines.shared.declared import allows_start, describe_flow
 from orchestrator.runs.registry import RegisteredEngine, RunCommand
 from orchestrator.runs.stored_definitions import find_part
 from state.journal.async_store import AsyncStore

@@ -11,7 +11,7 @@ from engines.workflows.core.kind import TUUM, build_kinds
 from engines.workflows.core.registry import build_rune_types, load_plugins
 from engines.workflows.stored_blocks import build_record_host
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.shared.triggers import allows_start, describe_flow
+from orchestrator.engines.shared.declared import allows_start, describe_flow
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import RegisteredEngine, RunCommand
 from orchestrator.runs.stored_definitions import find_part

@@ -10,8 +10,11 @@ import contextlib
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
+
+import orjson
 
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.domain.address import Address
@@ -21,7 +24,6 @@ from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunChildEnd, RunPlay, RunStart
 from orchestrator.engines.runs import NOTHING, Definition, Reasons, RunEngine, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.runs.came_back import RestoreTime
 from orchestrator.runs.context import Context
 from orchestrator.runs.definitions import build_blobs, build_pins, find_definitions, list_pins, load_definition
 from orchestrator.runs.ending import finish_run
@@ -38,7 +40,8 @@ from orchestrator.turns.feature import Tools
 from state.canonical import to_storable, to_storable_text
 from state.clock import generate_id, parse_iso
 from state.events.runs import RunStarted
-from state.journal.restored_rows import SET_ASIDE
+from state.journal.async_store import AsyncStore
+from state.journal.restored_rows import RESTORED, SET_ASIDE
 from state.journal.store import InboxRow, StoreError
 from state.model.run_state import RunState
 
@@ -346,3 +349,24 @@ async def _list_queued(row: InboxRow, session: Session, tools: Tools) -> list[st
 def _choose_mode(begun: str, present: Mode) -> Mode:
     """Return the safer of the mode in which the run began and the present one."""
     return next((one for one in MODES if one in {begun, present}), "shadow")
+
+
+class RestoreTime:
+    """When the database was last restored. That is read once, since no restore begins while a program works on the database."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._known = False
+        self._at: datetime | None = None
+
+    async def has_come_back(self, since: str, store: AsyncStore) -> bool:
+        """Return whether a run that may have worked since this ISO time may have done so before the restore. Raises StoreError.
+
+        A child that begins after the restore, and the run of a schedule whose moment was before it, may have begun in the lost database,
+        too, with the same key.
+        """
+        if not self._known:
+            text = await store.get_value(RESTORED)
+            self._at = parse_iso(orjson.loads(text)["restored_at"]) if text else None
+            self._known = True
+        return self._at is not None and parse_iso(since) <= self._at

@@ -1,19 +1,22 @@
 """Draws the search of the audit: who asked for which calls, who decided, and what came of them."""
 
-from collections.abc import Mapping
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Final
 from urllib.parse import urlencode
 
 from nicegui import ui
 from nicegui.element import Element
 
-from bot.console.audit.export import COLUMNS, write_csv, write_json
-from bot.console.audit.health_line import show_health
 from bot.console.audit.query import ADDRESS, OUTCOMES, AuditSearch, parse_search
 from bot.console.audit.search import AT_ONCE, PAGE, AuditRow, FoundRows, Wanted, load_rows, understand
 from bot.console.record_links import show_record
 from bot.console.visit import Visit, VisitOver
 from bot.console.widgets import cut_text, show_badge
+from bot.monitoring.journal_watch import JournalHealth
 
 TONES: Final[Mapping[str, str]] = {
     "waiting": "live",
@@ -189,3 +192,62 @@ def build_address(effect_id: str, event_id: str) -> str:
 async def show_audit(visit: Visit) -> None:
     """Draw the page."""
     await AuditPage(visit).show()
+
+
+_SHOWN = 3
+
+
+async def show_health(visit: Visit) -> None:
+    """Draw the line, and keep it current."""
+
+    async def load() -> JournalHealth:
+        return visit.services.journal_watch.look()
+
+    await visit.keep_current(load, lambda health: _draw(visit, health))
+
+
+def _draw(visit: Visit, health: JournalHealth) -> None:
+    at = visit.tr.format_time(health.checked_at) if health.checked_at is not None else ""
+    if health.faults:
+        with ui.element("div").classes("red-line").props("role=alert"):
+            ui.icon("gpp_bad").props("aria-hidden=true")
+            with ui.element("div"):
+                ui.label(visit.say("console-audit-damaged", count=len(health.faults), checked=at)).classes("strong")
+                if visit.opened_as.role == "admin":
+                    for fault in tuple(dict.fromkeys(health.faults))[:_SHOWN]:
+                        ui.label(cut_text(fault, limit=300)).classes("small")
+        return
+    state = "whole" if at else "cannot" if health.cannot else "running"
+    with ui.element("div").classes("health-line muted small"):
+        ui.icon("verified_user" if at else "hourglass_empty").props("aria-hidden=true")
+        ui.label(visit.say("console-audit-health", state=state, checked=at, records=health.records))
+
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+COLUMNS: Final = ("at", "person", "what", "method", "records", "changes", "outcome", "decision", "decided_by", "via", "run", "id")
+
+
+def write_json(rows: Sequence[AuditRow]) -> bytes:
+    """Return the rows as a JSON array."""
+    return json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2).encode()
+
+
+def write_csv(rows: Sequence[AuditRow], say: Callable[[str], str]) -> bytes:
+    """Return the rows as CSV in UTF-8 with a byte order mark, by which spreadsheets know the encoding; `say` names the columns."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([say(name) for name in COLUMNS])
+    writer.writerows([keep_text(cell) for cell in _list_cells(row)] for row in rows)
+    return text.getvalue().encode("utf-8-sig")
+
+
+def _list_cells(row: AuditRow) -> Sequence[str]:
+    person = f"{row.asked_by_name} ({row.asked_by})" if row.asked_by_name != row.asked_by else row.asked_by
+    changes = "; ".join(change.format() for change in row.changes)
+    decision = (row.outcome, row.decision, row.decided_by, row.decided_via)
+    return (row.at, person, row.what, row.method, ", ".join(row.records), changes, *decision, row.run_name, row.effect_id)
+
+
+def keep_text(cell: str) -> str:
+    """Return the cell so that no spreadsheet calculates it."""
+    return f"'{cell}" if cell.lstrip().startswith(_FORMULA) or cell.startswith(_FORMULA) else cell

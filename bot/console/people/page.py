@@ -1,15 +1,18 @@
 """Draws the page of people: who may what, open invitations, and tokens of the HTTP API."""
 
+import asyncio
 from dataclasses import dataclass
+from typing import Final
 
 from nicegui import ui
 
-from bot.console.people.abilities import show_abilities
 from bot.console.people.changes import ask_to_end, open_invitation
 from bot.console.people.view import InvitationRow, PeopleView, PersonRow, Sees, TokenRow, load_people
+from bot.console.policy.words import format_reasons
 from bot.console.visit import Visit
-from bot.console.widgets import cut_text, show_badge, show_empty, show_heading
+from bot.console.widgets import cut_text, show_badge, show_empty, show_heading, show_text
 from orchestrator.language.date_format import format_short_day
+from orchestrator.reports.policy_explain import Ability, Outcome
 
 _LONGEST_NAME = 120
 
@@ -166,3 +169,41 @@ def _name_employee(visit: Visit, number: int) -> str:
     access = visit.services.access
     name = next((access.find_name(key) for key, user in access.map_employees().items() if user == number), "")
     return cut_text(name, limit=_LONGEST_NAME) or visit.say("console-people-employee", number=str(number))
+
+
+_TONES: Final[dict[Outcome, str]] = {
+    "alone": "good",
+    "card": "warn",
+    "lead": "warn",
+    "two_people": "warn",
+    "refused": "bad",
+    "planned": "plain",
+}
+
+
+async def show_abilities(visit: Visit, place: ui.element, row: PersonRow) -> None:
+    """Open a dialog in `place` with what the person may do now."""
+    actor = visit.services.access.find_actor_by_key(row.key)
+    if visit.actor.role == "manager" or actor is None:
+        return
+    found = await asyncio.to_thread(visit.services.policy.list_abilities, actor)
+    with place, ui.dialog() as dialog, ui.element("div").classes("people-dialog"):
+        dialog.on("hide", dialog.delete)
+        ui.label(visit.say("console-people-what-of", name=actor.name)).classes("strong").props("role=heading aria-level=2")
+        ui.label(visit.say("console-people-what-why")).classes("muted small")
+        for outcome, tone in _TONES.items():
+            _show_group(visit, outcome, tone, [one for one in found if one.outcome == outcome])
+        ui.button(visit.say("console-people-close"), on_click=dialog.close).props("flat no-caps")
+    dialog.open()
+
+
+def _show_group(visit: Visit, outcome: Outcome, tone: str, found: list[Ability]) -> None:
+    if not found:
+        return
+    show_badge(visit.say("console-people-outcome", outcome=outcome), tone=tone)
+    with ui.element("ul").classes("people-acts"):
+        for one in found:
+            with ui.element("li"):
+                show_text(visit.say("console-people-act", act=one.act))
+                if reasons := format_reasons(visit, one.reasons):
+                    show_text(reasons, classes="muted small")

@@ -20,7 +20,7 @@ from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Finding, Path, Severity
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.shared.declared import LaunchParameter
-from orchestrator.engines.shared.parameter_checks import check_launch_parameter
+from orchestrator.engines.shared.parameters import check_launch_parameter
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 EXCLUDED: Final = ("retryPolicy", "timeoutSec")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import ValidationError
 
@@ -13,16 +13,15 @@ from engines.flows.core.memory import Channels
 from engines.flows.core.operations import OPERATIONS, submit_operations
 from engines.flows.core.outputs import StepOutputs
 from engines.flows.core.person_memory import LongChannels, NoMemory, PersonMemory
-from engines.flows.core.progress import StepMark, draw_progress
 from engines.flows.core.prompt import build_request
 from engines.flows.core.routes import find_route_after_failure, find_route_after_success
-from engines.flows.core.start import find_start
 from engines.flows.core.telling import build_result_reply
 from orchestrator.domain.outputs import Reply
 from orchestrator.domain.own_reads import FindDocuments
-from orchestrator.domain.taint import NOWHERE, Origins, Value
+from orchestrator.domain.taint import NOWHERE, Origins, Value, combine
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunUpdate
 from orchestrator.engines.shared.budget import StepCounter
+from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT, check_names, check_trigger, find_parameters, read_object
 from orchestrator.engines.step_nodes import name_step_node
 from state.stored import JsonObject
 
@@ -264,3 +263,41 @@ class _Playing:
             return told
 
         return await self._ctx.memo(f"{self._name_visit(step)}/{LEFT}", make, origins=origins)
+
+
+MOST_LINES: Final = 12
+"""How many steps a message about progress shows."""
+StepMark = Literal["done", "failed", "working", "ahead"]
+_SIGNS: Final[Mapping[StepMark, str]] = {"done": "✅", "failed": "❌", "working": "⏳", "ahead": "⚪"}
+
+
+def draw_progress(flow: Flow, marks: Mapping[str, StepMark], attempt: int) -> str:
+    """Return the steps as lines with a sign each, without words so that every language reads it; `attempt` is that of the one at work.
+
+    Of a flow with more steps than `MOST_LINES` those around the one at work are shown.
+    """
+    count = len(flow.steps)
+    working = next((index for index, step in enumerate(flow.steps) if marks.get(step.id) == "working"), 0)
+    first = max(0, min(working - MOST_LINES // 2, count - MOST_LINES))
+    last = min(first + MOST_LINES, count)
+    lines = [_draw_line(step, marks.get(step.id, "ahead"), attempt) for step in flow.steps[first:last]]
+    shown = [*(["…"] if first else []), *lines, *(["…"] if last < count else [])]
+    return "\n".join([flow.metadata.title, *shown] if flow.metadata.title else shown)
+
+
+def _draw_line(step: FlowStep, mark: StepMark, attempt: int) -> str:
+    tries = f" ({attempt}/{step.max_attempts})" if mark == "working" and attempt > 1 else ""
+    return f"{_SIGNS[mark]} {step.name or step.id}{tries}"
+
+
+async def find_start(ctx: RunContext, flow: Flow) -> Value:
+    """Return {parameters, context} as every agent is told them: the flow's context lies under that of the start (S002-A10).
+
+    Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
+    """
+    check_trigger(ctx, flow.triggers)
+    check_names(ctx, (PARAMETERS, CONTEXT, TEXT))
+    context = read_object(ctx, CONTEXT)
+    own = Value(flow.defaults.context, _AUTHOR)
+    parameters = await find_parameters(ctx, flow.launch_parameters)
+    return combine(lambda mine, theirs, read: {"context": {**mine, **theirs}, "parameters": read}, own, context, parameters)

@@ -9,7 +9,7 @@ from engines.flows.core.memory import render_channel
 from engines.flows.core.operations import describe_operations
 from orchestrator.domain.taint import Origins, Value, join_origins
 from orchestrator.engines.runs import RunInfo, RunModelRequest
-from orchestrator.engines.shared.model_options import join_options
+from orchestrator.engines.shared.declared import join_options
 from state.canonical import FOREIGN_JSON, check_depth, dumps, to_storable
 from state.stored import JsonObject
 

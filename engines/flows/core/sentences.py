@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from orchestrator.engines.shared.parameter_checks import SENTENCES as PARAMETER_SENTENCES
+from orchestrator.engines.shared.parameters import SENTENCES as PARAMETER_SENTENCES
 
 SENTENCES: Final[dict[str, str]] = {
     **PARAMETER_SENTENCES,

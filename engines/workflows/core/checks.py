@@ -22,9 +22,8 @@ from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.domain.finding import WHOLE, Finding, Path
-from orchestrator.engines.shared.declared import LaunchParameter
-from orchestrator.engines.shared.parameter_checks import check_launch_parameter
-from orchestrator.engines.shared.records import RECORDS
+from orchestrator.engines.shared.declared import RECORDS, LaunchParameter
+from orchestrator.engines.shared.parameters import check_launch_parameter
 from orchestrator.expressions.scripts.checking import is_variable_name
 
 ModelT = TypeVar("ModelT", bound=BaseModel)

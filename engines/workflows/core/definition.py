@@ -9,8 +9,17 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from orchestrator.engines.shared.declared import Budget, FlowModel, LaunchParameter, Metadata, Options, ParameterType, Slug, Triggers
-from orchestrator.engines.shared.records import RecordKind
+from orchestrator.engines.shared.declared import (
+    Budget,
+    FlowModel,
+    LaunchParameter,
+    Metadata,
+    Options,
+    ParameterType,
+    RecordKind,
+    Slug,
+    Triggers,
+)
 
 MOST_TUUMS: Final = 10_000
 """How many tuums a workflow may have: as many as a run has nodes, of which each tuum is at least one."""

@@ -1,5 +1,7 @@
 """The kinds of definitions that workflows and tuums are: how they are checked, what they name, and what they may write."""
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -11,8 +13,8 @@ from engines.workflows.core.rune_checks import read_params
 from engines.workflows.core.rune_types import RuneTypes
 from engines.workflows.core.runes.computing import ScriptParams
 from engines.workflows.core.runes.outside import OperationParams, QueryParams, TerminalParams
-from engines.workflows.core.script_calls import list_queries, may_emit
 from engines.workflows.core.script_checks import check_scripts
+from engines.workflows.core.script_functions import EMIT, QUERY
 from orchestrator.definitions.kinds import DefinitionKind, MethodUse, Reference, Write
 from orchestrator.domain.finding import WHOLE, Path
 
@@ -147,3 +149,23 @@ def _list_runes(tuum: Tuum) -> Iterator[tuple[Path, Rune]]:
     for name, runes in (("promptRunes", tuum.prompt_runes), ("runes", tuum.runes)):
         for index, rune in enumerate(runes):
             yield (name, index), rune
+
+
+_DYNAMIC: Final = ("eval", "exec", "compile", "locals", "globals", "vars", "__")
+"""With these a script could reach a function whose name does not stand in it."""
+_QUERY: Final = re.compile(rf"""\b{QUERY}\(\s*(?P<quote>["'])(?P<method>[A-Za-z][\w.]*)(?P=quote)\s*[,)]""")
+"""A query whose method stands in the script itself."""
+
+
+def may_emit(source: str) -> bool:
+    """Return whether a script might propose operations; True where it cannot be told for certain.
+
+    A name may be spelled with other signs that the language reads as the same, so it is looked for in its plain spelling.
+    """
+    written = unicodedata.normalize("NFKC", source)
+    return any(name in written for name in (EMIT, *_DYNAMIC))
+
+
+def list_queries(source: str) -> tuple[str, ...]:
+    """Return the methods of the queries of a script, as far as they stand in it as texts."""
+    return tuple(dict.fromkeys(found["method"] for found in _QUERY.finditer(unicodedata.normalize("NFKC", source))))

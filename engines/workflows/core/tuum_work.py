@@ -18,8 +18,7 @@ from engines.workflows.core.surroundings import Surroundings
 from engines.workflows.core.variables import ADDED_OUTPUT, EXECUTION_TIME, TOTAL_OUTPUT
 from orchestrator.domain.taint import NOWHERE, Origins, Value, join_origins
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
-from orchestrator.engines.shared.declared import Options
-from orchestrator.engines.shared.model_options import join_options
+from orchestrator.engines.shared.declared import Options, join_options
 from orchestrator.expressions.scripts.failures import ScriptFailed
 from orchestrator.expressions.scripts.runner import ScriptLimits
 from state.stored import JsonObject

@@ -13,7 +13,7 @@ from bot.rehearsing.words import cut_text
 from engines.workflows.core.entities import find_field, find_field_name
 from engines.workflows.core.kind import WORKFLOW
 from orchestrator.domain.errors import SettingsError
-from orchestrator.engines.shared.records import RECORDS
+from orchestrator.engines.shared.declared import RECORDS
 from orchestrator.engines.shared.rendering import render_plain
 from orchestrator.expressions.placeholders import format_value
 from state.events.blocks import BlockOpened

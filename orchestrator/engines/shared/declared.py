@@ -1,12 +1,14 @@
 """What definitions of several engines declare in the same way: launch parameters, triggers, budgets, options of models."""
 
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from orchestrator.definitions.rules import KEY_PATTERN
 from orchestrator.domain.frozen import LateModel
+from orchestrator.domain.models import ModelOptions
 
 MOST_CHOICES: Final = 99
 """How many choices a launch parameter has at most: a chat shows 100 buttons, of which one may leave it out."""
@@ -64,3 +66,29 @@ class Budget(FlowModel):
     max_tokens: int | None = Field(None, ge=1, le=1_000_000_000, description="The most tokens of models, read and written together.")
     max_cost: float | None = Field(None, gt=0, le=1e12, description="The most money for models, in the currency of the price table.")
     max_seconds: int | None = Field(None, ge=1, le=31_536_000, description="The longest time, without that of waiting for people.")
+
+
+RecordKind = Literal["deal", "lead", "contact", "company"]
+RECORDS: Final[frozenset[str]] = frozenset(get_args(RecordKind))
+"""The kinds of records that a workflow can work on."""
+
+
+def describe_flow(document: object) -> tuple[str, str]:
+    """Return (title, description) of a flow."""
+    metadata = document.get("metadata") if isinstance(document, Mapping) else None
+    given: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
+    return str(given.get("title") or ""), str(given.get("description") or "")
+
+
+def allows_start(trigger: str, document: object) -> bool:
+    """Return whether a flow may be started so: its trigger `ui` or `api` is not false (S002-17, S002-A12)."""
+    triggers = document.get("triggers") if isinstance(document, Mapping) else None
+    return not isinstance(triggers, Mapping) or triggers.get(trigger) is not False
+
+
+def join_options(*given: Options) -> ModelOptions:
+    """Return options of which each comes from the last that says it: the agent's, then the flow's, then the step's."""
+    said: dict[str, Any] = {}
+    for one in given:
+        said |= {name: getattr(one, name) for name in Options.model_fields if getattr(one, name) is not None}
+    return ModelOptions(temperature=said.get("temperature"), top_p=said.get("top_p"), max_tokens=said.get("max_tokens"))

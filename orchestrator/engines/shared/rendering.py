@@ -10,8 +10,8 @@ from typing import Final
 
 from orchestrator.domain.outputs import Action, Notice, Passage, Reply, Row, Table, Text, build_reply
 from orchestrator.domain.taint import Value
+from orchestrator.engines.shared.declared import RECORDS
 from orchestrator.engines.shared.raw_text import Block, Words, parse_raw_text, write_raw_text
-from orchestrator.engines.shared.records import RECORDS
 from orchestrator.expressions.placeholders import format_value
 from state.canonical import loads
 

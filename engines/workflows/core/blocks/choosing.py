@@ -15,8 +15,8 @@ from engines.workflows.core.entities import ENTITIES
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.taint import UNDECLARED, Origins, Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed
+from orchestrator.engines.shared.declared import RECORDS
 from orchestrator.engines.shared.launch import MOST_TRIES, PARAMETERS, TEXT
-from orchestrator.engines.shared.records import RECORDS
 
 MOST_OFFERED: Final = 8
 """How many records a question offers; of more the person is asked to say more."""

@@ -15,7 +15,7 @@ from engines.workflows.core.blocks.host import Blocks
 from engines.workflows.core.entities import ENTITIES
 from orchestrator.domain.taint import UNDECLARED, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect
-from orchestrator.engines.shared.records import RECORDS
+from orchestrator.engines.shared.declared import RECORDS
 from orchestrator.expressions.scripts.failures import ScriptCallFailed
 from state.model.record_blocks import Block, find_block, find_last_result, list_parents
 from state.stored import JsonObject

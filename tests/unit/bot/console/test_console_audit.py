@@ -12,7 +12,7 @@ import pytest
 from nicegui import ui
 
 from bot.console.audit import page as audit_page
-from bot.console.audit.export import keep_text, write_csv
+from bot.console.audit.page import keep_text, write_csv
 from bot.console.audit.query import AuditSearch, find_begin, find_end, parse_search
 from bot.console.audit.search import AuditRow, ChangedField
 from bot.console.widgets import LONGEST

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engines.flows.core.definition import Flow
-from engines.flows.core.progress import draw_progress
+from engines.flows.core.engine import draw_progress
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
 from orchestrator.runtime import worker

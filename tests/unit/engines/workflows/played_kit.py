@@ -9,8 +9,8 @@ from engines.workflows.core.engine import WorkflowEngine
 from engines.workflows.wiring import COMMAND
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.taint import Value
+from orchestrator.engines.shared.declared import describe_flow
 from orchestrator.engines.shared.launch import PARAMETERS
-from orchestrator.engines.shared.triggers import describe_flow
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from state.journal.store import InboxRow

@@ -6,8 +6,7 @@ import pytest
 
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.services.rag.index.port import Hit
-from orchestrator.services.rag.ranking import MOST_PREFIXES, MOST_TERMS, Wording
-from orchestrator.services.rag.related_words import find_office_words, find_prefix, is_related
+from orchestrator.services.rag.ranking import MOST_PREFIXES, MOST_TERMS, Wording, find_office_words, find_prefix, is_related
 from orchestrator.services.rag.stems import MOST_ASKED, find_question_terms, find_terms, list_question_words, load_stop_words, stem_word
 
 
