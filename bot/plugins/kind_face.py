@@ -36,10 +36,22 @@ class Steps:
     """Where the steps of a definition stand, and how they are drawn."""
 
     field: str
+    """The list of steps in the document."""
     draw: Callable[[object, Mapping[str, object]], Chart]
     """Draws a draft with any content; it gets the documents of its parts, by what is written in it."""
     are_in_order: bool = True
     """Whether the boxes begin with the steps in their order; otherwise the key of a box is the name of its step."""
+    names: tuple[str, ...] = ("id",)
+    """The fields that name a step, the first that is there."""
+
+    def name_steps(self, document: object) -> list[str]:
+        """Return what the steps of a draft are called, "" for one without a name; nothing for a draft without steps."""
+        steps = document.get(self.field) if isinstance(document, Mapping) else None
+        return [self._find_name(step) for step in steps] if isinstance(steps, list) else []
+
+    def _find_name(self, step: object) -> str:
+        names = [step.get(name) for name in self.names] if isinstance(step, Mapping) else []
+        return next((name for name in names if isinstance(name, str) and name), "")
 
 
 @dataclass(frozen=True, kw_only=True)

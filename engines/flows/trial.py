@@ -2,20 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from bot.rehearsing.loading import load_named
+from bot.rehearsing.trial_face import TrialFace
 from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case, build_tried
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import FLOW
 from engines.flows.rehearsal.case import FlowCase
 from engines.flows.rehearsal.playing import FlowScript
+from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.domain.actor import Actor
 from orchestrator.engines.runs import RunEffect, RunResult
 from orchestrator.engines.shared.launch import CONTEXT
 from orchestrator.rehearsals.beginning import build_actor, build_launch_args
 from orchestrator.rehearsals.rehearsal import Place, Rehearsal
 from orchestrator.rehearsals.script import ScriptEnded
+from orchestrator.runs.registry import Definitions
 from state.clock import SystemClock
+from state.journal.async_store import AsyncStore
 
 
 class _FlowAsking(Asking, FlowScript):
@@ -52,3 +57,15 @@ class PlayableFlow:
             problem = str(error)
         data = result.value.data
         return build_tried(script, result, problem, result=data if isinstance(data, dict) else {})
+
+
+async def load_playable(
+    kind: DefinitionKind, key: str, document: Mapping[str, Any], *, store: AsyncStore, definitions: Definitions
+) -> PlayableFlow:
+    """Return the flow with its agents. Whatever its triggers say, its author may try it."""
+    del definitions
+    agents = await load_named((reference.written for reference in kind.list_references(document)), store)
+    return PlayableFlow(key=key, document={name: part for name, part in document.items() if name != "triggers"}, agents=agents)
+
+
+TRIAL: Final = TrialFace(load=load_playable)

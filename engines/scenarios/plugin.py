@@ -12,9 +12,9 @@ PLUGIN: Final = EnginePlugin(
     parts={
         "wiring": "engines.scenarios.wiring:WIRING",
         "lifetime": "engines.scenarios.log_file:LIFETIME",
-        "kind/scenario": "engines.scenarios.faces:SCENARIO_FACE",
-        "trial/scenario": "engines.scenarios.faces:TRIAL",
-        "run": "engines.scenarios.faces:RUN_FACE",
+        "kind/scenario": "engines.scenarios.kind_face:SCENARIO_FACE",
+        "trial/scenario": "engines.scenarios.trial:TRIAL",
+        "run": "engines.scenarios.run_face:RUN_FACE",
     },
     terminal=(
         TerminalGroup(

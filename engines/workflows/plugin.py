@@ -11,10 +11,10 @@ PLUGIN: Final = EnginePlugin(
     kinds=("workflow", "tuum"),
     parts={
         "wiring": "engines.workflows.wiring:WIRING",
-        "kind/workflow": "engines.workflows.faces:WORKFLOW_FACE",
-        "kind/tuum": "engines.workflows.faces:TUUM_FACE",
-        "trial/workflow": "engines.workflows.faces:TRIAL",
-        "run": "engines.workflows.faces:RUN_FACE",
+        "kind/workflow": "engines.workflows.kind_face:WORKFLOW_FACE",
+        "kind/tuum": "engines.workflows.kind_face:TUUM_FACE",
+        "trial/workflow": "engines.workflows.trial:TRIAL",
+        "run": "engines.workflows.run_face:RUN_FACE",
     },
     texts=Path(__file__).parent / "texts",
     terminal=(

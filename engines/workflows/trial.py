@@ -1,23 +1,30 @@
 """Tries a workflow step by step."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Final, Literal
 
 from bot.i18n.translate import Translator, split_method
+from bot.rehearsing.loading import load_named
+from bot.rehearsing.trial_face import TrialFace
 from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case, build_tried
 from bot.rehearsing.words import cut_text
 from engines.workflows.core.entities import find_entity
+from engines.workflows.core.registry import load_rune_types
 from engines.workflows.core.results import AtomicOperation
 from engines.workflows.rehearsal.case import WorkflowCase
 from engines.workflows.rehearsal.playing import PlayableWorkflow, WorkflowScript, rehearse_workflow
+from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.domain.actor import Actor
 from orchestrator.engines.runs import RunEffect, RunResult
 from orchestrator.expressions.placeholders import format_value
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.beginning import build_actor, build_launch_args
 from orchestrator.rehearsals.rehearsal import Place
+from orchestrator.runs.registry import Definitions
 from state.clock import SystemClock
+from state.journal.async_store import AsyncStore
 
 
 class _WorkflowAsking(Asking, WorkflowScript):
@@ -58,3 +65,16 @@ def describe_operation(operation: AtomicOperation, tr: Translator) -> str:
         return f"{words}: {operation.attribute_key} {operation.modify_operator} {cut_text(format_value(operation.modify_value)).strip()}"
     fields = "; ".join(f"{name} = {cut_text(format_value(one))}" for name, one in (operation.initial_attributes or {}).items())
     return f"{words}: {fields}" if fields else words
+
+
+async def load_playable(
+    kind: DefinitionKind, key: str, document: Mapping[str, Any], *, store: AsyncStore, definitions: Definitions
+) -> PlayableWorkflowTrial:
+    """Return the workflow with its tuums. Whatever its triggers say, its author may try it."""
+    del definitions
+    tuums = await load_named((reference.written for reference in kind.list_references(document)), store)
+    free = {name: part for name, part in document.items() if name != "triggers"}
+    return PlayableWorkflowTrial(key=key, document=free, tuums=tuums, types=load_rune_types())
+
+
+TRIAL: Final = TrialFace(load=load_playable)

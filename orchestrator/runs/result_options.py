@@ -22,7 +22,7 @@ from state.journal.async_store import AsyncStore
 from state.journal.run_index import PREFIX, RunFilter, RunRow
 from state.journal.store import InboxRow
 
-_CHOSEN: Final = load_lexicon("workflows").read_titles("chosen")
+_CHOSEN: Final = load_lexicon("runs").read_titles("chosen")
 _LAST: Final = 50
 """How many of the last events of a run are searched for its end: after it there may be a retry that was refused."""
 

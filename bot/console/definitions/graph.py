@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from nicegui import ui
 
@@ -15,9 +14,6 @@ from bot.plugins.kind_face import NO_PARTS, Steps
 from orchestrator.charts.chart import Box, Chart, Mark
 from orchestrator.domain.finding import Finding, Path, parse_path
 
-_NAMES: Final = ("id", "tuumId", "tuum")
-"""The fields that name a step, the first that is there."""
-
 
 @dataclass(frozen=True, slots=True)
 class StepPlace:
@@ -29,23 +25,16 @@ class StepPlace:
 
 def find_places(steps_of: Steps, data: object, chart: Chart) -> Sequence[StepPlace]:
     """Return where the steps of the boxes stand; boxes that are no steps are left out."""
-    field = steps_of.field
-    listed = data.get(field) if isinstance(data, Mapping) else None
-    steps = listed if isinstance(listed, list) else []
-    named = {_find_name(one): index for index, one in reversed(list(enumerate(steps)))}
+    field, names = steps_of.field, steps_of.name_steps(data)
+    named = {name: index for index, name in reversed(list(enumerate(names)))}
     found = [
-        (number, _find_index(number, box, named, len(steps), is_in_order=steps_of.are_in_order)) for number, box in enumerate(chart.boxes)
+        (number, _find_index(number, box, named, len(names), is_in_order=steps_of.are_in_order)) for number, box in enumerate(chart.boxes)
     ]
     return [StepPlace(number, (field, index)) for number, index in found if index is not None]
 
 
-def _find_name(step: object) -> str:
-    names = [step.get(one) for one in _NAMES] if isinstance(step, Mapping) else []
-    return next((one for one in names if isinstance(one, str) and one), "")
-
-
 def _find_index(number: int, box: Box, named: Mapping[str, int], count: int, *, is_in_order: bool) -> int | None:
-    """Return which step a box stands for: of scenarios and flows the boxes begin with the steps, in their order."""
+    """Return which step a box stands for."""
     if is_in_order:
         return number if number < count else None
     return named.get(box.key) if box.key else None

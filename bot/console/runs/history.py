@@ -18,8 +18,6 @@ from state.model.run_state import RunState
 StepState = Literal["done", "running", "waiting", "failed", "skipped"]
 NodeState = Literal["done", "running", "waiting", "failed"]
 _SAY: Final = "say/"
-_TUUMS: Final = "_tuums"
-"""The node that fixed the tuums of a workflow."""
 _CLOSED: Final = ("closed", "accepted")
 """The last parts of names under which a run keeps what belongs to another node."""
 _WAITS: Final[Mapping[str, str]] = {"input": "input", "effect": "effect", "timer": "timer", "run": "run"}
@@ -63,8 +61,6 @@ class RunHistory:
         self.started: RunStarted | None = None
         self.finished: RunFinished | None = None
         self.finished_seq = 0
-        self.tuums_seq = 0
-        """The number of the event that holds the tuums of a workflow; 0 for none."""
         self.used: dict[str, tuple[int, int]] = {}
         """The tokens (read, written) that were used, by model."""
         self.seconds = 0.0
@@ -112,8 +108,6 @@ class RunHistory:
 
     def _note_done(self, event: StoredEvent, done: NodeDone) -> None:
         self._add_use(done.model, done.prompt_tokens, done.completion_tokens, done.seconds)
-        if done.node == _TUUMS:
-            self.tuums_seq = event.seq
         owner, _, last = done.node.rpartition("/")
         if last in _CLOSED and owner in self._nodes:
             self._nodes[owner] = replace(self._nodes[owner], state="done", ended_at=event.ts)
@@ -172,8 +166,11 @@ class RunHistory:
             self.used[model] = (known[0] + read, known[1] + written)
             self.seconds += seconds
 
-    def find_states(self, steps: Iterable[str], run: RunState) -> dict[str, StepState]:
-        """Return how the steps stand; those of which nothing is known are left out."""
+    def find_states(self, steps: Iterable[str], run: RunState, *, are_side_by_side: bool = False) -> dict[str, StepState]:
+        """Return how the steps stand; those of which nothing is known are left out.
+
+        Steps follow one another, but `are_side_by_side` where one may still go on when a later one has begun.
+        """
         last: dict[str, NodeLine] = {}
         for one in self._nodes.values():
             if one.step not in last or one.seq >= last[one.step].seq:
@@ -187,15 +184,14 @@ class RunHistory:
             if step in waiting:
                 found[step] = "waiting"
             elif step in last:
-                found[step] = self._judge(last[step], run, is_newest=step == newest)
+                found[step] = self._judge(last[step], run, is_newest=step == newest, are_side_by_side=are_side_by_side)
         return found
 
-    def _judge(self, last: NodeLine, run: RunState, *, is_newest: bool) -> StepState:
-        """Return how a step stands whose last event is this node's. Steps follow one another, but for the tuums of workflows."""
-        is_side_by_side = run.engine == "workflow"
+    def _judge(self, last: NodeLine, run: RunState, *, is_newest: bool, are_side_by_side: bool) -> StepState:
+        """Return how a step stands whose last event is this node's."""
         if last.state == "failed":
             return "running" if last.seq < self._retried_at and not run.is_over else "failed"
-        if (is_side_by_side and last.node.count("/") == 0) or (not is_side_by_side and not is_newest) or run.status == "done":
+        if (are_side_by_side and last.node.count("/") == 0) or (not are_side_by_side and not is_newest) or run.status == "done":
             return "done"
         return {"failed": "failed", "cancelled": "skipped"}.get(run.status, "running")  # type: ignore[return-value]  # as named
 

@@ -66,6 +66,10 @@ class RunFace:
     say_box: Callable[[Translator, object, int, Box], Box | None] = keep_box
     name_nodes: Callable[[int, str], str] = keep_key
     """Returns the first part of the names of the nodes of a step, by its place and the key of its box."""
+    are_steps_side_by_side: bool = False
+    """Whether a step may still go on when a later one has begun."""
+    parts_node: str = ""
+    """The node that gives the documents of the parts that its chart shows; "" for an engine that has none."""
     says_ways: bool = True
     """Whether the arrows of its chart say something to people."""
 

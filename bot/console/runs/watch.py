@@ -118,15 +118,20 @@ class RunWatch:
 
     async def _catch_up(self, found: FoundRun) -> None:
         """Add what was stored since the last call."""
-        store, tuums = self._visit.services.store, self.history.tuums_seq
+        store, drawn = self._visit.services.store, self._find_parts_seq()
         while self.history.seq < found.seq and (page := await store.read_events(found.key, self.history.seq, PAGE)):
             for event in page:
                 self.history.add(event)
                 if self._follower is not None:
                     self._follower.add(await load_large_output(event, store))
-        if self.history.tuums_seq != tuums and self._chart is not None:
-            parts = await self.load_value(self.history.tuums_seq)
+        if (seq := self._find_parts_seq()) != drawn and self._chart is not None:
+            parts = await self.load_value(seq)
             self._chart = _draw(self._visit.tr, self._face, found.run.engine, self._document, parts if isinstance(parts, Mapping) else {})
+
+    def _find_parts_seq(self) -> int:
+        """Return the number of the event that holds the parts which the chart shows; 0 for none."""
+        node = self.history.find_node(self._face.parts_node)
+        return node.seq if node is not None else 0
 
     async def load_event(self, seq: int) -> StoredEvent | None:
         """Return the event with this number, None if there is none."""
@@ -148,7 +153,7 @@ class RunWatch:
         boxes = self._chart.boxes if self._chart is not None else ()
         titles = {box.key: _TEXT.join(part for part in (box.title, box.text) if part) for box in boxes if box.key}
         named = list(titles)
-        states = self.history.find_states(named, found.run)
+        states = self.history.find_states(named, found.run, are_side_by_side=self._face.are_steps_side_by_side)
         if self._follower is not None:
             states = {key: state for key in named if (state := self._follower.find_state(key)) is not None}
         nodes = self.history.list_nodes()

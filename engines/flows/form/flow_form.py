@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, Literal, TypeVar
 
-from bot.console.definitions.form.changing import ABSENT, PlaceGone, find_value, remove_value, set_value
 from bot.console.definitions.form.fields import FieldRefused, Kind, parse_text, show_value
 from engines.flows.core.definition import MOST_STEPS, USUAL_DAYS, USUAL_LIMIT, USUAL_VERSIONS
+from orchestrator.documents.changing import ABSENT, PlaceGone, find_value, remove_value, set_value
 from orchestrator.domain.finding import Path
 
 Section = Literal["", "start", "shared", "memory", "budget", "result", "where", "more"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from engines.scenarios.core.definition import BRANCHES
 from engines.scenarios.core.plan import StepTypes, find_type
@@ -40,6 +40,12 @@ class Node:
     def is_pause(self) -> bool:
         """Whether a loop through it ends or rests: it waits, or decides. What an unknown type does is not known."""
         return self.type is None or self.type.waits or self.type.decides
+
+
+def list_steps(document: object) -> Sequence[Any]:
+    """Return the steps of a draft."""
+    steps = document.get("steps") if isinstance(document, Mapping) else None
+    return steps if isinstance(steps, list) else []
 
 
 def build_graph(steps: Sequence[object], types: StepTypes) -> list[Node]:

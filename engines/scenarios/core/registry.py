@@ -1,6 +1,7 @@
 """All types of steps that this program can do: its own, and those of plugins (S000-55)."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 from engines.scenarios.core.plan import StepTypes
@@ -34,3 +35,9 @@ def build_step_types(more: Iterable[AnyStepType] = ()) -> StepTypes:
 def load_plugins() -> list[AnyStepType]:
     """Return the types of installed plugins; see `load_types` for those that are left out."""
     return load_types(GROUP, StepType, OWN)
+
+
+@cache
+def load_step_types() -> StepTypes:
+    """Return the types of this program and of installed plugins; the plugins are looked up once per process."""
+    return build_step_types(load_plugins())

@@ -1,6 +1,7 @@
 """All types of runes that this program can do: its own, and those of plugins."""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 from engines.workflows.core.rune_types import AnyRuneType, RuneType, RuneTypes
@@ -25,3 +26,9 @@ def build_rune_types(more: Iterable[AnyRuneType] = ()) -> RuneTypes:
 def load_plugins() -> list[AnyRuneType]:
     """Return the types of installed plugins; see `load_types` for those that are left out."""
     return load_types(GROUP, RuneType, OWN)
+
+
+@cache
+def load_rune_types() -> RuneTypes:
+    """Return the types of this program and of installed plugins; the plugins are looked up once per process."""
+    return build_rune_types(load_plugins())

@@ -137,7 +137,7 @@ def build_options(one: LaunchParameter, locale: Locale) -> tuple[Option, ...]:
 
 
 def _build_word(word: str, locale: Locale, *, value: bool | None) -> Option:
-    return Option(label=load_lexicon("flows").read_text("buttons", word, locale), value=value)
+    return Option(label=load_lexicon("runs").read_text("buttons", word, locale), value=value)
 
 
 def read_answer(one: LaunchParameter, text: str) -> Any:
@@ -162,7 +162,7 @@ def read_answer(one: LaunchParameter, text: str) -> Any:
 
 def _read_boolean(text: str) -> Any:
     """Return what the words on the buttons mean, in any language and any case of letters; otherwise what JSON means."""
-    lexicon = load_lexicon("flows")
+    lexicon = load_lexicon("runs")
     for word, value in (("yes", True), ("no", False)):
         if text.casefold() in {one.casefold() for one in lexicon.read_table("buttons", word).values()}:
             return value

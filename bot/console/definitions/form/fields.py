@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from bot.console.definitions.form.changing import ABSENT
+from orchestrator.documents.changing import ABSENT
 from orchestrator.documents.numbers import JSON_NUMBER
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.reports import MAX_SAFE

@@ -10,7 +10,6 @@ from nicegui import background_tasks, ui
 
 from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
-from bot.console.definitions.form.changing import PlaceGone, find_value, insert_item, move_item, remove_item
 from bot.console.definitions.form.comments import has_comments
 from bot.console.definitions.form.field_view import FieldView
 from bot.console.definitions.form.fields import FieldRefused, Group, walk_fields, walk_groups
@@ -23,6 +22,7 @@ from bot.console.definitions.work import write_text
 from bot.console.dialogs import ask_first, tell
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_empty, show_text
+from orchestrator.documents.changing import PlaceGone, find_value, insert_item, move_item, remove_item
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding, Path
 from state.canonical import NotCanonical

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from bot.console.definitions.form.changing import find_value, set_value
 from bot.plugins.kind_face import KIND_FACE, Use
 from bot.plugins.loading import find_part_of_kind
+from orchestrator.documents.changing import find_value, set_value
 from orchestrator.domain.finding import Path
 
 _STEPS: Final[Path] = ("steps",)

@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.console.definitions.form.changing import ABSENT, find_value
+from orchestrator.documents.changing import ABSENT, find_value
 
 _PLACEHOLDER: Final = r"\{[^{}]+\}"
 _REFS: Final = "#/$defs/"

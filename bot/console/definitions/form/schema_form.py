@@ -1,12 +1,13 @@
 """Makes the form of a document from its JSON Schema: typed fields, groups and lists, with what stands in the document (C-27)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from bot.console.definitions.form.changing import ABSENT, Absent, find_value
 from bot.console.definitions.form.fields import NO, YES, Choice, Field, Group, Kind, Listing, Node, show_value
 from bot.console.definitions.form.schema import Property, Schema, SchemaReader, Shape
+from bot.plugins.kind_face import Steps
+from orchestrator.documents.changing import ABSENT, Absent, find_value
 from orchestrator.domain.finding import Path
 
 _LONG: Final = 300
@@ -45,7 +46,8 @@ _MOST_RARE_SHOWN: Final = 1
 """So many of them are not folded: one line more is shorter than something to open."""
 _INLINE: Final = frozenset({"params", "metadata"})
 """Objects whose fields stand among those around them."""
-_TITLE_NAMES: Final = ("name", "title", "id", "tuumId", "tuum", "text", "prompt", "template", "method", "variable")
+_TITLES: Final = ("name", "title")
+_OTHER_TITLES: Final = ("text", "prompt", "template", "method", "variable")
 _LONGEST_TITLE: Final = 80
 
 
@@ -77,14 +79,16 @@ class SchemaForm:
 
     reader: SchemaReader
     words: Words
-    targets: Callable[[object], tuple[str, ...]]
-    """Lists the steps of the document to which its fields may lead."""
+    steps: Steps | None = None
+    """Where the steps stand to which fields may lead, None for a kind without steps."""
 
     def describe(self, document: object) -> Group:
         """Return the form of a document, which may be a draft with any content."""
         shape = Shape(self.reader.whole, self.reader.name)
-        targets = tuple(Choice(one, one) for one in self.targets(document))
-        return Group(path=(), label="", nodes=_Description(self, targets).list_nodes(shape, document, ()))
+        names = self.steps.name_steps(document) if self.steps is not None else ()
+        targets = tuple(Choice(name, name) for name in dict.fromkeys(names) if name)
+        fields = self.steps.names if self.steps is not None else ("id",)
+        return Group(path=(), label="", nodes=_Description(self, targets, fields).list_nodes(shape, document, ()))
 
     def describe_types(self, path_name: str, owner: str) -> tuple[Choice, ...]:
         """Return the types among which an element of a list is one, such as those of steps."""
@@ -105,6 +109,8 @@ class _Description:
     form: SchemaForm
     targets: tuple[Choice, ...]
     """The steps to which fields may lead."""
+    names: tuple[str, ...]
+    """The fields by which steps are named."""
 
     def list_nodes(self, shape: Shape, data: object, path: Path) -> tuple[Node, ...]:
         """Return the fields of an object."""
@@ -157,7 +163,7 @@ class _Description:
         nodes = self.list_nodes(shape, item, path)
         kind = next((one for one in nodes if isinstance(one, Field) and one.path[-1] in _TYPE_NAMES), None)
         label = next((one.label for one in kind.choices if one.value == kind.value), kind.value) if kind is not None else ""
-        return Group(path=path, label=label, nodes=nodes, is_folded=True, title=_find_title(item))
+        return Group(path=path, label=label, nodes=nodes, is_folded=True, title=_find_title(item, self.names))
 
     def _describe_branches(self, one: Property, value: object, path: Path) -> Node:
         """Return where a branch leads: a step for each way."""
@@ -277,11 +283,11 @@ def _with_present(choices: tuple[Choice, ...], shown: str) -> tuple[Choice, ...]
     return choices if not shown or any(one.value == shown for one in choices) else (*choices, Choice(shown, shown))
 
 
-def _find_title(item: Mapping[str, object]) -> str:
+def _find_title(item: Mapping[str, object], names: tuple[str, ...]) -> str:
     params = item.get("params")
     metadata = item.get("metadata")
     for given in (one if isinstance(one, Mapping) else {} for one in (metadata, item, params)):
-        for name in _TITLE_NAMES:
+        for name in (*_TITLES, *names, *_OTHER_TITLES):
             if isinstance(text := given.get(name), str) and text.strip():
                 return " ".join(text.split())[:_LONGEST_TITLE]
     return ""

@@ -1,9 +1,7 @@
 """What the form needs to know of a kind of definitions: its fields, how a typed text enters the document, and how new elements begin."""
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable
 
-from bot.console.definitions.form.changing import ABSENT, find_value, remove_value, set_value
 from bot.console.definitions.form.fields import Field, Group, parse_value
 from bot.console.definitions.form.form_face import FORM_FACE, FormSource
 from bot.console.definitions.form.kind_schemas import build_kind_schema
@@ -13,10 +11,8 @@ from bot.console.definitions.form.words import FormWords
 from bot.console.visit import Visit
 from bot.plugins.kind_face import KIND_FACE
 from bot.plugins.loading import find_part_of_kind
+from orchestrator.documents.changing import ABSENT, remove_value, set_value
 from orchestrator.domain.finding import Path
-
-_STEPS: Final = "steps"
-_TUUMS: Final = "tuums"
 
 
 class SchemaSource:
@@ -51,16 +47,4 @@ async def open_source(visit: Visit, kind: str) -> FormSource | None:
     schema = build_kind_schema(kind)
     if face is None or schema is None:
         return None
-    return SchemaSource(SchemaForm(SchemaReader(schema, kind), FormWords(visit), list_step_names), face.build_item)
-
-
-def list_step_names(document: object) -> tuple[str, ...]:
-    """Return the ids of the steps or tuums of a draft."""
-    listed = next((found for name in (_STEPS, _TUUMS) if isinstance(found := find_value(document, (name,)), list)), [])
-    names = (one.get("id") or one.get("tuumId") for one in listed if isinstance(one, Mapping))
-    return tuple(dict.fromkeys(one for one in names if isinstance(one, str) and one))
-
-
-def find_free_name(word: str, taken: tuple[str, ...]) -> str:
-    """Return a name with a number that is not taken."""
-    return next(name for number in range(len(taken) + 1, 2 * len(taken) + 3) if (name := f"{word}{number}") not in taken)
+    return SchemaSource(SchemaForm(SchemaReader(schema, kind), FormWords(visit), face.steps), face.build_item)

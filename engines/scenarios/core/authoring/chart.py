@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from engines.scenarios.core.graph import Node, Target, build_graph
+from engines.scenarios.core.graph import Node, Target, build_graph, list_steps
 from engines.scenarios.core.plan import StepTypes
 from orchestrator.charts.chart import Arrow, Box, Chart, Shape, cut_text
 from state.stored import JsonObject
@@ -17,8 +17,7 @@ _SHOWN: Final = ("prompt", "text", "method", "sub_scenario_id", "scenario_id", "
 def build_chart(document: object, types: StepTypes) -> Chart:
     """Return the chart of a scenario, also of one with mistakes: ways to steps that there are not are left out."""
     given: JsonObject = document if isinstance(document, Mapping) else {}
-    listed = given.get("steps")
-    steps: list[object] = listed if isinstance(listed, list) else []
+    steps = list_steps(document)
     nodes = build_graph(steps, types)
     places = {node.id: node.index for node in reversed(nodes) if node.id}
     boxes = [_build_box(node, step if isinstance(step, Mapping) else {}) for node, step in zip(nodes, steps, strict=True)]

@@ -10,7 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.console.definitions.form.changing import (
+from bot.console.definitions.form.comments import has_comments
+from bot.console.definitions.form.fields import Field, FieldRefused, Group, Listing, Node, parse_value, show_value, walk_fields
+from bot.console.definitions.form.kind_schemas import build_kind_schema
+from bot.console.definitions.form.places import assign_findings
+from bot.console.definitions.form.schema import SchemaReader
+from bot.console.definitions.form.schema_form import SchemaForm
+from bot.console.definitions.form.sources import SchemaSource
+from bot.console.definitions.form.words import FormWords
+from bot.i18n.translate import Locale, Translator
+from bot.plugins.kind_face import KIND_FACE, Steps
+from bot.plugins.loading import find_part_of_kind
+from engines.flows.form.flow_fields import FlowFields
+from engines.flows.form.flow_form import read_flow_form
+from engines.scenarios.core.registry import load_step_types
+from engines.scenarios.kind_face import build_item
+from engines.workflows.core.registry import load_rune_types
+from orchestrator.charts.chart import Chart
+from orchestrator.documents.changing import (
     ABSENT,
     PlaceGone,
     find_value,
@@ -20,19 +37,6 @@ from bot.console.definitions.form.changing import (
     remove_value,
     set_value,
 )
-from bot.console.definitions.form.comments import has_comments
-from bot.console.definitions.form.fields import Field, FieldRefused, Group, Listing, Node, parse_value, show_value, walk_fields
-from bot.console.definitions.form.kind_schemas import build_kind_schema
-from bot.console.definitions.form.places import assign_findings
-from bot.console.definitions.form.schema import SchemaReader
-from bot.console.definitions.form.schema_form import SchemaForm
-from bot.console.definitions.form.sources import SchemaSource, list_step_names
-from bot.console.definitions.form.words import FormWords
-from bot.i18n.translate import Locale, Translator
-from engines.flows.form.flow_fields import FlowFields
-from engines.flows.form.flow_form import read_flow_form
-from engines.scenarios.faces import build_item, load_step_types
-from engines.workflows.faces import load_rune_types
 from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding
@@ -51,6 +55,9 @@ JSON = st.recursive(
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.sampled_from(["steps", "type", "params", "id", "x"]), below, max_size=4),
     max_leaves=12,
 )
+
+
+STEPS = Steps(field="steps", draw=lambda _document, _parts: Chart(title="", boxes=(), arrows=()))
 
 
 class Plain:
@@ -75,14 +82,15 @@ class Plain:
         return "-"
 
 
-def make_form(schema: JsonObject, name: str = "it") -> SchemaForm:
-    return SchemaForm(SchemaReader(schema, name), Plain(), list_step_names)
+def make_form(schema: JsonObject, name: str = "it", steps: Steps | None = STEPS) -> SchemaForm:
+    return SchemaForm(SchemaReader(schema, name), Plain(), steps)
 
 
 def make_kind(kind: str) -> SchemaForm:
     schema = build_kind_schema(kind)
     assert schema is not None
-    return make_form(schema, kind)
+    face = find_part_of_kind(KIND_FACE, kind)
+    return make_form(schema, kind, face.steps if face is not None else None)
 
 
 def find(form: Group, *path: str | int) -> Node:

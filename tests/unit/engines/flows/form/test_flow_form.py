@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.console.definitions.form.changing import PlaceGone, find_value
 from bot.console.definitions.form.fields import parse_text
 from engines.flows.core.kind import FLOWS
 from engines.flows.core.schema import build_flow_schema
@@ -27,6 +26,7 @@ from engines.flows.form.flow_form import (
     list_places,
     read_flow_form,
 )
+from orchestrator.documents.changing import PlaceGone, find_value
 from orchestrator.documents.document import Document
 from orchestrator.documents.reading import read_document
 

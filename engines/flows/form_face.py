@@ -1,0 +1,17 @@
+"""The form of flows."""
+
+from typing import Final
+
+from bot.console.definitions.form.form_face import FormFace, FormSource
+from bot.console.visit import Visit
+from engines.flows.form.agent_choices import load_agents
+from engines.flows.form.flow_fields import FlowFields
+from engines.flows.form.source import FlowSource
+
+
+async def open_form(visit: Visit) -> FormSource:
+    """Return the form, with the agents that the person may choose."""
+    return FlowSource(FlowFields(visit.say, await load_agents(visit)))
+
+
+FORM: Final = FormFace(open=open_form)

@@ -1,0 +1,67 @@
+"""What the pages of runs show of flows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import ValidationError
+
+from bot.console.runs.history import StepState
+from bot.console.runs.run_face import Launch, RunFace
+from bot.i18n.translate import Locale
+from engines.flows.core.definition import Flow
+from engines.flows.core.telling import tell_result
+from engines.flows.http.run_events import FlowHistory
+from state.journal.store import StoredEvent
+
+_STATES: Final[Mapping[str, StepState]] = {
+    "WAITING_APPROVAL": "waiting",
+    "RUNNING": "running",
+    "COMPLETED": "done",
+    "FAILED": "failed",
+    "SKIPPED": "skipped",
+    "CANCELLED": "skipped",
+}
+
+
+def read_launch(document: object) -> Launch:
+    """Return the launch parameters."""
+    flow = read_flow(document)
+    return Launch(parameters=tuple(flow.launch_parameters) if flow is not None else ())
+
+
+def read_flow(document: object) -> Flow | None:
+    """Return the flow, None for one that cannot be read any more."""
+    try:
+        return Flow.model_validate(document)
+    except ValidationError:
+        return None
+
+
+@dataclass
+class FlowFollower:
+    """Follows the events of one run of a flow."""
+
+    flow: Flow
+    history: FlowHistory
+
+    def add(self, event: StoredEvent) -> None:
+        """Take in the next event."""
+        self.history.add(event)
+
+    def find_state(self, step: str) -> StepState | None:
+        """Return how a step stands."""
+        return _STATES.get(self.history.find_status(step))
+
+    def tell_result(self, result: Mapping[str, object], *, today: str, locale: Locale) -> Sequence[tuple[str, str]]:
+        """Return (title, text) of all that the result tells."""
+        return tell_result(self.flow, result, today=today, locale=locale)
+
+
+def follow(document: object) -> FlowFollower | None:
+    """Return what follows a run of this flow."""
+    flow = read_flow(document)
+    return FlowFollower(flow, FlowHistory(flow)) if flow is not None else None
+
+
+RUN_FACE: Final = RunFace(takes_parameters=True, read_launch=read_launch, follow=follow)

@@ -1,0 +1,43 @@
+"""What editors show of scenarios."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from bot.plugins.kind_face import KindFace, Say, Steps, Use
+from engines.scenarios.core.authoring.chart import build_chart
+from engines.scenarios.core.authoring.first import FirstTexts, build_first
+from engines.scenarios.core.authoring.schema import build_schema
+from engines.scenarios.core.graph import build_graph, list_steps
+from engines.scenarios.core.registry import load_step_types
+from orchestrator.domain.finding import Path
+from state.stored import JsonObject
+
+_STEPS: Final = "steps"
+
+
+def begin(say: Say) -> JsonObject:
+    """Return a first scenario."""
+    title = say("console-new-title")
+    texts = FirstTexts(hello=say("scenario-new-hello", name=title), summary=say("scenario-new-summary"), done=say("scenario-new-done"))
+    return build_first(title, "", [say("console-new-question")], "say", texts)
+
+
+def build_item(_document: object, path: Path) -> object:
+    """Return a new step of the simplest type, or another element without anything in it."""
+    return {"type": "message", "params": {"text": ""}} if path == (_STEPS,) else {}
+
+
+def list_step_uses(document: object, listed: Path) -> Iterator[Use]:
+    """Yield where steps name steps."""
+    for node in build_graph(list_steps(document), load_step_types()):
+        yield from (((*listed, *target.path[1:]), target.id) for target in node.targets)
+
+
+SCENARIO_FACE: Final = KindFace(
+    begin=begin,
+    build_schema=lambda: build_schema(load_step_types()),
+    build_item=build_item,
+    steps=Steps(field=_STEPS, draw=lambda document, _parts: build_chart(document, load_step_types())),
+    named_lists=((_STEPS,),),
+    list_uses=list_step_uses,
+)
