@@ -27,8 +27,8 @@ from bot.composition.model_providers import build_model_settings, build_models
 from bot.composition.title_search import TitleSearch
 from bot.composition.tool_services import build_service_clients, build_tool_agent
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
-from bot.plugins.loading import list_parts
-from bot.plugins.wiring import WIRING, EnginePorts
+from bot.plugins.building import connect_engines
+from bot.plugins.wiring import EnginePorts
 from bot.settings.http_credentials import load_http_credentials
 from bot.settings.model_plan import ProviderSpec
 from bot.settings.settings import Settings, hide_secrets
@@ -303,10 +303,8 @@ def _connect_engines(core: _Core, engines: Engines, scripts: ScriptRunner) -> En
         folder=core.folder,
         scripts=scripts,
     )
-    wirings = list_parts(WIRING)
     stored = add_stored_definitions(engines, core.store)
-    runs = {name: wirings[name].connect(engine, ports) if name in wirings else engine for name, engine in stored.runs.items()}
-    return replace(stored, runs=runs)
+    return replace(stored, runs=connect_engines(stored.runs, ports))
 
 
 def _build_gate(core: _Core, client: BitrixClient, engines: Engines, messenger: ChatMessenger | None) -> Gate:

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from bot.plugins.loading import list_parts
-from bot.plugins.wiring import WIRING
+from bot.plugins.building import build_engines
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
@@ -43,7 +42,7 @@ from orchestrator.schedules import feature as schedules
 from orchestrator.turns.feature import Feature, Files, merge_features
 from state.journal.async_store import AsyncStore
 
-SHIPPED_ENGINES = Engines(runs={name: wiring.build() for name, wiring in list_parts(WIRING).items()})
+SHIPPED_ENGINES = Engines(runs=build_engines())
 """The engines of runs that this program has."""
 
 

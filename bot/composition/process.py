@@ -26,6 +26,7 @@ from bot.http_api.server.serving import bind_socket, serve
 from bot.http_api.server.tokens import PREFIX
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
+from bot.plugins.faults import list_faults
 from bot.plugins.loading import list_parts
 from bot.plugins.wiring import LIFETIME
 from bot.settings.settings import Settings, check_required, list_portal_settings, parse_webhook
@@ -65,6 +66,8 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
     access = load_access(settings.access_file)
     log_models(settings)
+    for fault in list_faults():  # met while the engines were looked for, before there was a log
+        log.error("%s", fault.describe(), extra={"action": "engine_fault", "engine": fault.engine, "slot": fault.slot})
     clock = SystemClock()
     async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor, AsyncExitStack() as stack:
         for lifetime in list_parts(LIFETIME).values():

@@ -15,11 +15,10 @@ from bot.http_api.chat.request_body import BodyReader, Overrides
 from bot.http_api.chat.responses import ChatContext
 from bot.http_api.chat.router import build_chat_router
 from bot.http_api.definitions.router import build_definitions_router
-from bot.http_api.engine_face import HTTP_FACE
+from bot.http_api.engine_face import build_engine_routers
 from bot.http_api.runs.router import build_runs_router
 from bot.http_api.schedules.router import build_schedules_router
 from bot.http_api.server.endpoint_context import EndpointContext
-from bot.plugins.loading import list_parts
 from bot.settings.settings import Settings
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
@@ -69,5 +68,5 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
         build_runs_router(desk, reading, stored),
         build_schedules_router(desk, stored),
         build_definitions_router(definitions),
-        *(router for face in list_parts(HTTP_FACE).values() for router in face.build_routers(desk, reading, stored, definitions)),
+        *build_engine_routers(desk, reading, stored, definitions),
     ]

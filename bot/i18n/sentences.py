@@ -22,10 +22,16 @@ class Sentences:
         self._bundle = FluentBundle([locale], use_isolating=False)
         self._unparsed: dict[str, str] = {}
         for text in files:
-            begun = list(_BEGINNING.finditer(text))
-            ends = [one.start() for one in begun[1:]] + [len(text)]
-            for one, end in zip(begun, ends, strict=True):
-                self._unparsed.setdefault(one[1], text[one.start() : end])
+            self.add_file(text)
+
+    def add_file(self, text: str) -> frozenset[str]:
+        """Take in a further file before any message was asked for. Return the ids of its messages that are there already, which stay."""
+        begun = list(_BEGINNING.finditer(text))
+        ends = [one.start() for one in begun[1:]] + [len(text)]
+        known = frozenset(one[1] for one in begun if one[1] in self._unparsed)
+        for one, end in zip(begun, ends, strict=True):
+            self._unparsed.setdefault(one[1], text[one.start() : end])
+        return known
 
     def has_message(self, code: str) -> bool:
         """Return whether there is a message with this id."""

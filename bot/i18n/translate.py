@@ -12,7 +12,8 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from bot.i18n.sentences import Sentences
-from bot.plugins.loading import list_text_folders
+from bot.plugins.faults import note_fault
+from bot.plugins.loading import list_texts
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.param_words import find_common_words, find_param_words
 from orchestrator.language.date_format import format_short_day
@@ -21,6 +22,7 @@ from state.stored import JsonObject
 
 Locale = Literal["ru", "en"]
 _FOLDER = Path(__file__).parent
+_TEXTS = "texts"
 _PLAIN = (str, int, float)
 _LONG = 2000
 """Length in characters above which a value is inserted after Fluent has run, because Fluent prints «{???}» for more than 2500."""
@@ -136,8 +138,20 @@ class Translator:
 
 @cache
 def _load_sentences(locale: Locale) -> Sentences:
-    folders = (_FOLDER, *list_text_folders())
-    return Sentences(locale, (path.read_text(encoding="utf-8") for folder in folders for path in sorted((folder / locale).glob("*.ftl"))))
+    sentences = Sentences(locale, map(_read, sorted((_FOLDER / locale).glob("*.ftl"))))
+    for engine, folder in list_texts().items():
+        try:
+            known = {code for path in sorted((folder / locale).glob("*.ftl")) for code in sentences.add_file(_read(path))}
+        except (OSError, ValueError) as error:
+            note_fault(engine, _TEXTS, f"its sentences cannot be read: {error}")
+            continue
+        if known:
+            note_fault(engine, _TEXTS, f"its sentences {', '.join(sorted(known))} are not used: other sentences have these names")
+    return sentences
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 def find_service(method: str) -> str:

@@ -1,6 +1,9 @@
-"""Finds the engines: the folders of the package `engines`, and what installed packages name by entry points."""
+"""Finds the engines: the folders of the package `engines`, and what installed packages name by entry points.
 
-import logging
+Nothing that is wrong with an engine stops the program: the engine, or what cannot be used of it, is left out, logged, and told by
+`sdelka doctor`.
+"""
+
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -9,76 +12,122 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Final, TypeVar
 
+from bot.plugins.faults import forget_faults, note_fault
 from bot.plugins.plugin import EnginePlugin, Slot
 
 _PACKAGE: Final = "engines"
 _MODULE: Final = "plugin"
 _ATTRIBUTE: Final = "PLUGIN"
 GROUP: Final = "sdelka.engines"
+UNUSABLE: Final = (Exception, SystemExit)
+"""What code of an engine may raise while it is imported or asked, and what must not end the program."""
 T = TypeVar("T")
-log = logging.getLogger(__name__)
 
 
 @cache
 def load_plugins() -> Sequence[EnginePlugin]:
-    """Return the plugins of all engines, in their order. Of two of one name the first is taken, the other is logged."""
+    """Return the plugins of all engines: those of this program by their positions, then the installed ones.
+
+    Of two engines of one name, or with one kind of definitions, the first is taken.
+    """
+    forget_faults()
     plugins: dict[str, EnginePlugin] = {}
-    for plugin in (*_load_shipped(), *_load_installed()):
+    kinds: dict[str, str] = {}
+    for origin, plugin in (*_sort(_load_shipped()), *_sort(_load_installed())):
+        taken = sorted(kind for kind in plugin.kinds if kind in kinds)
         if plugin.name in plugins:
-            log.warning("there are two engines %s", plugin.name, extra={"action": "engine_twice"})
-        plugins.setdefault(plugin.name, plugin)
-    return tuple(sorted(plugins.values(), key=lambda plugin: (plugin.position, plugin.name)))
+            note_fault(plugin.name, "", f"there is another engine of this name, and the one of {origin} came second")
+        elif taken:
+            note_fault(plugin.name, "", f"the kind {taken[0]} is one of the engine {kinds[taken[0]]}")
+        else:
+            plugins[plugin.name] = plugin
+            kinds |= dict.fromkeys(plugin.kinds, plugin.name)
+    return tuple(plugins.values())
 
 
-def _load_shipped() -> Iterator[EnginePlugin]:
+def _sort(found: Iterator[tuple[str, EnginePlugin]]) -> list[tuple[str, EnginePlugin]]:
+    return sorted(found, key=lambda one: (one[1].position, one[1].name, one[0]))
+
+
+def _load_shipped() -> Iterator[tuple[str, EnginePlugin]]:
     for folder in iter_modules(import_module(_PACKAGE).__path__):
         if folder.ispkg:
-            yield getattr(import_module(f"{_PACKAGE}.{folder.name}.{_MODULE}"), _ATTRIBUTE)
+            place = f"{_PACKAGE}.{folder.name}.{_MODULE}:{_ATTRIBUTE}"
+            plugin = _load_plugin(folder.name, place)
+            if plugin is not None:
+                yield place, plugin
 
 
-def _load_installed() -> Iterator[EnginePlugin]:
-    for point in entry_points(group=GROUP):
-        try:
-            loaded = point.load()
-        except Exception:
-            log.exception("the engine %s cannot be loaded", point.value, extra={"action": "engine_unloadable"})
-            continue
-        if isinstance(loaded, EnginePlugin):
-            yield loaded
+def _load_installed() -> Iterator[tuple[str, EnginePlugin]]:
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        plugin = _load_plugin(point.name, point.value)
+        if plugin is not None:
+            yield point.value, plugin
 
 
-def list_text_folders() -> list[Path]:
-    """Return the folders of sentences of all engines."""
-    return [plugin.texts for plugin in load_plugins() if plugin.texts is not None]
-
-
-def find_part(slot: Slot[T], engine: str) -> T | None:
-    """Return what an engine offers in a slot, None for nothing. Raises TypeError for something of another type."""
-    return _load(slot, slot.name, [plugin for plugin in load_plugins() if plugin.name == engine])
-
-
-def find_part_of_kind(slot: Slot[T], kind: str) -> T | None:
-    """Return what is offered in a slot for a kind of definitions, None for nothing. Raises TypeError for something of another type."""
-    return _load(slot, f"{slot.name}/{kind}", load_plugins())
-
-
-def list_parts(slot: Slot[T]) -> dict[str, T]:
-    """Return what engines offer in a slot, by the name of the engine."""
-    offered = {plugin.name: find_part(slot, plugin.name) for plugin in load_plugins()}
-    return {name: part for name, part in offered.items() if part is not None}
-
-
-def _load(slot: Slot[T], name: str, plugins: Sequence[EnginePlugin]) -> T | None:
-    place = next((plugin.parts[name] for plugin in plugins if name in plugin.parts), None)
-    if place is None:
+def _load_plugin(name: str, place: str) -> EnginePlugin | None:
+    try:
+        plugin = _import(place)
+    except UNUSABLE as error:
+        note_fault(name, "", _explain(place, error), error)
         return None
-    module, _, attribute = place.partition(":")
-    part = getattr(import_module(module), attribute)
-    if not isinstance(part, slot.type):
-        raise TypeError(f"{place} is no {slot.type.__name__}")
-    return part
+    if not isinstance(plugin, EnginePlugin):
+        note_fault(name, "", _explain_type(place, plugin, EnginePlugin))
+        return None
+    return plugin
+
+
+def list_texts() -> dict[str, Path]:
+    """Return the folders of sentences, by the name of the engine."""
+    return {plugin.name: plugin.texts for plugin in load_plugins() if plugin.texts is not None}
 
 
 def list_kinds() -> list[str]:
     """Return the kinds of definitions of all engines."""
     return [kind for plugin in load_plugins() for kind in plugin.kinds]
+
+
+def find_part(slot: Slot[T], engine: str) -> T | None:
+    """Return what an engine offers in a slot, None for nothing that can be used."""
+    plugin = next((plugin for plugin in load_plugins() if plugin.name == engine), None)
+    return _load_part(slot, slot.name, plugin) if plugin is not None else None
+
+
+def find_part_of_kind(slot: Slot[T], kind: str) -> T | None:
+    """Return what is offered in a slot for a kind of definitions, None for nothing that can be used."""
+    plugin = next((plugin for plugin in load_plugins() if kind in plugin.kinds), None)
+    return _load_part(slot, f"{slot.name}/{kind}", plugin) if plugin is not None else None
+
+
+def list_parts(slot: Slot[T]) -> dict[str, T]:
+    """Return what engines offer in a slot, by the name of the engine."""
+    offered = {plugin.name: _load_part(slot, slot.name, plugin) for plugin in load_plugins()}
+    return {name: part for name, part in offered.items() if part is not None}
+
+
+def _load_part(slot: Slot[T], name: str, plugin: EnginePlugin) -> T | None:
+    place = plugin.parts.get(name)
+    if place is None:
+        return None
+    try:
+        part = _import(place)
+    except UNUSABLE as error:
+        note_fault(plugin.name, name, f"{_explain(place, error)}; a {slot.type.__name__} was expected", error)
+        return None
+    if not isinstance(part, slot.type):
+        note_fault(plugin.name, name, _explain_type(place, part, slot.type))
+        return None
+    return part
+
+
+def _import(place: str) -> object:
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _explain(place: str, error: BaseException) -> str:
+    return f"{place} cannot be imported: {type(error).__name__}: {error}"
+
+
+def _explain_type(place: str, part: object, expected: type) -> str:
+    return f"{place} is a {type(part).__name__} where a {expected.__name__} was expected"

@@ -1,11 +1,13 @@
 """What an engine offers: the form of its plugin. Light, because every command of the terminal reads it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
+_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +43,12 @@ class EnginePlugin:
     terminal: tuple[TerminalGroup, ...] = ()
     texts: Path | None = None
     """The folder of its sentences: ru/*.ftl and en/*.ftl."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kinds, tuple):
+            raise TypeError("kinds must be a tuple of names")
+        for name in (self.name, *self.kinds):
+            if not _NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is no name of an engine or kind: small letters, digits, - and _, a letter first")
+        if stray := [slot for slot in self.parts if "/" in slot and slot.partition("/")[2] not in self.kinds]:
+            raise ValueError(f"{stray[0]} is for a kind that does not stand in kinds")

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
 
-from bot.cli.doctor import database, disk, documents, files, http_door, machine, model, mongo, portal, settings_check, telegram
+from bot.cli.doctor import database, disk, documents, engines, files, http_door, machine, model, mongo, portal, settings_check, telegram
 from bot.cli.doctor.findings import Check, Finding, stream_from_thread
 from bot.cli.doctor.settings_check import SettingsProbe
 from bot.settings.settings import Settings
@@ -38,6 +38,7 @@ def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence
             area=settings_check.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(lambda: settings_check.check_settings(look))
         ),
         Check(area=files.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(lambda: files.check_files(settings, now.date()))),
+        Check(area=engines.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(engines.check_engines)),
         Check(area=portal.AREA, within=asked, probe=portal_look),
         Check(area=model.AREA, within=SPEND_TIMEOUT if spend else asked, probe=model_look),
         Check(area=telegram.AREA, within=asked, probe=lambda: telegram.check_telegram(settings, within=within)),

@@ -15,7 +15,7 @@ from state.journal.store import StoreError
 T = TypeVar("T")
 
 Verdict = Literal["ok", "warning", "wrong"]
-ORDER: Final = ("settings", "files", "portal", "model", "telegram", "database", "mongo", "documents", "disk", "http", "machine")
+ORDER: Final = ("settings", "files", "engines", "portal", "model", "telegram", "database", "mongo", "documents", "disk", "http", "machine")
 """The areas in the order in which their findings are shown."""
 
 

@@ -1,0 +1,45 @@
+"""Checks that every engine can be used with all that it offers."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from bot.cli.doctor.findings import Area, Finding
+from bot.console.definitions.form.form_face import FORM_FACE
+from bot.console.runs.run_face import RUN_FACE
+from bot.http_api.engine_face import HTTP_FACE
+from bot.i18n.translate import Locale, Translator
+from bot.plugins.building import build_engines
+from bot.plugins.faults import list_faults
+from bot.plugins.kind_face import KIND_FACE
+from bot.plugins.loading import find_part, find_part_of_kind, load_plugins
+from bot.plugins.plugin import EnginePlugin, Slot
+from bot.plugins.wiring import LIFETIME, WIRING
+from bot.rehearsing.trial_face import TRIAL_FACE
+
+AREA: Final = Area("engines")
+LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
+SLOTS: Final[tuple[Slot[Any], ...]] = (WIRING, LIFETIME, RUN_FACE, HTTP_FACE)
+SLOTS_OF_KINDS: Final[tuple[Slot[Any], ...]] = (KIND_FACE, FORM_FACE, TRIAL_FACE)
+_MENDING: Final = "Install the version of it that fits this program, or remove it; everything else works."
+
+
+def check_engines() -> Iterator[Finding]:
+    """Yield what is wrong with engines, and which there are."""
+    for plugin in load_plugins():
+        yield from _check_slots(plugin)
+    engines = build_engines()
+    Translator("ru"), Translator("en")
+    for fault in list_faults():
+        yield AREA.report_warning(fault.engine, fault.describe(), _MENDING)
+    yield AREA.report_ok("engines", f"These can be used: {', '.join(engines) or 'none'}.")
+
+
+def _check_slots(plugin: EnginePlugin) -> Iterator[Finding]:
+    for slot in SLOTS:
+        find_part(slot, plugin.name)
+    for slot in SLOTS_OF_KINDS:
+        for kind in plugin.kinds:
+            find_part_of_kind(slot, kind)
+    known = {slot.name for slot in SLOTS} | {f"{slot.name}/{kind}" for slot in SLOTS_OF_KINDS for kind in plugin.kinds}
+    for name in sorted(plugin.parts.keys() - known):
+        yield AREA.report_warning(plugin.name, f"No door has a slot {name}, for which the engine {plugin.name} offers something.", _MENDING)
