@@ -1,0 +1,11 @@
+# Sentences of checklists.
+menu-checklist = Go through a checklist
+checklist-new-title = A new checklist
+checklist-new-point = What is to be done?
+checklist-done = Done
+checklist-left = Not yet
+checklist-point = { $number }. { $text }
+checklist-ended = { $count ->
+    [0] “{ $name }” is done.
+   *[other] “{ $name }”: { $count } left.
+ }

@@ -1,0 +1,11 @@
+# Предложения списков дел.
+menu-checklist = Пройти список дел
+checklist-new-title = Новый список
+checklist-new-point = Что нужно сделать?
+checklist-done = Готово
+checklist-left = Ещё нет
+checklist-point = { $number }. { $text }
+checklist-ended = { $count ->
+    [0] «{ $name }» — всё сделано.
+   *[other] «{ $name }»: осталось { $count }.
+ }
