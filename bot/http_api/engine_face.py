@@ -37,6 +37,6 @@ def build_engine_routers(
             note_fault(name, HTTP_FACE.name, f"its routers cannot be built: {type(error).__name__}: {error}", error)
             continue
         if stray := [router for router in routers if not isinstance(router, APIRouter)]:
-            note_fault(name, HTTP_FACE.name, f"it gives a {type(stray[0]).__name__} where an APIRouter was expected")
+            note_fault(name, HTTP_FACE.name, f"it gives the type {type(stray[0]).__name__}, APIRouter was expected")
             continue
         yield from routers

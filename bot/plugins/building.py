@@ -26,7 +26,7 @@ def _build(name: str, wiring: Wiring) -> RegisteredEngine | None:
         note_fault(name, "", f"it cannot be built: {type(error).__name__}: {error}", error)
         return None
     if not isinstance(engine, RegisteredEngine):
-        note_fault(name, "", f"it builds a {type(engine).__name__} where a RegisteredEngine was expected")
+        note_fault(name, "", f"it builds the type {type(engine).__name__}, RegisteredEngine was expected")
         return None
     declared = next((plugin.kinds for plugin in load_plugins() if plugin.name == name), ())
     own = [kind.name for kind in (engine.kind, *engine.parts) if kind is not None]

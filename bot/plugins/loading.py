@@ -112,7 +112,7 @@ def _load_part(slot: Slot[T], name: str, plugin: EnginePlugin) -> T | None:
     try:
         part = _import(place)
     except UNUSABLE as error:
-        note_fault(plugin.name, name, f"{_explain(place, error)}; a {slot.type.__name__} was expected", error)
+        note_fault(plugin.name, name, f"{_explain(place, error)}; {slot.type.__name__} was expected", error)
         return None
     if not isinstance(part, slot.type):
         note_fault(plugin.name, name, _explain_type(place, part, slot.type))
@@ -130,4 +130,4 @@ def _explain(place: str, error: BaseException) -> str:
 
 
 def _explain_type(place: str, part: object, expected: type) -> str:
-    return f"{place} is a {type(part).__name__} where a {expected.__name__} was expected"
+    return f"{place} is of the type {type(part).__name__}, {expected.__name__} was expected"

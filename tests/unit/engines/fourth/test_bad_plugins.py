@@ -1,0 +1,213 @@
+"""Whatever is wrong with an engine, it or a part of it is left out, somebody is told, and everything else works."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bot.cli.doctor.engines import check_engines
+from bot.composition.features import SHIPPED_ENGINES
+from bot.console.definition_charts import build_definition_chart
+from bot.console.definitions.starting import build_start
+from bot.http_api.routers import build_read_routers
+from bot.http_api.server.app import build_app
+from bot.i18n.translate import Translator
+from bot.plugins.building import build_engines, connect_engines
+from bot.plugins.faults import list_faults
+from bot.plugins.kind_face import KIND_FACE
+from bot.plugins.loading import find_part_of_kind, list_kinds, load_plugins
+from orchestrator.domain.errors import SettingsError
+from tests.unit.engines.fourth.plant_kit import (
+    EXAMPLE,
+    describe_faults,
+    plant_checklist,
+    planted,
+    run_planted,
+    write_entry_point,
+    write_plugin,
+)
+from tests.unit.spine_kit import a_world
+
+OURS = ["scenario", "flow", "workflow"]
+WORKING = "EnginePlugin(name='fourth', kinds=('fourth',), parts={'wiring': 'engines.fourth.wiring:WIRING'})"
+WIRING = """
+from bot.plugins.wiring import Wiring
+from engines.scenarios.wiring import build_scenarios
+"""
+
+
+@contextmanager
+def a_plugin(folder: Path, plugin: str, **modules: str) -> Iterator[None]:
+    """An engine `fourth` with this plugin."""
+    with planted(write_plugin(folder, "fourth", plugin, **modules)):
+        yield
+
+
+def list_reasons() -> list[str]:
+    return [fault.reason for fault in list_faults()]
+
+
+def list_names() -> list[str]:
+    return [plugin.name for plugin in load_plugins()]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "reason"),
+    [
+        ("1 / 0", "engines.fourth.plugin:PLUGIN cannot be imported: ZeroDivisionError: division by zero"),
+        ("__import__('sys').exit(3)", "engines.fourth.plugin:PLUGIN cannot be imported: SystemExit: 3"),
+        ("'fourth'", "engines.fourth.plugin:PLUGIN is of the type str, EnginePlugin was expected"),
+        ("EnginePlugin(name='Fourth one')", "is no name of an engine or kind"),
+        ("EnginePlugin(name='fourth', kinds='fourth')", "TypeError: kinds must be a tuple of names"),
+        ("EnginePlugin(name='fourth', parts={'kind/fourth': 'x:Y'})", "kind/fourth is for a kind that does not stand in kinds"),
+    ],
+)
+def test_a_folder_that_is_no_engine_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture, plugin: str, reason: str) -> None:
+    with a_plugin(tmp_path, plugin):
+        assert list_names() == OURS
+        (told,) = list_reasons()
+        assert reason in told
+        assert [record.getMessage() for record in caplog.records] == [f"The engine fourth is left out: {told}."]
+        assert list(build_engines()) == OURS
+
+
+@pytest.mark.parametrize("place", ["nowhere.plugin:PLUGIN", "json:PLUGIN", "json:JSONDecoder"])
+def test_a_package_that_offers_no_engine_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture, place: str) -> None:
+    write_entry_point(tmp_path, "fifth", place)
+    with planted(tmp_path):
+        assert list_names() == OURS
+        assert describe_faults() == [("fifth", "")]
+        assert f"The engine fifth is left out: {place}" in caplog.text
+        assert [finding.verdict for finding in check_engines()] == ["warning", "ok"]
+
+
+def test_of_two_engines_of_one_name_the_first_is_taken(tmp_path: Path) -> None:
+    """One of this program stands before one of a package, whatever its position says."""
+    with a_plugin(tmp_path, "EnginePlugin(name='flow', position=1000)"):
+        assert list_names() == OURS
+        assert load_plugins()[1].kinds == ("flow", "agent")
+        assert list_reasons() == ["there is another engine of this name, and the one of engines.fourth.plugin:PLUGIN came second"]
+
+
+def test_of_two_engines_with_one_kind_the_first_is_taken(tmp_path: Path) -> None:
+    folder = plant_checklist(tmp_path, "distribution")
+    plugin = EXAMPLE.parent / "sdelka_checklist" / "plugin.py"
+    text = plugin.read_text(encoding="utf-8").replace(
+        'name="checklist",\n    kinds=("checklist",)', 'name="other",\n    position=0,\n    kinds=("checklist", "flow")'
+    )
+    (folder / "site" / "sdelka_checklist" / "plugin.py").write_text(text, encoding="utf-8")
+    with planted(folder):
+        assert list_names() == OURS
+        assert list_reasons() == ["the kind flow is one of the engine flow"]
+        assert find_part_of_kind(KIND_FACE, "flow") is not None
+        assert "checklist" not in list_kinds()
+
+
+def test_a_kind_that_only_the_engine_knows_of_is_told(tmp_path: Path) -> None:
+    """Its plugin says nothing of it: then two engines would check one kind."""
+    wiring = f"{WIRING}WIRING = Wiring(build=build_scenarios)"
+    with a_plugin(tmp_path, WORKING, wiring=wiring):
+        assert list(build_engines()) == OURS
+        assert list_reasons() == ["its kind scenario is one of another engine"]
+
+
+@pytest.mark.parametrize(
+    ("wiring", "reason"),
+    [
+        ("WIRING = 7", "engines.fourth.wiring:WIRING is of the type int, Wiring was expected"),
+        ("", "has no attribute 'WIRING'; Wiring was expected"),
+        ("import nowhere", "No module named 'nowhere'; Wiring was expected"),
+        (f"{WIRING}WIRING = Wiring(build=lambda: 1 / 0)", "it cannot be built: ZeroDivisionError: division by zero"),
+        (f"{WIRING}WIRING = Wiring(build=lambda: 7)", "it builds the type int, RegisteredEngine was expected"),
+    ],
+)
+def test_an_engine_that_cannot_be_built_is_left_out(tmp_path: Path, wiring: str, reason: str) -> None:
+    with a_plugin(tmp_path, WORKING, wiring=wiring):
+        assert list(build_engines()) == OURS
+        (told,) = list_reasons()
+        assert reason in told
+
+
+def test_an_engine_that_cannot_be_connected_is_left_out(tmp_path: Path) -> None:
+    """A setting that is wrong is its owner's matter, and stops the start as ever."""
+    wiring = f"""{WIRING}
+from orchestrator.domain.errors import SettingsError
+def connect(engine, ports):
+    if ports:
+        raise SettingsError("FOURTH_PLACE is missing")
+    raise KeyError("place")
+WIRING = Wiring(build=build_scenarios, connect=connect)"""
+    with a_plugin(tmp_path, WORKING, wiring=wiring):
+        nothing: Any = None
+        engines = {"fourth": SHIPPED_ENGINES.runs["scenario"]}
+        assert connect_engines(engines, nothing) == {}
+        assert list_reasons() == ["it cannot be connected with the services: KeyError: 'place'"]
+        settings: Any = SimpleNamespace(settings=1)
+        with pytest.raises(SettingsError):
+            connect_engines(engines, settings)
+
+
+@pytest.mark.parametrize("face", ["FACE = 7", "", "import nowhere"])
+def test_an_engine_with_a_wrong_face_is_shown_without_it(tmp_path: Path, face: str) -> None:
+    """The editor has an empty document and no chart; doctor tells which engine, which slot, and what was expected."""
+    plugin = "EnginePlugin(name='fourth', kinds=('fourth',), parts={'kind/fourth': 'engines.fourth.face:FACE', 'nothing': 'x:Y'})"
+    with a_plugin(tmp_path, plugin, face=face):
+        visit: Any = SimpleNamespace(say=Translator("ru").translate)
+        assert build_start(visit, "fourth") == {}
+        assert build_definition_chart("fourth", {}) is None
+        assert list_names() == [*OURS, "fourth"]
+        assert describe_faults() == [("fourth", "kind/fourth")]
+        assert "KindFace was expected" in list_reasons()[0]
+        says = [finding.says for finding in check_engines() if finding.verdict == "warning"]
+        assert says[0] == "No door has a slot nothing, for which the engine fourth offers something."
+        assert says[1].startswith("The engine fourth is shown without its part kind/fourth: engines.fourth.face:FACE")
+
+
+@pytest.mark.parametrize("build", ["1 / 0", "(7,)"])
+async def test_endpoints_that_cannot_be_built_are_left_out(tmp_path: Path, build: str) -> None:
+    face = f"from bot.http_api.engine_face import HttpFace\nFACE = HttpFace(build_routers=lambda *_: {build})"
+    plugin = "EnginePlugin(name='fourth', parts={'http': 'engines.fourth.face:FACE'})"
+    with a_plugin(tmp_path / "engines", plugin, face=face):
+        async with a_world(tmp_path) as world:
+            paths = build_app(*build_read_routers(world.orchestrator, world.clock)).openapi()["paths"]
+        assert "/api/flows/definitions" in paths
+        assert describe_faults() == [("fourth", "http")]
+
+
+def test_sentences_with_a_name_of_ours_are_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Ours stay, what is its own is said, and it is told once, whatever the language."""
+    folder = write_plugin(tmp_path, "fourth", "EnginePlugin(name='fourth', texts=Path(__file__).parent / 'texts')")
+    ours = Translator("en").translate("console-no"), Translator("ru").translate("console-no")
+    for locale in ("ru", "en"):
+        (folder / "fourth" / "texts" / locale).mkdir(parents=True)
+        (folder / "fourth" / "texts" / locale / "x.ftl").write_text(f"console-no = Nope\nfourth-own = Own {locale}\n")
+    with planted(folder):
+        for _ in range(2):
+            assert (Translator("en").translate("console-no"), Translator("ru").translate("console-no")) == ours
+            assert (Translator("en").translate("fourth-own"), Translator("ru").translate("fourth-own")) == ("Own en", "Own ru")
+        told = "its sentences console-no are not used: other sentences have these names"
+        assert list_reasons() == [told]
+        assert caplog.text.count(told) == 1
+
+
+def test_sentences_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
+    folder = write_plugin(tmp_path, "fourth", "EnginePlugin(name='fourth', texts=Path(__file__).parent / 'texts')")
+    (folder / "fourth" / "texts" / "en").mkdir(parents=True)
+    (folder / "fourth" / "texts" / "en" / "x.ftl").write_bytes(b"a = \xff\n")
+    with planted(folder):
+        assert Translator("en").has_message("console-no")
+        assert describe_faults() == [("fourth", "texts")]
+        assert not Translator("ru").has_message("a")
+
+
+@pytest.mark.slow
+def test_the_terminal_works_beside_a_broken_engine(tmp_path: Path) -> None:
+    """It says on standard error what is wrong."""
+    write_plugin(tmp_path, "fourth", "1 / 0")
+    helped = run_planted(tmp_path, "from bot.cli.app import main\nmain()\n", "scenario", "--help")
+    assert helped.returncode == 0
+    assert "record" in helped.stdout
+    assert "The engine fourth is left out: engines.fourth.plugin:PLUGIN cannot be imported" in helped.stderr
