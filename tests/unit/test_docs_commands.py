@@ -1,11 +1,11 @@
 """Every command that a page shows exists: `sdelka …` of README and docs is looked up in the command line itself."""
 
-import ast
 import re
 import shlex
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from inspect import getclosurevars
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,9 @@ _OPAQUE = {"demo", "sandbox"}
 
 @cache
 def parts() -> dict[str, tuple[str, str]]:
-    """Word → (module, attribute) of the commands that `bot.cli.app` loads late."""
-    tree = ast.parse((ROOT / "bot" / "cli" / "app.py").read_text(encoding="utf-8"))
-    calls = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_add_lazy_command"
-    ]
-    words = [[argument.value for argument in call.args if isinstance(argument, ast.Constant)] for call in calls]
-    return {str(name): (str(module), str(*more) if more else "app") for name, module, _, *more in words}
+    """Word → (module, attribute) of the commands that the command line loads late, those of engines among them."""
+    loaders = {info.name: getclosurevars(info.callback).nonlocals for info in import_module("bot.cli.app").app.registered_commands}
+    return {name: (loader["module"], loader["attribute"]) for name, loader in loaders.items() if "module" in loader}
 
 
 @cache
