@@ -83,6 +83,15 @@ class DefinitionReader:
             return []
         return [one.name for one in self._kinds.values() if self._find_roles(one).may_read(editor.actor)]
 
+    async def list_absent_kinds(self, editor: Editor) -> list[str]:
+        """Return the kinds of stored definitions that no engine of this program has; nothing to a person who may read no others."""
+        absent: set[str] = set()
+        after = ""
+        while self.list_kinds(editor) and (page := await self._store.read(definitions.list_keys, "", after, _PAGE)):
+            absent.update(head.kind for head in page if head.kind not in self._kinds)
+            after = page[-1].place
+        return sorted(absent)
+
     async def list_keys(self, editor: Editor, kind_name: str = "", *, after: str = "", limit: int = 100) -> list[DefinitionKey]:
         """Return definitions of the kind, or of all kinds that the person may read, in the order of kinds and keys.
 

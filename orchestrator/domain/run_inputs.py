@@ -131,5 +131,9 @@ class RunRestored(Input, kind="run_restored"):
     made_at: str
 
 
+class RunEngineBack(Input, kind="run_engine_back"):
+    """The news for a run that this program has its engine; a run that waits for the engine goes on."""
+
+
 class RunForget(Input, kind="run_forget"):
     """The order to remove what is kept of a run that ended long ago, except its records."""

@@ -8,7 +8,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import RunOver
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Action, Notice, Reply
-from orchestrator.domain.run_inputs import RunChildEnd, RunForget, RunOrder, RunOwnerGone, RunRestored
+from orchestrator.domain.run_inputs import RunChildEnd, RunEngineBack, RunForget, RunOrder, RunOwnerGone, RunRestored
 from orchestrator.domain.taint import NOWHERE, Origins
 from orchestrator.engines.runs import Reasons, RunResult
 from orchestrator.gate.approve import confirmations
@@ -164,7 +164,12 @@ def build_forget_row(key: str, now: datetime) -> InboxRow:
     return _build_news(key, f"forget:{key}:{format_iso(now)[:13]}", RunForget(), now)
 
 
-def _build_news(key: str, source: str, news: RunOwnerGone | RunRestored | RunForget, now: datetime) -> InboxRow:
+def build_engine_back_row(key: str, now: datetime) -> InboxRow:
+    """Return the input that lets the run `key` go on if it waits for its engine; one such order an hour is enough."""
+    return _build_news(key, f"engine-back:{key}:{format_iso(now)[:13]}", RunEngineBack(), now)
+
+
+def _build_news(key: str, source: str, news: RunOwnerGone | RunRestored | RunForget | RunEngineBack, now: datetime) -> InboxRow:
     return InboxRow(
         id=generate_id(),
         source=source,

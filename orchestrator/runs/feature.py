@@ -6,6 +6,7 @@ from functools import partial
 from orchestrator.domain.run_inputs import (
     RunAnswer,
     RunChildEnd,
+    RunEngineBack,
     RunFile,
     RunForget,
     RunMessage,
@@ -19,6 +20,7 @@ from orchestrator.domain.run_inputs import (
 )
 from orchestrator.engines.shared.rendering import OPTION
 from orchestrator.runs import inputs, listening
+from orchestrator.runs.absent_engines import EngineReturns, take_engine_back
 from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.context import SLEEP, TIMEOUT
 from orchestrator.runs.offers import OFFER, take_offer
@@ -29,7 +31,7 @@ from orchestrator.runs.result_options import take_option
 from orchestrator.runs.retention import KEPT, RunRetention, forget_run
 from orchestrator.runs.runner import Runner
 from orchestrator.runs.sent_items import FileTaker, pass_item
-from orchestrator.turns.feature import Feature, Files
+from orchestrator.turns.feature import Feature, Files, PeriodicTask
 from state.journal.async_store import AsyncStore
 
 
@@ -48,6 +50,7 @@ def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: ti
             RunOrder.KIND: inputs.take_order,
             RunChildEnd.KIND: inputs.take_child_end,
             RunOwnerGone.KIND: inputs.take_owner_gone,
+            RunEngineBack.KIND: partial(take_engine_back, engines=engines),
             RunForget.KIND: forget_run,
             RunRestored.KIND: inputs.take_restore,
             RunMessage.KIND: inputs.pass_message,
@@ -55,7 +58,7 @@ def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: ti
             RunSentItem.KIND: pass_item,
             RunFile.KIND: taker.take_file,
         },
-        periodic_tasks=(RunRetention(store, keep).run,) if store is not None and keep else (),
+        periodic_tasks=_list_tasks(engines, store, keep),
         timers={SLEEP: inputs.take_timer, TIMEOUT: inputs.take_timer, REMIND: remind_person},
         buttons={BUTTON: listening.take_click, OFFER: partial(take_offer, engines=engines), OPTION: take_option},
         commands=build_commands(engines),
@@ -63,3 +66,9 @@ def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: ti
         message_takers=(partial(listening.take_message, engines=engines),),
         given_up_inputs={RunStart.KIND: runner.give_up, RunPlay.KIND: runner.give_up, RunFile.KIND: taker.give_up},
     )
+
+
+def _list_tasks(engines: Engines, store: AsyncStore | None, keep: timedelta) -> tuple[PeriodicTask, ...]:
+    if store is None:
+        return ()
+    return (EngineReturns(engines, store).run, *([RunRetention(store, keep).run] if keep else []))

@@ -24,6 +24,7 @@ from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunChildEnd, RunPlay, RunStart
 from orchestrator.engines.runs import NOTHING, Definition, Reasons, RunEngine, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
 from orchestrator.gate.call.modes import resolve_mode
+from orchestrator.runs.absent_engines import EngineAbsent, rest_without_engine
 from orchestrator.runs.context import Context
 from orchestrator.runs.definitions import build_blobs, build_pins, find_definitions, list_pins, load_definition
 from orchestrator.runs.ending import finish_run
@@ -132,15 +133,23 @@ class Runner:
                 return
             try:
                 context, registered = await self._prepare(run, row, session, tools)
+            except EngineAbsent:
+                await rest_without_engine(run, session, queued)
+                return
             except RunFailed as error:
                 await _fail(error, session, tools, queued)
                 return
             await self._play(registered, context, queued)
 
     async def _prepare(self, run: RunState, row: InboxRow, session: Session, tools: Tools) -> tuple[Context, RegisteredEngine]:
-        """Return what is needed to play the run. Raises RunFailed if its engine, definition or person is gone."""
+        """Return what is needed to play the run.
+
+        Raises EngineAbsent, and RunFailed if its definition or person is gone, or its engine plays it no more.
+        """
         registered = self._engines.runs.get(run.engine)
-        if registered is None or run.replay not in registered.engine.replays:
+        if registered is None:
+            raise EngineAbsent(run.engine)
+        if run.replay not in registered.engine.replays:
             raise RunFailed("run-version-gone", f"this program cannot play runs of {run.engine} of replay version {run.replay}")
         actor = tools.refresh_actor(Actor.model_validate(run.actor)) if run.actor else None
         if actor is None:

@@ -14,7 +14,16 @@ from state.sql.tables import effects, events, inbox, leases, values
 NOTE = "came back with a backup: it may have been worked on since"
 
 
-NEWS_OF_RUNS = ("run_play", "run_child_end", "run_message", "run_question", "run_owner_gone", "run_forget", "schedules_restored")
+NEWS_OF_RUNS = (
+    "run_play",
+    "run_child_end",
+    "run_message",
+    "run_question",
+    "run_owner_gone",
+    "run_forget",
+    "run_engine_back",
+    "schedules_restored",
+)
 """The kinds of inbox rows that the program itself writes for runs (executions of scenarios, flows and workflows) and their schedules."""
 ANSWERS_TO_RUNS = ("run_answer", "run_file")
 """The kinds of inbox rows that hold an answer to a run. A paused run takes none: it says so and has the chat listen again."""

@@ -36,6 +36,8 @@ class ListView:
     kinds: tuple[str, ...]
     """The kinds that the person may read."""
     editable: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    """The kinds of stored definitions whose engines are not installed."""
 
 
 class _List:
@@ -101,6 +103,8 @@ class _List:
                 show_empty(self._visit.say("console-definitions-none" if self._view.kinds else "console-definitions-not-yours"))
             if len(found) > _SHOWN:
                 show_empty(self._visit.say("console-definitions-more", count=len(found) - _SHOWN))
+            if self._view.absent:
+                show_empty(self._visit.say("console-definitions-absent", kinds=", ".join(self._view.absent)))
 
     def _fits(self, head: DefinitionKey) -> bool:
         is_in_state = {
@@ -155,4 +159,5 @@ async def _load(visit: Visit) -> ListView:
         found += page
     kinds = service.list_kinds(editor)
     editable = tuple(one for one in kinds if service.may(editor, one, "edit"))
-    return ListView(found=tuple(found), kinds=tuple(kinds), editable=editable)
+    absent = tuple(await service.list_absent_kinds(editor))
+    return ListView(found=tuple(found), kinds=tuple(kinds), editable=editable, absent=absent)

@@ -115,6 +115,8 @@ class _RunPage:
                 _show_fact(visit.say("console-runs-thinking"), format_duration(visit.tr, usage.seconds))
                 _show_fact(visit.say("console-runs-nodes-done"), format_count(visit.tr, run.nodes_done))
                 _show_fact(visit.say("console-runs-mode"), visit.say("console-runs-mode-of", mode=run.mode))
+            if run.engine not in visit.services.engines.runs:
+                ui.label(visit.say("console-runs-engine-away")).classes("small")
             if run.parent:
                 ui.link(visit.say("console-runs-open-parent"), f"/runs/{run.parent}")
             self._controls.draw_orders(view)

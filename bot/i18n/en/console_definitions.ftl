@@ -15,6 +15,7 @@ console-definitions-state = { $state ->
 }
 console-definitions-new = New
 console-definitions-none = Nothing found.
+console-definitions-absent = There are definitions, too, whose programs are not installed: { $kinds }. They are kept, and come back with the programs.
 console-definitions-not-yours = Leads and administrators write definitions; you are not asked to.
 console-definitions-more = And { $count } more: narrow the search.
 console-definitions-back = ← All definitions

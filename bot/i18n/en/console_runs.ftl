@@ -7,6 +7,7 @@ console-runs-engine = { $engine ->
     [workflow] Workflow
    *[other] { $engine }
   }
+console-runs-engine-away = The program that runs this is not here. Nothing is lost: when it is back, everything goes on by itself.
 console-runs-status = { $status ->
     [running] running
     [waiting] waiting

@@ -44,6 +44,10 @@ run-was-cancelled = { $who } cancelled it. What was done before stays, and the c
 run-not-begun = The record of the scenario's start was not found. Start it again; if that does not help, tell the administrator.
 run-owner-gone = The person who started the scenario has no access any more, so nothing further is done.
 run-engine-gone = Scenarios of this kind are not run here any more. If it is still needed, tell the administrator.
+run-engine-away = { $definition ->
+    [none] This cannot go on now: the program that runs it was taken out.
+   *[other] The scenario “{ $definition }” waits: the program that runs it was taken out.
+} Nothing is lost: once it is back, everything goes on by itself.
 run-definition-gone = There is no scenario “{ $definition }”: it may have been renamed or deleted.{ $command ->
     [run] {" "}/run shows which there are.
     [flow] {" "}/flow shows which there are.

@@ -15,6 +15,7 @@ console-definitions-state = { $state ->
 }
 console-definitions-new = Создать
 console-definitions-none = Ничего не нашлось.
+console-definitions-absent = Есть и определения, программы для которых не установлены: { $kinds }. Они сохранены и вернутся вместе с программами.
 console-definitions-not-yours = Определения пишут руководители и администраторы; вам их править не поручено.
 console-definitions-more = И ещё { $count }: уточните поиск.
 console-definitions-back = ← Все определения

@@ -7,6 +7,7 @@ console-runs-engine = { $engine ->
     [workflow] Процесс
    *[other] { $engine }
   }
+console-runs-engine-away = Программы, которая это выполняет, здесь нет. Ничего не потеряно: когда её вернут, всё продолжится само.
 console-runs-status = { $status ->
     [running] выполняется
     [waiting] ждёт
