@@ -26,6 +26,10 @@ _TEXTS = "texts"
 _PLAIN = (str, int, float)
 _LONG = 2000
 """Length in characters above which a value is inserted after Fluent has run, because Fluent prints «{???}» for more than 2500."""
+_OF_ENGINES = ("kind", "engine", "command")
+"""Arguments that name an engine, one of its kinds, or its command: for that name a message ID--NAME stands in place of ID."""
+_KIND_OF = "kind-of"
+"""Says a kind of definitions as part of a sentence."""
 _NOTICE_KEYS = {"code", "args"}
 """The keys by which an argument is recognized as a notice, which is translated and inserted into the sentence."""
 _IDENTIFYING = frozenset({"id", "number", "employee", "record"})
@@ -62,6 +66,7 @@ class Translator:
 
     def _format(self, code: str, args: Mapping[str, object]) -> tuple[str, bool]:
         """Return the sentence for `code`, and whether there is one that got all that it needs."""
+        code = self._choose_own_words(code, args)
         if not self._sentences.has_message(code):
             return code, False
         values = {key: self._format_value(key, value) for key, value in args.items()}
@@ -71,12 +76,20 @@ class Translator:
             act = self.find_act(method)
             values |= {"act": act[:1].lower() + act[1:], "acted": "yes" if act else "no", "service": find_service(method)}
         values |= self._name_call(args)
+        if isinstance(kind := args.get("kind"), str) and not code.startswith(_KIND_OF):
+            values["kind_of"] = self.translate(_KIND_OF, kind=kind)
         if isinstance(title := values.get("title"), str):  # the number of a record whose title is not known is no title
             values["titled"] = title if _NUMBER.fullmatch(title) else _QUOTED[self.locale].format(title)
         long = {key: value for key, value in values.items() if isinstance(value, str) and len(value) > _LONG}
         marks = {key: f"\ue000{key}\ue001" for key in long}
         text, is_complete = self._sentences.format_message(code, values | marks)
         return _MARK.sub(lambda found: long.get(found[1], found[0]), text) if long else text, is_complete
+
+    def _choose_own_words(self, code: str, args: Mapping[str, object]) -> str:
+        """Return the id of the message that says this where an engine or a kind of definitions is meant that has words of its own."""
+        names = [name for of in _OF_ENGINES if isinstance(name := args.get(of), str)]
+        own = (f"{code}--{name}" for name in names)
+        return next((message for message in own if self._sentences.has_message(message)), code)
 
     def translate_notice(self, notice: Notice) -> str:
         """Return the sentence for a notice (a code with arguments)."""

@@ -19,22 +19,8 @@ console-definitions-absent = There are definitions, too, whose programs are not 
 console-definitions-not-yours = Leads and administrators write definitions; you are not asked to.
 console-definitions-more = And { $count } more: narrow the search.
 console-definitions-back = ← All definitions
-console-definition-kind = { $kind ->
-    [scenario] Scenario
-    [agent] Agent
-    [flow] Flow
-    [workflow] Workflow
-    [tuum] Part of a workflow
-   *[other] { $kind }
-}
-console-definition-kinds = { $kind ->
-    [scenario] Scenarios
-    [agent] Agents
-    [flow] Flows
-    [workflow] Workflows
-    [tuum] Parts of workflows
-   *[other] { $kind }
-}
+console-definition-kind = { $kind }
+console-definition-kinds = { $kind }
 console-definition-off = Off
 console-definition-active = Version { $number } in force
 console-definition-unpublished = Not published

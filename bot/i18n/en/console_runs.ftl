@@ -1,12 +1,7 @@
 # The pages of runs in the console.
 console-runs = Runs
 console-run = Run
-console-runs-engine = { $engine ->
-    [scenario] Scenario
-    [flow] Flow
-    [workflow] Workflow
-   *[other] { $engine }
-  }
+console-runs-engine = { $engine }
 console-runs-engine-away = The program that runs this is not here. Nothing is lost: when it is back, everything goes on by itself.
 console-runs-status = { $status ->
     [running] running

@@ -48,12 +48,7 @@ run-engine-away = { $definition ->
     [none] This cannot go on now: the program that runs it was taken out.
    *[other] The scenario “{ $definition }” waits: the program that runs it was taken out.
 } Nothing is lost: once it is back, everything goes on by itself.
-run-definition-gone = There is no scenario “{ $definition }”: it may have been renamed or deleted.{ $command ->
-    [run] {" "}/run shows which there are.
-    [flow] {" "}/flow shows which there are.
-    [workflow] {" "}/workflow shows which there are.
-   *[none] {""}
-}
+run-definition-gone = There is no scenario “{ $definition }”: it may have been renamed or deleted.
 run-definition-off = The scenario “{ $definition }” is switched off, so it cannot be started now. Ask a head of sales or the administrator.
 run-definition-unpublished = The scenario “{ $definition }” is not published yet. Ask the person who makes it.
 run-definition-changed = Version { $version } of “{ $definition }” is not the one that is used any more, so nothing was started. Please start it again.
@@ -84,16 +79,9 @@ run-order-late = { $status ->
     [waiting] The scenario is under way and waits
    *[running] The scenario is already under way
 }
-run-offers = { $command ->
-    [flow] Which flow shall begin?
-    [workflow] Which workflow shall begin?
-   *[other] Which scenario shall be started?
-}
-run-offers-none = { $command ->
-    [flow] There is nothing to start yet: no flow is published.
-    [workflow] There is nothing to start yet: no workflow is published.
-   *[other] There is nothing to start yet: no scenario is published.
-}
+run-offers = Which scenario shall be started?
+run-offers-none = There is nothing to start yet: no scenario is published.
+run-offer-unknown = There is no such scenario here.
 run-offer-line = • { $title }{ $summary ->
     [none] {""}
    *[other] {" "}— { $summary }
@@ -131,11 +119,9 @@ definition-published = 📄 { $door ->
     [cli] The account { $who } in a terminal
     [http] The program { $who }
    *[other] { $who }
-} published version { NUMBER($version, useGrouping: 0) } of the { $kind ->
-    [flow] flow
-    [workflow] workflow
-   *[other] scenario
-} “{ $definition }”. New starts follow it, those under way go on as they began.{ $given ->
+} published version { NUMBER($version, useGrouping: 0) } of the { $kind_of } “{ $definition }”. New starts follow it, those under way go on as they began.{ $given ->
     [yes] {" "}What has changed: { $note }
    *[no] {""}
 }
+# A kind of definitions behind "of the".
+kind-of = { $kind }

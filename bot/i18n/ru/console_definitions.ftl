@@ -19,22 +19,8 @@ console-definitions-absent = Есть и определения, програм�
 console-definitions-not-yours = Определения пишут руководители и администраторы; вам их править не поручено.
 console-definitions-more = И ещё { $count }: уточните поиск.
 console-definitions-back = ← Все определения
-console-definition-kind = { $kind ->
-    [scenario] Сценарий
-    [agent] Агент
-    [flow] Поток
-    [workflow] Процесс
-    [tuum] Часть процесса
-   *[other] { $kind }
-}
-console-definition-kinds = { $kind ->
-    [scenario] Сценарии
-    [agent] Агенты
-    [flow] Потоки
-    [workflow] Процессы
-    [tuum] Части процессов
-   *[other] { $kind }
-}
+console-definition-kind = { $kind }
+console-definition-kinds = { $kind }
 console-definition-off = Выключено
 console-definition-active = В работе версия { $number }
 console-definition-unpublished = Не опубликовано

@@ -1,12 +1,7 @@
 # The pages of runs in the console.
 console-runs = Запуски
 console-run = Запуск
-console-runs-engine = { $engine ->
-    [scenario] Сценарий
-    [flow] Поток
-    [workflow] Процесс
-   *[other] { $engine }
-  }
+console-runs-engine = { $engine }
 console-runs-engine-away = Программы, которая это выполняет, здесь нет. Ничего не потеряно: когда её вернут, всё продолжится само.
 console-runs-status = { $status ->
     [running] выполняется

@@ -72,22 +72,8 @@ finding-value-critical = { $source ->
    *[person] Значение даст человек в ответ на вопрос
 }, а { $field } — важное поле: перед записью спросит карточка.
 finding-reference-unknown = «{ $name }» — такого определения вида { $kind } нет.
-finding-reference-draft = «{ $name }» ({ $kind ->
-    [scenario] сценарий
-    [agent] агент
-    [flow] поток
-    [workflow] процесс
-    [tuum] часть процесса
-   *[other] { $kind }
-}) — ещё черновик: его нужно опубликовать.
-finding-reference-off = «{ $name }» ({ $kind ->
-    [scenario] сценарий
-    [agent] агент
-    [flow] поток
-    [workflow] процесс
-    [tuum] часть процесса
-   *[other] { $kind }
-}): выключено. Включите или выберите другое.
+finding-reference-draft = «{ $name }» ({ $kind }) — ещё черновик: его нужно опубликовать.
+finding-reference-off = «{ $name }» ({ $kind }): выключено. Включите или выберите другое.
 finding-value-unfit = «{ $name }» не подходит: { $problem }.
 finding-step-id-twice = Шаг с именем «{ $name }» уже есть.
 finding-step-type-unknown = Типа шага «{ $name }» нет.

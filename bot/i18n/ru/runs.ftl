@@ -48,12 +48,7 @@ run-engine-away = { $definition ->
     [none] Продолжить сейчас не получается: программу, которая это выполняет, убрали.
    *[other] Сценарий «{ $definition }» ждёт: программу, которая его выполняет, убрали.
 } Ничего не потеряно: как только её вернут, всё продолжится само.
-run-definition-gone = Сценария «{ $definition }» нет: возможно, его переименовали или удалили.{ $command ->
-    [run] {" "}Какие есть, покажет /run.
-    [flow] {" "}Какие потоки есть, покажет /flow.
-    [workflow] {" "}Какие процессы есть, покажет /workflow.
-   *[none] {""}
-}
+run-definition-gone = Сценария «{ $definition }» нет: возможно, его переименовали или удалили.
 run-definition-off = Сценарий «{ $definition }» выключен, сейчас его не запустить. Спросите руководителя или администратора.
 run-definition-unpublished = Сценарий «{ $definition }» ещё не опубликован. Спросите того, кто его готовит.
 run-definition-changed = Версия { $version } «{ $definition }» больше не действует, поэтому ничего не запущено. Запустите ещё раз.
@@ -84,16 +79,9 @@ run-order-late = { $status ->
     [waiting] Сценарий идёт и ждёт
    *[running] Сценарий уже идёт
 }
-run-offers = { $command ->
-    [flow] Какой поток запустить?
-    [workflow] Какой процесс запустить?
-   *[other] Какой сценарий запустить?
-}
-run-offers-none = { $command ->
-    [flow] Запускать пока нечего: ни один поток не опубликован.
-    [workflow] Запускать пока нечего: ни один процесс не опубликован.
-   *[other] Запускать пока нечего: ни один сценарий не опубликован.
-}
+run-offers = Какой сценарий запустить?
+run-offers-none = Запускать пока нечего: ни один сценарий не опубликован.
+run-offer-unknown = Такого сценария здесь нет.
 run-offer-line = • { $title }{ $summary ->
     [none] {""}
    *[other] {" "}— { $summary }
@@ -128,11 +116,7 @@ run-plan-more = …и ещё { $count ->
 } того же сценария.
 run-reminder = ⏰ Сценарий «{ $definition }» ждёт вас больше суток:
 run-reminder-cards = Карточки — по команде /pending.
-definition-published = 📄 Опубликована версия { NUMBER($version, useGrouping: 0) } { $kind ->
-    [flow] потока
-    [workflow] процесса
-   *[other] сценария
-} «{ $definition }» ({ $door ->
+definition-published = 📄 Опубликована версия { NUMBER($version, useGrouping: 0) } { $kind_of } «{ $definition }» ({ $door ->
     [cli] из терминала, учётная запись { $who }
     [http] программой { $who }
    *[other] { $who }
@@ -140,3 +124,5 @@ definition-published = 📄 Опубликована версия { NUMBER($vers
     [yes] {" "}Что изменилось: { $note }
    *[no] {""}
 }
+# Вид определения в родительном падеже.
+kind-of = { $kind }

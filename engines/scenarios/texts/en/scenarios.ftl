@@ -31,11 +31,6 @@ scenario-download = Step “{ $step }” did not get the file “{ $name }” fr
 scenario-download-planned = 📎 { $name } from { $host }: the file is not fetched in a dry run.
 scenario-file-unread = Step “{ $step }” cannot read the file “{ $name }”, so nothing further is done. Tell whoever wrote the scenario.
 scenario-offer = ▶ Start “{ $title }”
-run-offer-unknown = { $kind ->
-    [flow] There is no such flow here. /flow lists all that can be started.
-    [workflow] There is no such workflow here. /workflow lists all that can be started.
-   *[other] There is no such scenario here. /run lists all that can be started.
-}
 scenario-broken = This scenario has mistakes and cannot be played. Please tell its author.
 scenario-too-deep = Scenarios start each other more than { $most } times in a row, which looks like a circle. Please tell their author.
 scenario-too-long = The scenario has made more than { $most } steps, which looks like a circle. Please tell its author.
@@ -48,8 +43,6 @@ scenario-name-reserved = The step “{ $step }” changes “{ $name }”, a nam
 scenario-values-large = The step “{ $step }” makes too much data. Please tell the scenario's author.
 scenario-value-unfit = The value “{ $name }” does not fit in step “{ $step }”. Please tell the scenario's author.
 scenario-child-failed = { $kind ->
-    [flow] The flow of agents “{ $child }” inside of this scenario failed
-    [workflow] The workflow “{ $child }” inside of this scenario failed
     [tool_agent] The tool agent (/ask) did not answer
    *[other] The scenario “{ $child }” inside of this one failed
 }, so nothing more is done.

@@ -9,3 +9,7 @@ checklist-ended = { $count ->
     [0] “{ $name }” is done.
    *[other] “{ $name }”: { $count } left.
  }
+console-definition-kind--checklist = Checklist
+console-definition-kinds--checklist = Checklists
+console-runs-engine--checklist = Checklist
+run-offers--checklist = Which checklist shall begin?

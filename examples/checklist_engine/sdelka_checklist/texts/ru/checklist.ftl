@@ -9,3 +9,8 @@ checklist-ended = { $count ->
     [0] «{ $name }» — всё сделано.
    *[other] «{ $name }»: осталось { $count }.
  }
+console-definition-kind--checklist = Список дел
+console-definition-kinds--checklist = Списки дел
+console-runs-engine--checklist = Список дел
+run-offers--checklist = Какой список пройти?
+kind-of--checklist = списка дел

@@ -1,0 +1,6 @@
+# What doors call the engine. A message ID--NAME is said in place of ID where the engine, kind or command NAME is meant.
+console-definition-kind--scenario = Scenario
+console-definition-kinds--scenario = Scenarios
+console-runs-engine--scenario = Scenario
+run-offer-unknown--scenario = There is no such scenario here. /run lists all that can be started.
+run-definition-gone--run = There is no scenario “{ $definition }”: it may have been renamed or deleted. /run shows which there are.
