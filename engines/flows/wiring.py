@@ -28,6 +28,7 @@ def build_flows() -> RegisteredEngine:
         describe=describe_flow,
         is_listed=partial(allows_start, "ui"),
         is_for_programs=partial(allows_start, "api"),
+        is_offered=True,
         kind=FLOWS,
         parts=(AGENTS,),
     )

@@ -39,6 +39,7 @@ def build_scenarios() -> RegisteredEngine:
         list_uses=partial(list_uses, types=types),
         describe=describe_scenario,
         is_for_customers=is_for_customers,
+        is_offered=True,
         kind=build_kind(types),
     )
 

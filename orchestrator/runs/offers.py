@@ -104,10 +104,10 @@ class StartableOffers:
 
 
 async def list_startable(actor: Actor, engines: Engines) -> list[JsonObject]:
-    """Return {kind, name, title, does, words} of the definitions that the actor may start by name, for a model that may offer them.
+    """Return {kind, name, title, does, words, is_offered} of the definitions that the actor may start by name, for a model.
 
-    `kind` is their engine, of which at most `MOST_TOLD` are named. `words` are those of the button that starts one, without the last, which
-    makes the button different from others. For customers there are none.
+    `kind` is their engine, of which at most `MOST_TOLD` are named, and `is_offered` whether the model may offer them. `words` are those of
+    the button that starts one, without the last, which makes the button different from others. For customers there are none.
     """
     listed = [name for name, one in engines.runs.items() if any(not command.definition for command in one.commands.values())]
     found: list[JsonObject] = []
@@ -118,7 +118,8 @@ async def list_startable(actor: Actor, engines: Engines) -> list[JsonObject]:
             title, summary = find_title(one.document, registered) or one.key[:LONGEST_TITLE], registered.describe(one.document)[1]
             does = " ".join(summary.split())[:LONGEST_SUMMARY]
             words = [OFFER, _name_offer(engine, one)]
-            found.append({"kind": engine, "name": one.key, "title": title, "does": does, "words": words})
+            told = {"kind": engine, "name": one.key, "title": title, "does": does, "words": words}
+            found.append({**told, "is_offered": registered.is_offered})
     return found
 
 

@@ -68,6 +68,8 @@ class RegisteredEngine:
     """Returns whether other programs may start a document over HTTP."""
     is_for_customers: Callable[[Any], bool] = is_for_nobody_outside
     """Returns whether a document is marked as one that may be started for customers."""
+    is_offered: bool = False
+    """Whether the CRM agent is told what may be started, and may offer it to people."""
     kind: DefinitionKind | None = None
     """What its definitions are; None for an engine whose definitions come with the program alone and are never stored."""
     parts: Sequence[DefinitionKind] = ()

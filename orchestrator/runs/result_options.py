@@ -30,7 +30,7 @@ _LAST: Final = 50
 async def take_option(row: InboxRow, session: Session, tools: Tools) -> None:
     """Handle a press on an option: its person's next request is about it, once however often it is pressed.
 
-    The words of the button are ("workflow", run id, number of the option). Only the chat of the run and the person for whom it ran may
+    The words of the button are (`OPTION`, run id, number of the option). Only the chat of the run and the person for whom it ran may
     press it. Raises StoreError.
     """
     actor = await admit_actor(row, session, tools)

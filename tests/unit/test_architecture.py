@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import pytest
 
+from bot.plugins.loading import load_plugins
+
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED: Final = ("engines", "bot", "orchestrator", "bitrix", "state")
 SPLIT: Final = ("orchestrator",)
@@ -17,6 +19,13 @@ CHANNELS: Final = {
     "orchestrator/domain/address.py": "the channels: which are messengers, which are pulled, and how reports name them",
 }
 """The one file of the orchestrator that names channels: who needs one takes it from there or from an `Address`."""
+ENGINE_NAMES: Final = {
+    ("bot/console/runs/words.py", "tuum"): "what sentences of workflows call a step, as an argument of stored errors",
+    ("orchestrator/engines/shared/rendering.py", "workflow"): "stands in buttons that people have in their chats",
+}
+"""Where a name of an engine, or of a kind of definitions, is written outside of its folder, and why."""
+HOMONYMS: Final = {"agent"}
+"""Kinds whose name means something else, too: the role of the models that talk with people, and the agent that a run asks."""
 _CHANNEL: Final = re.compile(r"(?:^|[^a-z])(?:tg|cli)(?:$|:)|(?:^|[^a-z])http:(?!//)")
 
 
@@ -65,10 +74,7 @@ def find_channels(source: str) -> list[str]:
     """The texts of a file that name a channel, docstrings left out."""
     if not re.search(r"\b(?:tg|cli|http)\b", source):
         return []
-    tree = ast.parse(source)
-    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in bare)
-    return [text for text in texts if isinstance(text, str) and _CHANNEL.search(text)]
+    return [text for text in list_texts(ast.parse(source)) if _CHANNEL.search(text)]
 
 
 @pytest.mark.parametrize(
@@ -95,3 +101,47 @@ def test_only_the_listed_files_of_the_orchestrator_name_a_channel() -> None:
     named = {name for name, path in files.items() if find_channels(path.read_text(encoding="utf-8"))}
     assert sorted(named - set(CHANNELS)) == []
     assert sorted(set(CHANNELS) - named) == []
+
+
+def list_texts(tree: ast.AST) -> Iterator[str]:
+    """The texts of a file, docstrings left out."""
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in bare)
+    yield from (node.value for node in constants if isinstance(node.value, str))
+
+
+def list_modules(tree: ast.AST) -> Iterator[str]:
+    """The modules that a file imports, anywhere in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module or ""
+
+
+def test_nobody_below_names_an_engine() -> None:
+    """Doors ask slots; a name in a condition would have to be written once more for the next engine."""
+    names = {name for plugin in load_plugins() for name in (plugin.name, *plugin.kinds)} - HOMONYMS
+    words = names | {f"{name}s" for name in names}
+    found: set[tuple[str, str]] = set()
+    for package in ("bot", "orchestrator"):
+        for path in (ROOT / package).rglob("*.py"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            place = path.relative_to(ROOT).as_posix()
+            found |= {(place, text) for text in list_texts(tree) if text in words or re.match(r"engines\.[a-z]", text)}
+            found |= {(place, module) for module in list_modules(tree) if module.split(".")[0] == "engines"}
+    assert sorted(found - ENGINE_NAMES.keys()) == []
+    assert sorted(ENGINE_NAMES.keys() - found) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "texts", "modules"),
+    [
+        ('if run.engine == "flow": pass', ["flow"], []),
+        ('"""flow"""\nx = ("flow",)', ["flow"], []),
+        ("def f():\n    from engines.flows.core import kind", [], ["engines.flows.core"]),
+        ("import engines.flows", [], ["engines.flows"]),
+    ],
+)
+def test_a_name_of_an_engine_is_recognised(source: str, texts: list[str], modules: list[str]) -> None:
+    assert (list(list_texts(ast.parse(source))), list(list_modules(ast.parse(source)))) == (texts, modules)
