@@ -197,7 +197,7 @@ class _EditorPage:
             if is_unknown:
                 show_badge(visit.say("console-editor-unchecked"), tone="warn")
             elif not findings:
-                show_badge(visit.say("flow-cli-good"), tone="good")
+                show_badge(visit.say("author-good"), tone="good")
             draw_findings(visit, findings, on_click=self._go_to_finding)
 
     def _go_to_finding(self, finding: Finding) -> None:

@@ -25,7 +25,7 @@ def draw_findings(visit: Visit, findings: Sequence[Finding], *, on_click: Callab
 
 
 def _draw_one(visit: Visit, one: Finding, on_click: Callable[[Finding], None] | None) -> None:
-    show_badge(visit.say("flow-cli-severity", severity=one.severity), tone=_TONES[one.severity])
+    show_badge(visit.say("author-severity", severity=one.severity), tone=_TONES[one.severity])
     with ui.element("div").classes("found-words"):
         show_text(visit.tr.translate_notice(one.notice))
         if one.suggestion:

@@ -46,7 +46,7 @@ def validate(
     An agent that a step names is a file beside the flow, such as writer.yaml, or it is looked up among the published ones. Without a
     database it is not, and that is said. Exit codes: 0 = no mistakes, 1 = mistakes, 2 = wrong use.
     """
-    from bot.cli.linked.commands import validate_files  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.writing import validate_files  # noqa: PLC0415 - see load_translator
     from engines.flows.terminal.files import FLOWS  # noqa: PLC0415 - see load_translator
 
     if not validate_files(FLOWS, files, load_translator(language), as_json=as_json):
@@ -67,8 +67,8 @@ def publish(
     What deletes, moves money or writes to people outside is published by a second person: it stays a draft, and the flow that names it
     is not saved. Exit codes: 0 = published, 1 = refused, or a second person is needed, 2 = wrong use.
     """
-    from bot.cli.linked.commands import write_publication  # noqa: PLC0415 - see load_translator
-    from bot.cli.linked.publishing import publish_files  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.publishing import publish_files  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.writing import write_publication  # noqa: PLC0415 - see load_translator
     from engines.flows.terminal.files import FLOWS  # noqa: PLC0415 - see load_translator
 
     done = publish_files(FLOWS, file, agent or [], note=note)
@@ -87,7 +87,7 @@ def diff(
     as_json: Json = False,
 ) -> None:
     """Show what changed between two versions of a flow. Exit codes: 0 = shown, also if nothing changed, 2 = no such version."""
-    from bot.cli.linked.commands import write_difference  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.writing import write_difference  # noqa: PLC0415 - see load_translator
     from engines.flows.core.kind import FLOW  # noqa: PLC0415 - see load_translator
 
     write_difference(FLOW, key, (before, after), load_translator(language), as_json=as_json)
@@ -104,7 +104,7 @@ def graph(
 
     Failures are drawn dashed and red, what steps leave in channels of memory and read there is drawn thin and green.
     """
-    from bot.cli.linked.commands import draw_file  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.writing import draw_file  # noqa: PLC0415 - see load_translator
     from engines.flows.core.chart import build_chart  # noqa: PLC0415 - see load_translator
 
     draw_file(file, svg, load_translator(language), build_chart)
@@ -125,9 +125,9 @@ def run(
     Launch parameters that are not given are asked for one by one. Effects are shown as the plans that they are. Exit codes: 0 = it ended
     well, 1 = it failed, did not end, or has mistakes, 2 = wrong use.
     """
-    from bot.cli.linked.asking import collect_parameters, split_parameters  # noqa: PLC0415 - see load_translator
-    from bot.cli.linked.commands import write_checked  # noqa: PLC0415 - see load_translator
-    from bot.cli.linked.files import open_part_store  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.asking import collect_parameters, split_parameters  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.files import open_part_store  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.writing import write_checked  # noqa: PLC0415 - see load_translator
     from engines.flows.terminal.loading import load_flow  # noqa: PLC0415 - see load_translator
     from engines.flows.terminal.showing import PeopleWatcher, ProgramWatcher  # noqa: PLC0415 - see load_translator
     from engines.flows.terminal.trying import load_answers, play_flow  # noqa: PLC0415 - see load_translator
@@ -175,7 +175,7 @@ def record(
 
     Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
     """
-    from bot.cli.linked.recording import save_run  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.recording import save_run  # noqa: PLC0415 - see load_translator
     from engines.flows.terminal.recording import take_run  # noqa: PLC0415 - see load_translator
 
     if not save_run(run_id, out, take_run, "flow"):

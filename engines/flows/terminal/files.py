@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from bot.cli.linked.files import Family
+from bot.cli.author.files import Family
 from engines.flows.core.agents import KIND as AGENT
 from engines.flows.core.kind import FLOW, list_agents
 

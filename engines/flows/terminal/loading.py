@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bot.cli.author.files import CheckedFile, PartStore, check_one, is_wrong, link_parts
 from bot.cli.definition_desk import DefinitionDesk
 from bot.cli.definition_files import SUFFIXES, get_key, read_file
-from bot.cli.linked.files import CheckedFile, PartStore, check_one, is_wrong, link_parts
 from bot.cli.ops import escape_text
 from engines.flows.core.agents import KIND as AGENT
 from engines.flows.core.agents import FindAgents, find_no_agents

@@ -1,7 +1,7 @@
 """`sdelka flow record`: makes a finished run of the journal a test that `sdelka flow test` plays."""
 
+from bot.cli.author.recording import Recording
 from bot.cli.definition_files import load_classes
-from bot.cli.linked.recording import Recording
 from engines.flows.rehearsal.recording import complete_flow_recording, read_flow_recording
 from state.journal.async_store import AsyncStore
 

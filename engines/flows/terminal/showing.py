@@ -2,7 +2,7 @@
 
 import sys
 
-from bot.cli.linked.trying import PROGRAM_ERROR, write_text
+from bot.cli.author.trying import PROGRAM_ERROR, write_text
 from bot.cli.ops import escape_text, write_json_lines
 from bot.i18n.translate import Translator
 from bot.rehearsing.words import cut_text, render_plain_reply
@@ -27,17 +27,17 @@ class PeopleWatcher(Watcher):
     def finish(self, attempt: Attempt, answer: str) -> None:
         """Write that the step is done, and what its agent said."""
         said = cut_text(answer).strip()
-        told = (f"\n{said}" if "\n" in said else f" {said}") if said else f" {self._tr.translate('flow-cli-empty')}"
+        told = (f"\n{said}" if "\n" in said else f" {said}") if said else f" {self._tr.translate('author-empty')}"
         write_text(f"{'✅' if said else '❌'} {attempt.step.name or attempt.step.id}:{told}")
 
     def fail(self, attempt: Attempt, why: str) -> None:
         """Write that there is no answer."""
-        write_text(f"❌ {attempt.step.name or attempt.step.id}: {self._tr.translate('flow-cli-no-answer', why=why)}")
+        write_text(f"❌ {attempt.step.name or attempt.step.id}: {self._tr.translate('author-no-answer', why=why)}")
 
     def note(self, happening: Happening) -> None:
         """Write an effect as the plan that it is, or why the flow failed."""
         if happening.kind == "effect":
-            told = self._tr.translate("flow-cli-planned", method=happening.data["method"])
+            told = self._tr.translate("author-planned", method=happening.data["method"])
             write_text(f"[{happening.place.step}] {told} {cut_text(dumps(happening.data['params']))}")
         elif happening.reply is not None:
             write_text(render_plain_reply(happening.reply, self._tr))
@@ -47,13 +47,13 @@ class PeopleWatcher(Watcher):
     def end(self, tried: TriedFlow) -> None:
         """Write the result as a chat shows it, and how the flow ended."""
         if tried.problem:
-            sys.stderr.write(escape_text(self._tr.translate("flow-cli-unfinished", why=tried.problem)) + "\n")
+            sys.stderr.write(escape_text(self._tr.translate("author-unfinished", why=tried.problem)) + "\n")
             return
         if tried.result.reply is not None:
             quoted = tried.result.reply.parts  # the answers of the steps have been shown already
             result = tried.result.reply.model_copy(update={"parts": tuple(one for one in quoted if isinstance(one, Text))})
             write_text(f"\n{render_plain_reply(result, self._tr)}\n")
-        write_text("— " + self._tr.translate("flow-cli-ended", outcome=tried.result.status))
+        write_text("— " + self._tr.translate("author-ended", outcome=tried.result.status))
 
 
 class ProgramWatcher(Watcher):

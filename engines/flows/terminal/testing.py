@@ -4,11 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
+from bot.cli.author.files import check_one, find_part_file, is_wrong
+from bot.cli.author.played_tests import Coverage, Report, Words, find_tests, list_tested, write_reports
 from bot.cli.definition_desk import write_findings
 from bot.cli.definition_files import load_classes, read_file
-from bot.cli.linked.files import check_one, find_part_file, is_wrong
 from bot.cli.ops import escape_text
-from bot.cli.played_tests import Coverage, Report, Words, find_tests, list_tested, write_reports
 from engines.flows.core.agents import KIND as AGENT
 from engines.flows.core.definition import Flow
 from engines.flows.core.kind import FLOW

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bot.cli.author.trying import load_mocks, open_model
 from bot.cli.definition_desk import DefinitionDesk
-from bot.cli.linked.trying import load_mocks, open_model
 from engines.flows.core.definition import FlowStep
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import FLOW

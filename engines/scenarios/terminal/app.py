@@ -171,7 +171,7 @@ def record(
 
     Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
     """
-    from bot.cli.linked.recording import save_run  # noqa: PLC0415 - see steps
+    from bot.cli.author.recording import save_run  # noqa: PLC0415 - see steps
     from engines.scenarios.terminal.recording import take_run  # noqa: PLC0415 - see steps
 
     if not save_run(run_id, out, take_run, "scenario", field="dialogues"):

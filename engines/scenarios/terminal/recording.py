@@ -1,7 +1,7 @@
 """`sdelka scenario record`: makes a finished run of the journal a dialogue that `sdelka scenario test` plays."""
 
+from bot.cli.author.recording import Recording
 from bot.cli.definition_files import load_classes
-from bot.cli.linked.recording import Recording
 from engines.scenarios.rehearsal.recording import complete_recording, read_recording
 from engines.scenarios.terminal.files import load_types
 from state.journal.async_store import AsyncStore

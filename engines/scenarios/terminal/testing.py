@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from bot.cli.author.played_tests import Coverage, Report, Words, find_tests, list_tested, write_reports
 from bot.cli.definition_desk import write_findings
 from bot.cli.definition_files import get_key, load_classes, load_engines, read_file
 from bot.cli.ops import escape_text
-from bot.cli.played_tests import Coverage, Report, Words, find_tests, list_tested, write_reports
 from engines.scenarios.core.plan import StepTypes
 from engines.scenarios.rehearsal.dialogue import DialogueFile, check_dialogues
 from engines.scenarios.rehearsal.playing import compare, list_steps, play_dialogue

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from bitrix.masking import hide_installed
+from bot.cli.author.trying import write_text
 from bot.cli.definition_desk import write_findings
 from bot.cli.definition_files import get_key, load_classes, load_engines, read_file
-from bot.cli.linked.trying import write_text
 from bot.cli.ops import Language, escape_text, open_models, write_json_lines
 from bot.i18n.translate import Translator
 from bot.rehearsing.words import cut_text, render_plain_reply

@@ -46,7 +46,7 @@ def validate(
     A tuum that a workflow names is a file beside it or in the folder tuums, such as tuums/deals.yaml, or it is looked up among the
     published ones. Without a database it is not, and that is said. Exit codes: 0 = no mistakes, 1 = mistakes, 2 = wrong use.
     """
-    from bot.cli.linked.commands import validate_files  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.writing import validate_files  # noqa: PLC0415 - see load_translator
     from engines.workflows.terminal.files import WORKFLOWS  # noqa: PLC0415 - see load_translator
 
     if not validate_files(WORKFLOWS, files, load_translator(language), as_json=as_json):
@@ -59,7 +59,7 @@ def compile_file(file: File, *, language: Language = "ru", as_json: Json = False
 
     The tuums of one level run side by side. Exit codes: 0 = shown, 1 = mistakes, or a tuum is not at hand, 2 = wrong use.
     """
-    from bot.cli.linked.commands import write_checked  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.writing import write_checked  # noqa: PLC0415 - see load_translator
     from engines.workflows.terminal.compiling import write_order  # noqa: PLC0415 - see load_translator
     from engines.workflows.terminal.loading import load_workflow  # noqa: PLC0415 - see load_translator
 
@@ -86,8 +86,8 @@ def publish(
     What deletes, moves money or writes to people outside, or may do so, is published by a second person: it stays a draft, and the
     workflow that names it is not saved. Exit codes: 0 = published, 1 = refused, or a second person is needed, 2 = wrong use.
     """
-    from bot.cli.linked.commands import write_publication  # noqa: PLC0415 - see load_translator
-    from bot.cli.linked.publishing import publish_files  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.publishing import publish_files  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.writing import write_publication  # noqa: PLC0415 - see load_translator
     from engines.workflows.terminal.files import WORKFLOWS  # noqa: PLC0415 - see load_translator
 
     done = publish_files(WORKFLOWS, file, tuum or [], note=note)
@@ -106,7 +106,7 @@ def diff(
     as_json: Json = False,
 ) -> None:
     """Show what changed between two versions of a workflow. Exit codes: 0 = shown, also if nothing changed, 2 = no such version."""
-    from bot.cli.linked.commands import write_difference  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.writing import write_difference  # noqa: PLC0415 - see load_translator
     from engines.workflows.core.kind import WORKFLOW  # noqa: PLC0415 - see load_translator
 
     write_difference(WORKFLOW, key, (before, after), load_translator(language), as_json=as_json)
@@ -124,7 +124,7 @@ def graph(
     Arrows carry the variables; what the start gives is drawn thin and green. Of tuums that are no files beside it only the name is drawn.
     Exit codes: 0 = drawn, 2 = wrong use, or it cannot be read or drawn.
     """
-    from bot.cli.linked.commands import draw_file  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.writing import draw_file  # noqa: PLC0415 - see load_translator
     from engines.workflows.core.chart import build_chart  # noqa: PLC0415 - see load_translator
     from engines.workflows.terminal.files import find_files, load_types  # noqa: PLC0415 - see load_translator
 
@@ -149,8 +149,8 @@ def run(
     read is refused. What is proposed is shown as the plan that it is. Exit codes: 0 = it ended well, 1 = it failed, did not end, or has
     mistakes, 2 = wrong use.
     """
-    from bot.cli.linked.asking import collect_parameters, split_parameters  # noqa: PLC0415 - see load_translator
-    from bot.cli.linked.commands import write_checked  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.asking import collect_parameters, split_parameters  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.writing import write_checked  # noqa: PLC0415 - see load_translator
     from engines.workflows.terminal.loading import load_workflow  # noqa: PLC0415 - see load_translator
     from engines.workflows.terminal.showing import PeopleWatcher, ProgramWatcher  # noqa: PLC0415 - see load_translator
     from engines.workflows.terminal.trying import list_parameters, load_given, play_workflow  # noqa: PLC0415 - see load_translator
@@ -195,7 +195,7 @@ def record(
 
     Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
     """
-    from bot.cli.linked.recording import save_run  # noqa: PLC0415 - see load_translator
+    from bot.cli.author.recording import save_run  # noqa: PLC0415 - see load_translator
     from engines.workflows.terminal.recording import take_run  # noqa: PLC0415 - see load_translator
 
     if not save_run(run_id, out, take_run, "workflow"):

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from bot.cli.author.trying import write_text
 from bot.cli.inputs import format_time
-from bot.cli.linked.trying import write_text
 from bot.cli.ops import escape_text, open_database_reader, write_json_lines, write_table
 from bot.i18n.translate import Translator
 from bot.rehearsing.words import cut_text

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from bot.cli.linked.files import Family, find_part_file, read_data
+from bot.cli.author.files import Family, find_part_file, read_data
 from engines.workflows.core.kind import TUUM, WORKFLOW, list_tuums
 from engines.workflows.core.registry import build_rune_types, load_plugins
 from engines.workflows.core.rune_types import RuneTypes

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.cli.linked.files import CheckedFile, check_one, check_path, is_wrong, open_part_store
+from bot.cli.author.files import CheckedFile, check_one, check_path, is_wrong, open_part_store
 from bot.cli.ops import escape_text
 from engines.workflows.core.compile import CompiledWorkflow, compile_workflow
 from engines.workflows.core.definition import Tuum, Workflow

@@ -1,7 +1,7 @@
 """`sdelka workflow record`: makes a finished run of the journal a test that `sdelka workflow test` plays."""
 
+from bot.cli.author.recording import Recording
 from bot.cli.definition_files import load_classes
-from bot.cli.linked.recording import Recording
 from engines.workflows.rehearsal.recording import complete_workflow_recording, read_workflow_recording
 from engines.workflows.terminal.files import load_types
 from orchestrator.expressions.scripts.runner import ScriptRunner

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping
 
-from bot.cli.linked.trying import write_text
+from bot.cli.author.trying import write_text
 from bot.cli.ops import escape_text, write_json_lines
 from bot.i18n.translate import Translator
 from bot.rehearsing.words import cut_text, render_plain_reply
@@ -53,11 +53,11 @@ class PeopleWatcher(Watcher):
     def answer(self, tuum: str, text: str, *, was_shown: bool) -> None:
         """Write an answer that has not been shown while it came."""
         if not was_shown:
-            self._write(f"[{self._titles[tuum]}] {cut_text(text).strip() or self._tr.translate('flow-cli-empty')}")
+            self._write(f"[{self._titles[tuum]}] {cut_text(text).strip() or self._tr.translate('author-empty')}")
 
     def fail(self, tuum: str, why: str) -> None:
         """Write that there is no answer."""
-        self._write(f"❌ {self._titles[tuum]}: {self._tr.translate('flow-cli-no-answer', why=why)}")
+        self._write(f"❌ {self._titles[tuum]}: {self._tr.translate('author-no-answer', why=why)}")
 
     def finish(self, tuum: str) -> None:
         """Write that the tuum has ended."""
@@ -72,7 +72,7 @@ class PeopleWatcher(Watcher):
         """Write the text of the result, what is proposed, what finished, and how it ended."""
         self._close_line()
         if played.problem:
-            sys.stderr.write(escape_text(self._tr.translate("flow-cli-unfinished", why=played.problem)) + "\n")
+            sys.stderr.write(escape_text(self._tr.translate("author-unfinished", why=played.problem)) + "\n")
             return
         result = played.result
         if result.raw_text:
@@ -85,7 +85,7 @@ class PeopleWatcher(Watcher):
                 write_text(f"  • {describe_operation(operation, self._tr)}")
         if result.finished:
             write_text(self._tr.translate("workflow-cli-finished", names=", ".join(self._titles[one] for one in result.finished)))
-        write_text("— " + self._tr.translate("flow-cli-ended", outcome="done" if result.is_success else "failed"))
+        write_text("— " + self._tr.translate("author-ended", outcome="done" if result.is_success else "failed"))
 
     def _write(self, line: str) -> None:
         self._close_line()

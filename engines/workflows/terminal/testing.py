@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from bot.cli.author.played_tests import Coverage, Report, Words, find_tests, list_tested, write_reports
 from bot.cli.definition_desk import write_findings
 from bot.cli.definition_files import load_classes, read_file
 from bot.cli.ops import escape_text
-from bot.cli.played_tests import Coverage, Report, Words, find_tests, list_tested, write_reports
 from engines.workflows.rehearsal.case import WorkflowCase, WorkflowCaseFile, check_workflow_cases
 from engines.workflows.rehearsal.playing import PlayableWorkflow, compare_workflow, play_workflow
 from engines.workflows.terminal.loading import load_workflow

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bot.cli.author.trying import load_mocks, open_model
 from bot.cli.definition_files import load_classes
-from bot.cli.linked.trying import load_mocks, open_model
 from bot.i18n.translate import Translator
 from engines.workflows.core.definition import Workflow
 from engines.workflows.rehearsal.case import WorkflowCase, is_query_known

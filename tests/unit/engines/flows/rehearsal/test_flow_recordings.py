@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli.linked.recording import write_cases
+from bot.cli.author.recording import write_cases
 from engines.flows.rehearsal.case import FlowCaseFile, check_flow_cases
 from engines.flows.rehearsal.playing import compare_flow, play_flow
 from engines.flows.rehearsal.recording import RecordedFlow, complete_flow_recording, read_flow_recording

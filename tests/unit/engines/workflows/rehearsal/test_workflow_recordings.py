@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli.linked.recording import write_cases
+from bot.cli.author.recording import write_cases
 from engines.workflows.rehearsal.case import WorkflowCase, WorkflowCaseFile, check_workflow_cases
 from engines.workflows.rehearsal.playing import PlayableWorkflow, compare_workflow, play_workflow
 from engines.workflows.rehearsal.recording import (

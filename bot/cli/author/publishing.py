@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
+from bot.cli.author.files import CheckedFile, Family, PartStore, check_one, is_wrong, link_parts, read_data
 from bot.cli.definition_desk import DefinitionDesk, open_desk
 from bot.cli.definition_files import load_engines, read_file
-from bot.cli.linked.files import CheckedFile, Family, PartStore, check_one, is_wrong, link_parts, read_data
 from bot.cli.ops import escape_text
 from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.rules import NotAllowed, find_key_mistake

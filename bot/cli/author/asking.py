@@ -92,6 +92,6 @@ def _write_question(one: LaunchParameter, choices: Sequence[Option], tr: Transla
     lines = [one.description or one.name, *(f"  {number}. {option.label}" for number, option in enumerate(choices, start=1))]
     if may_lack:
         has_none = one.default is None
-        lines.append(tr.translate("flow-cli-may-lack") if has_none else tr.translate("flow-cli-default", value=str(one.default)))
+        lines.append(tr.translate("author-may-lack") if has_none else tr.translate("author-default", value=str(one.default)))
     sys.stderr.write(escape_text("\n".join(lines) + "\n> "))
     sys.stderr.flush()

@@ -176,10 +176,10 @@ def describe_file(checked: CheckedFile, tr: Translator) -> str:
     """Return the sentence about a file: how many mistakes it has, and who may publish it."""
     count = sum(one.severity == "error" for one in checked.findings)
     if count:
-        return tr.translate("flow-cli-mistakes", count=count)
+        return tr.translate("author-mistakes", count=count)
     if checked.critical == ():
-        return tr.translate("flow-cli-good")
-    return tr.translate("flow-cli-good-two", methods=", ".join(checked.critical or ()) or "—")
+        return tr.translate("author-good")
+    return tr.translate("author-good-two", methods=", ".join(checked.critical or ()) or "—")
 
 
 def is_wrong(checked: CheckedFile) -> bool:

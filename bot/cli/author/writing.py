@@ -6,11 +6,11 @@ from pathlib import Path
 
 import typer
 
+from bot.cli.author.files import CheckedFile, Family, PartStore, check_path, describe_file, is_wrong, open_part_store
+from bot.cli.author.publishing import Handled, Publication
 from bot.cli.definition_desk import open_desk
 from bot.cli.definition_files import expand_paths, load_engines, read_file
 from bot.cli.definitions import list_change_cells, list_change_rows
-from bot.cli.linked.files import CheckedFile, Family, PartStore, check_path, describe_file, is_wrong, open_part_store
-from bot.cli.linked.publishing import Handled, Publication
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Translator
 from orchestrator.charts.chart import Chart, write_mermaid
@@ -56,7 +56,7 @@ def write_checked(checked: CheckedFile, tr: Translator, *, as_json: bool = False
     rows = [
         (
             f"{one.line}:{one.column}" if one.line else "—",
-            tr.translate("flow-cli-severity", severity=one.severity),
+            tr.translate("author-severity", severity=one.severity),
             one.path,
             tr.translate_notice(one.notice),
             one.suggestion and f"{one.suggestion}?",
@@ -64,13 +64,13 @@ def write_checked(checked: CheckedFile, tr: Translator, *, as_json: bool = False
         for one in checked.findings
     ]
     if rows:
-        write_table([tr.translate("flow-cli-column", column=name) for name in ("line", "severity", "where", "what", "meant")], rows)
+        write_table([tr.translate("author-column", column=name) for name in ("line", "severity", "where", "what", "meant")], rows)
 
 
 def _write_not_looked_up(family: Family, checked: CheckedFile, store: PartStore, tr: Translator) -> None:
     if checked.not_looked_up:
         names, count = ", ".join(checked.not_looked_up), len(checked.not_looked_up)
-        told = tr.translate("flow-cli-not-looked-up", kind=family.part, agents=names, count=count)
+        told = tr.translate("author-not-looked-up", kind=family.part, agents=names, count=count)
         typer.echo(escape_text(f"  {told} ({store.why_not})"))
 
 
@@ -86,14 +86,14 @@ def write_publication(done: Publication, tr: Translator, *, as_json: bool) -> No
     for handled in done.handled:
         typer.echo(escape_text(_describe_handled(handled, tr)))
     if any(is_wrong(one) for one in done.checked):
-        typer.echo(tr.translate("flow-cli-refused"), err=True)
+        typer.echo(tr.translate("author-refused"), err=True)
     elif not done.is_done:
-        typer.echo(tr.translate("flow-cli-waits"), err=True)
+        typer.echo(tr.translate("author-waits"), err=True)
 
 
 def _describe_handled(one: Handled, tr: Translator) -> str:
     methods = ", ".join(one.critical or ()) or "—"
-    code = {"published": "flow-cli-published", "unchanged": "flow-cli-unchanged", "waits": "flow-cli-draft"}[one.became]
+    code = {"published": "author-published", "unchanged": "author-unchanged", "waits": "author-draft"}[one.became]
     return tr.translate(code, kind=one.kind, key=one.key, number=one.version, methods=methods)
 
 
@@ -106,16 +106,16 @@ def write_difference(kind: str, key: str, versions: tuple[int, int], tr: Transla
         write_json_lines(list_change_rows(found.changes))
         return
     if not found.changes:
-        typer.echo(tr.translate("flow-cli-diff-none"))
+        typer.echo(tr.translate("author-diff-none"))
         return
     rows = [
-        (where, tr.translate("flow-cli-diff-kind", kind=change), *values)
+        (where, tr.translate("author-diff-kind", kind=change), *values)
         for where, change, *values in list_change_cells(found.changes, names)
     ]
-    numbers = (tr.translate("flow-cli-diff-version", number=number) for number in versions)
-    write_table([*(tr.translate("flow-cli-column", column=name) for name in ("where", "what")), *numbers], rows)
+    numbers = (tr.translate("author-diff-version", number=number) for number in versions)
+    write_table([*(tr.translate("author-column", column=name) for name in ("where", "what")), *numbers], rows)
     if found.more:
-        typer.echo(tr.translate("flow-cli-diff-more", count=len(found.changes)), err=True)
+        typer.echo(tr.translate("author-diff-more", count=len(found.changes)), err=True)
 
 
 def draw_file(file: Path, svg: Path | None, tr: Translator, build: Callable[[object], Chart]) -> None:
@@ -133,4 +133,4 @@ def draw_file(file: Path, svg: Path | None, tr: Translator, build: Callable[[obj
         raise SettingsError(str(error)) from None
     except OSError as error:
         raise SettingsError(escape_text(f"{svg}: cannot be written ({error.strerror})")) from None
-    typer.echo(escape_text(tr.translate("flow-cli-drawn", file=str(svg), count=len(chart.boxes))))
+    typer.echo(escape_text(tr.translate("author-drawn", file=str(svg), count=len(chart.boxes))))
