@@ -15,6 +15,7 @@ PLUGIN: Final = EnginePlugin(
         "kind/agent": "engines.flows.kind_face:AGENT_FACE",
         "form/flow": "engines.flows.form_face:FORM",
         "trial/flow": "engines.flows.trial:TRIAL",
+        "cases/flow": "engines.flows.cases:CASES",
         "run": "engines.flows.run_face:RUN_FACE",
         "http": "engines.flows.http.face:HTTP_FACE",
     },

@@ -14,6 +14,7 @@ PLUGIN: Final = EnginePlugin(
         "lifetime": "engines.scenarios.log_file:LIFETIME",
         "kind/scenario": "engines.scenarios.kind_face:SCENARIO_FACE",
         "trial/scenario": "engines.scenarios.trial:TRIAL",
+        "cases/scenario": "engines.scenarios.cases:CASES",
         "run": "engines.scenarios.run_face:RUN_FACE",
     },
     terminal=(

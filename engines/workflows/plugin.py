@@ -14,6 +14,7 @@ PLUGIN: Final = EnginePlugin(
         "kind/workflow": "engines.workflows.kind_face:WORKFLOW_FACE",
         "kind/tuum": "engines.workflows.kind_face:TUUM_FACE",
         "trial/workflow": "engines.workflows.trial:TRIAL",
+        "cases/workflow": "engines.workflows.cases:CASES",
         "run": "engines.workflows.run_face:RUN_FACE",
     },
     texts=Path(__file__).parent / "texts",

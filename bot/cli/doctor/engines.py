@@ -14,12 +14,13 @@ from bot.plugins.kind_face import KIND_FACE
 from bot.plugins.loading import find_part, find_part_of_kind, load_plugins
 from bot.plugins.plugin import EnginePlugin, Slot
 from bot.plugins.wiring import LIFETIME, WIRING
+from bot.rehearsing.case_face import CASE_FACE
 from bot.rehearsing.trial_face import TRIAL_FACE
 
 AREA: Final = Area("engines")
 LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
 SLOTS: Final[tuple[Slot[Any], ...]] = (WIRING, LIFETIME, RUN_FACE, HTTP_FACE)
-SLOTS_OF_KINDS: Final[tuple[Slot[Any], ...]] = (KIND_FACE, FORM_FACE, TRIAL_FACE)
+SLOTS_OF_KINDS: Final[tuple[Slot[Any], ...]] = (KIND_FACE, FORM_FACE, TRIAL_FACE, CASE_FACE)
 _MENDING: Final = "Install the version of it that fits this program, or remove it; everything else works."
 
 

@@ -16,6 +16,7 @@ NEEDS: dict[str, set[str]] = {
     "lifetime": set(),
     "kind": set(),
     "trial": set(),
+    "cases": set(),
     "run": {"bot.console"},
     "form": {"bot.console", "bot.http_api", "nicegui", "fastapi"},
     "http": {"bot.http_api", "fastapi"},

@@ -1,0 +1,64 @@
+"""Checks and plays the tests of workflows, and makes finished runs tests."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from bot.rehearsing.case_face import CaseFace, PlayedCase, Recording
+from engines.workflows.core.compile import CompiledWorkflow, compile_workflow
+from engines.workflows.core.definition import Tuum, Workflow
+from engines.workflows.core.registry import load_rune_types
+from engines.workflows.rehearsal.case import WorkflowCaseFile, check_workflow_cases
+from engines.workflows.rehearsal.playing import PlayableWorkflow, compare_workflow, play_workflow
+from engines.workflows.rehearsal.recording import complete_workflow_recording, read_workflow_recording
+from engines.workflows.trial import PlayableWorkflowTrial
+from orchestrator.definitions.rules import FindClasses
+from orchestrator.documents.document import Document
+from orchestrator.domain.finding import Finding
+from orchestrator.expressions.scripts.runner import ScriptRunner
+from state.journal.async_store import AsyncStore
+
+
+def build(key: str, document: Mapping[str, Any], tuums: Mapping[str, object]) -> PlayableWorkflowTrial:
+    """Return the workflow with its tuums. Whatever its triggers say, its author may try it."""
+    free = {name: part for name, part in document.items() if name != "triggers"}
+    return PlayableWorkflowTrial(key=key, document=free, tuums=tuums, types=load_rune_types())
+
+
+def compile_playable(playable: PlayableWorkflow) -> CompiledWorkflow:
+    """Return the workflow with the order of its tuums."""
+    tuums = {name: Tuum.model_validate(document) for name, document in playable.tuums.items()}
+    return compile_workflow(Workflow.model_validate(playable.document), tuums, playable.types)
+
+
+def list_ids(playable: PlayableWorkflow) -> list[str]:
+    """Return the names of all tuums."""
+    return [tuum.id for tuum in compile_playable(playable).tuums]
+
+
+def check_cases(document: Document, playable: PlayableWorkflow, find_classes: FindClasses) -> Iterable[Finding]:
+    """Return what is wrong with a file of tests."""
+    return check_workflow_cases(document, list_ids(playable), find_classes)
+
+
+async def play_cases(playable: PlayableWorkflow, cases: object, find_classes: FindClasses) -> AsyncIterator[PlayedCase]:
+    """Yield what comes of each test, with the tuums that it reached."""
+    async with ScriptRunner() as scripts:
+        for case in WorkflowCaseFile.model_validate(cases).tests:
+            played = await play_workflow(playable, case, scripts, find_classes=find_classes)
+            yield PlayedCase(name=case.name, differences=compare_workflow(case.expect, played), reached={"tuums": played.reached})
+
+
+def list_coverage(playable: PlayableWorkflow) -> Mapping[str, Sequence[str]]:
+    """Return the tuums."""
+    return {"tuums": list_ids(playable)}
+
+
+async def take_run(run_id: str, store: AsyncStore, find_classes: FindClasses) -> Recording:
+    """Return a run of a workflow as a test. Raises NotRecordable."""
+    recorded = await read_workflow_recording(run_id, store)
+    async with ScriptRunner() as scripts:
+        completed = await complete_workflow_recording(recorded, load_rune_types(), scripts, find_classes)
+    return Recording(key=recorded.key, case=completed.case, left_out=completed.left_out)
+
+
+CASES: Final = CaseFace(build=build, check_cases=check_cases, play_cases=play_cases, list_coverage=list_coverage, take_run=take_run)
