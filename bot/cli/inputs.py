@@ -57,7 +57,7 @@ def build_input_row(key: str, given: "Input", actor: "Actor", lane: "Lane" = "ex
     )
 
 
-def parse_arg(text: str) -> tuple[str, object]:
+def parse_arg(text: str, option: str = "--arg") -> tuple[str, object]:
     """Return (name, value) of an option such as deal=481: the value is JSON data, or else the text as it stands."""
     import orjson  # noqa: PLC0415 - see the module docstring
 
@@ -65,7 +65,7 @@ def parse_arg(text: str) -> tuple[str, object]:
 
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
-        raise SettingsError(escape_text(f"--arg {text!r}: a value such as deal=481 is needed"))
+        raise SettingsError(escape_text(f"{option} {text!r}: a value such as deal=481 is needed"))
     try:
         return name, to_storable(orjson.loads(value))
     except orjson.JSONDecodeError:

@@ -16,6 +16,8 @@ PLUGIN: Final = EnginePlugin(
         "form/flow": "engines.flows.form_face:FORM",
         "trial/flow": "engines.flows.trial:TRIAL",
         "cases/flow": "engines.flows.cases:CASES",
+        "family/flow": "engines.flows.terminal.family:FAMILY",
+        "live/flow": "engines.flows.terminal.trying:LIVE",
         "run": "engines.flows.run_face:RUN_FACE",
         "http": "engines.flows.http.face:HTTP_FACE",
     },

@@ -15,6 +15,8 @@ PLUGIN: Final = EnginePlugin(
         "kind/scenario": "engines.scenarios.kind_face:SCENARIO_FACE",
         "trial/scenario": "engines.scenarios.trial:TRIAL",
         "cases/scenario": "engines.scenarios.cases:CASES",
+        "family/scenario": "engines.scenarios.terminal.family:FAMILY",
+        "live/scenario": "engines.scenarios.terminal.trying:LIVE",
         "run": "engines.scenarios.run_face:RUN_FACE",
     },
     terminal=(

@@ -15,6 +15,8 @@ PLUGIN: Final = EnginePlugin(
         "kind/tuum": "engines.workflows.kind_face:TUUM_FACE",
         "trial/workflow": "engines.workflows.trial:TRIAL",
         "cases/workflow": "engines.workflows.cases:CASES",
+        "family/workflow": "engines.workflows.terminal.family:FAMILY",
+        "live/workflow": "engines.workflows.terminal.trying:LIVE",
         "run": "engines.workflows.run_face:RUN_FACE",
     },
     texts=Path(__file__).parent / "texts",

@@ -1,17 +1,20 @@
-"""Files of definitions and of the parts that they name: which is which, and what is wrong with them.
+"""Files of definitions and of those that they name: what is wrong with them, and what is needed to play one.
 
 A part, such as an agent of a flow or a tuum of a workflow, is a file beside, or in the store.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from bot.cli.author.faces import Family
 from bot.cli.definition_desk import check_file, open_desk
-from bot.cli.definition_files import SUFFIXES, get_key, load_engines, read_file
+from bot.cli.definition_files import SUFFIXES, get_key, list_files, load_engines, read_file
+from bot.cli.ops import escape_text
 from bot.i18n.translate import Translator
+from bot.plugins.kind_face import NO_PARTS
 from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.kinds import Reference, find_linked_mistakes
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, link_references
@@ -25,38 +28,6 @@ if TYPE_CHECKING:
 
 OFF: Final = "finding-reference-off"
 """The code of the mistake that a part is switched off."""
-NO_PARTS: Final[Mapping[str, object]] = {}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Family:
-    """A kind of definitions, and the kind of the parts that they name."""
-
-    whole: str
-    part: str
-    key_field: str
-    """The field of a whole that holds its key."""
-    part_key_field: str = ""
-    """The same of a part; "" if the name of its file is its key."""
-    folder: str
-    """The folder beside wholes in which parts may stand."""
-    is_part: Callable[[Mapping[str, object]], bool]
-    """Returns whether a document is meant as a part."""
-    list_parts: Callable[[object], Iterable[Reference]]
-    """Returns the parts that a document names."""
-
-    def find_kind(self, document: object) -> str:
-        """Return whether a document is meant as a part or as a whole."""
-        return self.part if isinstance(document, Mapping) and self.is_part(document) else self.whole
-
-    def find_key(self, document: object) -> str:
-        """Return the key under which a correct whole is stored."""
-        return str(document[self.key_field]) if isinstance(document, Mapping) else ""
-
-    def find_part_key(self, path: Path, document: object) -> str:
-        """Return the key of a part in a file."""
-        own = document.get(self.part_key_field) if isinstance(document, Mapping) else None
-        return own if isinstance(own, str) and own else get_key(path)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +48,29 @@ class CheckedFile:
     parts: Mapping[str, object] = field(default_factory=dict)
     """The documents of the others, by what is written where they are named."""
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it has an error."""
+        return has_errors(self.findings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedFile:
+    """A definition with all that it names; it can be played if no file is wrong."""
+
+    files: tuple[CheckedFile, ...]
+    """Itself, and the parts that are files beside it."""
+    key: str
+    document: Mapping[str, Any]
+    parts: Mapping[str, object]
+    missing: tuple[str, ...] = ()
+    """The parts that are no files, where they need not be."""
+
+    @property
+    def wrong(self) -> CheckedFile | None:
+        """The first file with errors."""
+        return next((file for file in self.files if file.is_wrong), None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PartStore:
@@ -85,6 +79,31 @@ class PartStore:
     desk: "DefinitionDesk | None"
     why_not: str = ""
     """Why nothing can be looked up."""
+
+
+class Siblings(Mapping[str, object]):
+    """The definitions in the folder of one, by the names of their files; each is read when it is asked for."""
+
+    def __init__(self, path: Path, document: object) -> None:
+        """Take the folder of `path`, whose own document is known."""
+        self._files, self._documents = {get_key(file): file for file in list_files(path.parent)}, {get_key(path): document}
+
+    def __getitem__(self, key: str) -> object:
+        """Return the document. Raises KeyError if there is none, or none that can be read."""
+        if key not in self._documents:
+            reading = read_file(self._files[key])
+            self._documents[key] = reading.document.data if reading.document is not None else None
+        if self._documents[key] is None:
+            raise KeyError(key)
+        return self._documents[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the keys."""
+        return iter({**self._files, **self._documents})
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len({**self._files, **self._documents})
 
 
 @contextlib.contextmanager
@@ -104,18 +123,27 @@ def read_data(path: Path) -> object:
     return draft.data if draft is not None else None
 
 
+def find_key(field_name: str, path: Path, document: object) -> str:
+    """Return the key of a document: what stands in its field, otherwise the name of its file."""
+    own = document.get(field_name) if isinstance(document, Mapping) else None
+    return own if isinstance(own, str) and own else get_key(path)
+
+
 def check_path(family: Family, path: Path, store: PartStore) -> CheckedFile:
     """Return what is wrong with a file, which is a whole or a part. Raises SettingsError."""
-    kind = family.find_kind(read_data(path))
-    checked = check_one(path, kind)
-    return link_parts(family, checked, store) if kind == family.whole else checked
+    kind = family.find_kind(read_data(path)) if family.part else family.whole
+    return link_parts(family, check_one(family, path), store) if kind == family.whole else check_one(Family(whole=kind), path)
 
 
-def check_one(path: Path, kind: str) -> CheckedFile:
+def check_one(family: Family, path: Path) -> CheckedFile:
     """Return what is wrong with a file by itself, whatever parts there are. Raises SettingsError."""
     reading = read_file(path)
-    checked = check_file(load_engines(), kind, Submission(read=lambda: reading))
-    return CheckedFile(path=path, kind=kind, findings=checked.findings, document=checked.document, critical=checked.critical)
+    checked = check_file(load_engines(), family.whole, Submission(read=lambda: reading))
+    findings: Sequence[Finding] = checked.findings
+    if family.find_unknown is not None and reading.draft is not None:
+        known = [get_key(file) for file in list_files(path.parent)]
+        findings = sort_findings([*findings, *family.find_unknown(reading.draft, known)])
+    return CheckedFile(path=path, kind=family.whole, findings=tuple(findings), document=checked.document, critical=checked.critical)
 
 
 def link_parts(
@@ -129,22 +157,22 @@ def link_parts(
     if draft is None:
         return whole
     references = list(family.list_parts(draft.data))
-    known = dict.fromkeys(one.written for one in references if one.written not in given) if knows_files else ()
-    files = {name: file for name in known if (file := find_part_file(family, whole.path, name))}
-    elsewhere = [one for one in references if one.written not in files]
+    known = dict.fromkeys(part.written for part in references if part.written not in given) if knows_files else ()
+    files = find_part_files(family, whole.path, known)
+    elsewhere = [part for part in references if part.written not in files]
     named: dict[str, object] = {**given, **{name: read_data(file) for name, file in files.items()}}
     missing: tuple[str, ...] = ()
     wrong: Sequence[Finding] = ()
     if store.desk is None:
-        missing = tuple(dict.fromkeys(one.written for one in elsewhere if one.written not in given))
+        missing = tuple(dict.fromkeys(part.written for part in elsewhere if part.written not in given))
     elif elsewhere:
-        found, stored = _look_up(whole, draft, elsewhere, store.desk)
-        written = {format_path(one.path): one.written for one in elsewhere}
-        wrong = [one for one in found if one.code == OFF or written.get(one.path) not in given]
+        mistakes, stored = _look_up(whole, draft, elsewhere, store.desk)
+        written = {format_path(part.path): part.written for part in elsewhere}
+        wrong = [finding for finding in mistakes if finding.code == OFF or written.get(finding.path) not in given]
         named = {**stored, **named}
     if whole.document is not None:
         kind = load_engines().kinds[family.whole]
-        wrong = [*wrong, *(one for one in find_linked_mistakes(kind, draft, named) if one not in whole.findings)]
+        wrong = [*wrong, *(finding for finding in find_linked_mistakes(kind, draft, named) if finding not in whole.findings)]
     findings = tuple(sort_findings([*whole.findings, *wrong]))
     return replace(whole, part_files=tuple(files.values()), not_looked_up=missing, parts=named, findings=findings)
 
@@ -160,28 +188,49 @@ def _look_up(
     return linked.findings, linked.named
 
 
-def find_part_file(family: Family, whole: Path, name: str) -> Path | None:
-    """Return the file that holds the part of this key, beside the whole or in the folder of parts; None if there is none.
+def find_part_files(family: Family, whole: Path, names: Iterable[str]) -> dict[str, Path]:
+    """Return the files beside a whole, or in the folder of parts, that hold the parts of these keys. Raises SettingsError."""
+    return {name: file for name in names if (file := _find_part_file(family, whole, name)) is not None}
 
-    Raises SettingsError.
-    """
-    if find_key_mistake(name) is not None:
+
+def _find_part_file(family: Family, whole: Path, key: str) -> Path | None:
+    if find_key_mistake(key) is not None:
         return None
-    folders = (whole.parent, whole.parent / family.folder)
-    places = [folder / f"{name}{suffix}" for folder in folders for suffix in SUFFIXES]
-    return next((one for one in places if one.is_file() and family.find_kind(read_data(one)) == family.part), None)
+    places = [folder / f"{key}{suffix}" for folder in (whole.parent, whole.parent / family.folder) for suffix in SUFFIXES]
+    return next((file for file in places if file.is_file() and family.find_kind(read_data(file)) == family.part), None)
+
+
+def load_file(family: Family, path: Path, *, has_stand_ins: bool = False) -> LoadedFile:
+    """Return the definition in a file with all that it names.
+
+    With `has_stand_ins` its parts are files or nothing; otherwise SettingsError is raised for one that is neither a file nor published.
+    """
+    if family.part_refusal and family.find_kind(read_data(path)) == family.part:
+        raise SettingsError(escape_text(f"{path} is a {family.part}: {family.part_refusal}"))
+    missing: tuple[str, ...] = ()
+    if has_stand_ins or not family.part:
+        whole = check_one(family, path)
+        names = dict.fromkeys(part.written for part in family.list_parts(whole.document))
+        files = {name: file for name in names for file in find_part_files(family, path, [name.partition("@")[0]]).values()}
+        whole = replace(whole, part_files=tuple(files.values()), parts={name: read_data(file) for name, file in files.items()})
+        missing, why_not = tuple(name for name in names if name not in files), ""
+    else:
+        with open_part_store() as store:
+            whole, why_not = link_parts(family, check_one(family, path), store), store.why_not
+    checked = (whole, *(check_one(Family(whole=family.part), file) for file in dict.fromkeys(whole.part_files)))
+    if whole.not_looked_up and not any(file.is_wrong for file in checked):
+        unknown = ", ".join(whole.not_looked_up)
+        raise SettingsError(escape_text(f"there are no files of the {family.part}s {unknown} beside {path}, and {why_not}"))
+    document = whole.document if isinstance(whole.document, Mapping) else {}
+    parts = whole.parts if family.find_unknown is None else Siblings(path, whole.document)
+    return LoadedFile(files=checked, key=find_key(family.key_field, path, document), document=document, parts=parts, missing=missing)
 
 
 def describe_file(checked: CheckedFile, tr: Translator) -> str:
     """Return the sentence about a file: how many mistakes it has, and who may publish it."""
-    count = sum(one.severity == "error" for one in checked.findings)
+    count = sum(finding.severity == "error" for finding in checked.findings)
     if count:
         return tr.translate("author-mistakes", count=count)
     if checked.critical == ():
         return tr.translate("author-good")
     return tr.translate("author-good-two", methods=", ".join(checked.critical or ()) or "—")
-
-
-def is_wrong(checked: CheckedFile) -> bool:
-    """Return whether a file has an error."""
-    return has_errors(checked.findings)

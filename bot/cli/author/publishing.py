@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from bot.cli.author.files import CheckedFile, Family, PartStore, check_one, is_wrong, link_parts, read_data
+from bot.cli.author.faces import Family, find_family
+from bot.cli.author.files import CheckedFile, PartStore, check_one, find_key, link_parts, read_data
 from bot.cli.definition_desk import DefinitionDesk, open_desk
 from bot.cli.definition_files import load_engines, read_file
 from bot.cli.ops import escape_text
@@ -44,26 +45,27 @@ class Publication:
     """Whether the whole is published."""
 
 
-def publish_files(family: Family, path: Path, parts: Sequence[Path], *, note: str) -> Publication:
+def publish_files(kind: str, path: Path, parts: Sequence[Path], *, note: str) -> Publication:
     """Publish a whole after its parts; a part that is published with the same text stays as it is.
 
     Nothing is stored if anything is wrong with any of the files. The whole is not stored while one of its parts waits for a second person.
     Raises SettingsError.
     """
-    keys = [family.find_part_key(one, read_data(one)) for one in parts]
+    family = find_family(kind)
+    keys = [find_key(family.part_key_field, file, read_data(file)) for file in parts]
     for key in keys:
         if find_key_mistake(key) is not None or keys.count(key) > 1:
             raise SettingsError(escape_text(f"--{family.part}: {key} is no key, or given twice"))
-    checked = [*(check_one(one, family.part) for one in parts), check_one(path, family.whole)]
+    checked = [*(check_one(Family(whole=family.part), file) for file in parts), check_one(family, path)]
     given = {key: one.document for key, one in zip(keys, checked, strict=False)}
     with open_desk(load_engines()) as desk:
         checked[-1] = link_parts(family, checked[-1], PartStore(desk=desk), given, knows_files=False)
-        if any(is_wrong(one) for one in checked):
+        if any(file.is_wrong for file in checked):
             return Publication(checked=checked)
         handled = [_publish(desk, one, key, note, is_part=True) for key, one in zip(keys, checked, strict=False)]
         if any(one.became == "waits" for one in handled):
             return Publication(checked=checked, handled=handled)
-        whole = _publish(desk, checked[-1], family.find_key(checked[-1].document), note, is_part=False)
+        whole = _publish(desk, checked[-1], find_key(family.key_field, path, checked[-1].document), note, is_part=False)
     return Publication(checked=checked, handled=[*handled, whole], is_done=whole.became == "published")
 
 

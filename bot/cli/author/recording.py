@@ -2,8 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,8 +10,12 @@ import typer
 from pydantic import BaseModel
 
 from bitrix.masking import hide_installed
+from bot.cli.author.faces import refuse_missing
+from bot.cli.definition_files import load_classes
 from bot.cli.ops import escape_text, open_database_reader
 from bot.cli.runs import find_run
+from bot.plugins.loading import find_part_of_kind
+from bot.rehearsing.case_face import CASE_FACE, Recording, TakeRun
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.errors import SettingsError
 from orchestrator.rehearsals.recorded_nodes import NotRecordable
@@ -21,37 +24,25 @@ from state.journal.async_store import AsyncStore
 _PRIVATE: Final = 0o600
 
 
-@dataclass(frozen=True, kw_only=True)
-class Recording:
-    """A run as a test."""
-
-    key: str
-    """The key of its definition."""
-    case: BaseModel
-    left_out: Sequence[str] = ()
-    """At what the test does not look, because it came otherwise when the run was played again."""
-
-
-TakeRun = Callable[[str, AsyncStore], Awaitable[Recording]]
-"""Returns the run with this id as a test. Raises NotRecordable."""
-
-
-def save_run(run: str, out: Path, take: TakeRun, kind: str, *, field: str = "tests") -> bool:
+def save_run(kind: str, run: str, out: Path, command: str) -> bool:
     """Write a run as a new file of tests and say what came of it; return whether it could be made a test.
 
-    `kind` is what people call its definition, `field` the one of the file that holds tests. Raises SettingsError if there is no such run,
-    if the file is there already, or if it cannot be written.
+    `command` is the one that plays such tests. Raises SettingsError if there is no such run, if the file is there already, or if it cannot
+    be written.
     """
+    face = find_part_of_kind(CASE_FACE, kind)
+    if face is None or face.take_run is None:
+        raise refuse_missing(kind, "cannot be recorded", CASE_FACE)
     try:
-        recording = asyncio.run(_take(run, take))
+        recording = asyncio.run(_take(run, face.take_run))
     except NotRecordable as error:
         typer.echo(escape_text(f"Not recorded: {error}."), err=True)
         return False
-    write_new_file(out, write_cases([recording.case], field))
-    where = f"Put it beside the {kind} as {recording.key}.test.yaml, and play it with `sdelka {kind} test`."
+    write_new_file(out, write_cases([recording.case], f"{face.test}s"))
+    where = f"Put it beside the {kind} as {recording.key}.test.yaml, and play it with `{command}`."
     typer.echo(escape_text(f"{out}: a test of {recording.key}. {where}"))
-    for one in recording.left_out:
-        typer.echo(escape_text(hide_installed(f"  not looked at: {one}")))
+    for part in recording.left_out:
+        typer.echo(escape_text(hide_installed(f"  not looked at: {part}")))
     return True
 
 
@@ -60,15 +51,15 @@ async def _take(run: str, take: TakeRun) -> Recording:
         run_id = find_run(opened, run)
         store = AsyncStore(opened)
         try:
-            return await take(run_id, store)
+            return await take(run_id, store, load_classes())
         finally:
             await store.aclose()
 
 
 def write_cases(cases: Sequence[BaseModel], field: str = "tests") -> str:
     """Return the text of a file of tests, without secrets of this installation."""
-    told = [one.model_dump(mode="json", by_alias=True, exclude_defaults=True) for one in cases]
-    return write_document(hide_installed({field: told}), "yaml")
+    tests = [case.model_dump(mode="json", by_alias=True, exclude_defaults=True) for case in cases]
+    return write_document(hide_installed({field: tests}), "yaml")
 
 
 def write_new_file(path: Path, text: str) -> None:

@@ -1,23 +1,218 @@
-"""What trying a definition in the terminal needs, whatever its kind: models that are really asked, answers of a file, written lines."""
+"""Tries definitions in the terminal: loads them, asks at the keyboard what nobody has given, and shows what happens.
 
+A kind that plays live has its own way to show it; every other is played as in the console, each time anew with what was given.
+"""
+
+import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from bitrix.masking import hide_installed
+from bot.cli.author.faces import LIVE_FACE, TryOptions, find_family, refuse_missing
+from bot.cli.author.files import PartStore, load_file, open_part_store
+from bot.cli.author.writing import write_checked
 from bot.cli.definition_desk import write_findings
-from bot.cli.definition_files import read_file
-from bot.cli.ops import escape_text, open_models
+from bot.cli.definition_files import SUFFIXES, load_engines, read_file
+from bot.cli.ops import escape_text, open_models, write_json_lines
+from bot.i18n.translate import Translator
+from bot.plugins.loading import find_part_of_kind
+from bot.rehearsing.case_face import CASE_FACE
+from bot.rehearsing.trial_face import TRIAL_FACE
+from bot.rehearsing.trials import Playable, TrialInputs, Tried, Wanted, Watch, try_definition
+from bot.rehearsing.words import cut_text, render_plain_reply
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.runs import RunFailed, RunModelRequest
-from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, TakeText
+from orchestrator.rehearsals.comparing import say_reply
+from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, PERSON, Happening, TakeText
 from orchestrator.rehearsals.script import AskModel
+from orchestrator.runs.registry import StaticDefinitions
+from state.canonical import dumps, to_storable_text
+from state.stored import JsonObject
 
 PROGRAM_ERROR: Final = "failed"
 """The code of a failure that is no author's, of which the sentence for people tells nothing."""
+_TAKES: Final = frozenset({"--input", "--inputs"})
+"""The options that a kind takes which does not play live."""
+
+
+def try_path(kind: str, path: Path, options: TryOptions) -> bool:
+    """Try the definition in a file and return whether it ended well; of a file with mistakes they are written. Raises SettingsError."""
+    _check_options(kind, options)
+    tr = Translator(options.language, "Europe/Moscow")
+    loaded = load_file(find_family(kind), path)
+    if loaded.wrong is not None:
+        for file in loaded.files:
+            if file.findings:
+                write_checked(file, tr, as_json=options.as_json)
+        return False
+    face = find_part_of_kind(CASE_FACE, kind)
+    if face is not None:
+        return _play(kind, face.build(loaded.key, loaded.document, loaded.parts), options, tr)
+    return _play(kind, _load_trial(kind, loaded.key, loaded.document, PartStore(desk=None)), options, tr)
+
+
+def try_file_or_key(kind: str, name: str, version: int, options: TryOptions) -> bool:
+    """The same of a file if there is one of that name, otherwise of the published definition with that key."""
+    path = Path(name)
+    if path.suffix.lower() in SUFFIXES or path.is_file():
+        if version:
+            raise SettingsError(f"--version is for published {kind}s: a file has one version")
+        return try_path(kind, path, options)
+    _check_options(kind, options)
+    with open_part_store() as store:
+        if store.desk is None:
+            raise SettingsError(escape_text(f"{name} is no file, and published {kind}s cannot be read: {store.why_not}"))
+        desk = store.desk
+        number = version or desk.call(desk.service.find_key(desk.editor, kind, name)).active_version
+        if not number:
+            raise SettingsError(escape_text(f"no version of {name} is published: name one with --version"))
+        document = desk.call(desk.service.find_version(desk.editor, kind, name, number)).document
+        playable = _load_trial(kind, name, document, store)
+    return _play(kind, playable, options, Translator(options.language, "Europe/Moscow"))
+
+
+def _check_options(kind: str, options: TryOptions) -> None:
+    """Raise SettingsError for a kind that cannot be tried, and for options that would be overlooked."""
+    live = find_part_of_kind(LIVE_FACE, kind)
+    if live is None and find_part_of_kind(TRIAL_FACE, kind) is None:
+        raise refuse_missing(kind, "cannot be tried", TRIAL_FACE)
+    takes = live.takes if live is not None else _TAKES
+    for name in options.list_given():
+        if name not in takes:
+            raise SettingsError(f"{name}: definitions of the kind {kind} are tried with {', '.join(sorted(takes))}")
+
+
+def _load_trial(kind: str, key: str, document: Mapping[str, Any], store: PartStore) -> Playable:
+    """Return what a trial in the console would play; without a store nothing is found that it names there."""
+    face, desk = find_part_of_kind(TRIAL_FACE, kind), store.desk
+    if face is None:
+        raise refuse_missing(kind, "cannot be tried", TRIAL_FACE)
+    definitions, known = StaticDefinitions({(kind, key): document}), load_engines().kinds[kind]
+    if desk is None:
+        return asyncio.run(face.load(known, key, document, store=None, definitions=definitions))  # type: ignore[arg-type]
+    return desk.call(face.load(known, key, document, store=desk.store, definitions=definitions))
+
+
+def _play(kind: str, playable: Playable, options: TryOptions, tr: Translator) -> bool:
+    live = find_part_of_kind(LIVE_FACE, kind)
+    if live is not None:
+        return live.play(playable, options, tr)
+    return _play_again_and_again(playable, options, tr)
+
+
+def _play_again_and_again(playable: Playable, options: TryOptions, tr: Translator) -> bool:
+    """Play from the beginning each time something more was given, and show what is new of what happened."""
+    given, count = TrialInputs(case=_load_case(options.inputs_file), answers=options.inputs), 0
+    while True:
+        try:
+            tried = asyncio.run(try_definition(playable, given, PERSON, Watch()))
+        except ValidationError as error:
+            raise SettingsError(escape_text(f"{options.inputs_file}: cannot be used as inputs ({error.errors()[0]['msg']})")) from None
+        for happening in tried.happenings[count:]:
+            write_happening(happening, tr, as_json=options.as_json)
+        count = max(count, len(tried.happenings))
+        line = _ask(tried.wanted) if tried.wanted is not None else None
+        if tried.wanted is None or line is None:
+            _write_end(tried, tr, as_json=options.as_json)
+            return tried.status == "done"
+        given = (given.drop_answer() if tried.wanted.is_unfit else given).add(tried.wanted, line)
+
+
+def _load_case(path: Path | None) -> JsonObject:
+    """Return what a file of inputs gives: a list of answers, or a test."""
+    draft = read_file(path).draft if path is not None else None
+    if path is None:
+        return {}
+    if draft is None or not isinstance(draft.data, list | Mapping):
+        raise SettingsError(escape_text(f"{path}: cannot be used as inputs: a list of answers is needed, or a test"))
+    return {"inputs": draft.data} if isinstance(draft.data, list) else dict(draft.data)
+
+
+def _ask(wanted: Wanted) -> str | None:
+    """Return the line that is typed for what a trial wants, None at the end of the input."""
+    prompt = "> " if wanted.kind == "answer" else f"[{wanted.step}] {wanted.text}\n[{wanted.step}]> "
+    line = read_line(prompt)
+    labels = (*wanted.options, *wanted.controls)
+    if line is not None and wanted.kind == "answer" and line.isascii() and line.isdecimal() and line not in labels:
+        return labels[int(line) - 1] if 0 < int(line[:4]) <= len(labels) else line
+    return line
+
+
+def read_line(prompt: str) -> str | None:
+    """Return a line that is typed, None at the end of the input; only a terminal is shown what for."""
+    if sys.stdin is None:
+        return None
+    if sys.stdin.isatty():
+        sys.stderr.write(escape_text(prompt))
+        sys.stderr.flush()
+    line = sys.stdin.readline()
+    return to_storable_text(line.rstrip("\r\n")) if line else None
+
+
+def _write_end(tried: Tried, tr: Translator, *, as_json: bool) -> None:
+    wanted = tried.wanted
+    problem = f"step {wanted.step} needs more, and no input is left ({wanted.text})" if wanted is not None else tried.problem
+    outcome = tried.status if tried.status in {"done", "failed", "cancelled"} else "unfinished"
+    if as_json:
+        write_json_lines([{"event": "end", "outcome": outcome, "code": tried.code, "problem": problem, "result": tried.result}])
+        return
+    write_end(tried.status, tried.code, problem, tried.result)
+    for describe in tried.proposed:
+        write_text(f"  • {describe(tr)}")
+
+
+def write_end(status: str, code: str, problem: str, variables: Mapping[str, object]) -> None:
+    """Write how a trial ended, and the variables at its end."""
+    if problem:
+        sys.stderr.write(escape_text(f"Not finished: {problem}.\n"))
+        return
+    write_text(f"— {status}{f' ({code})' if code else ''}")
+    for name, content in variables.items():
+        write_text(f"  {name} = {cut_text(dumps(content))}")
+
+
+def write_happening(happening: Happening, tr: Translator, *, as_json: bool, name: str = "definition") -> None:
+    """Write one thing that happened: for a person to read, or as a line of JSON, in which `name` is the field of the definition's key."""
+    if as_json:
+        text = say_reply(happening) if happening.reply is not None else happening.text
+        buttons = [*happening.options, *happening.controls]
+        place = {name: happening.place.definition, "step": happening.place.step, "node": happening.place.node}
+        options = {"options": buttons} if buttons else {}
+        write_json_lines([{"event": happening.kind, **place, "text": text, **options, "data": happening.data}])
+    else:
+        write_text("\n".join(line for line in _describe_happening(happening, tr) if line))
+
+
+def _describe_happening(happening: Happening, tr: Translator) -> list[str]:
+    spoken = render_plain_reply(happening.reply, tr) if happening.reply is not None else ""
+    step, text, data = happening.place.step, happening.text, happening.data
+    match happening.kind:
+        case "message":
+            return [spoken]
+        case "question":
+            labels = [*happening.options, *map(tr.translate, happening.controls)]
+            return [spoken, *(f"  {number}. {label}" for number, label in enumerate(labels, start=1))]
+        case "answer":
+            answer = tr.translate(happening.controls[0]) if happening.controls else data
+            return [f"> {cut_text(dumps(answer) if not isinstance(answer, str) else answer)}"]
+        case "effect":
+            mark = {"planned": "planned, not sent", "succeeded": "mocked", "refused": f"refused: {text}"}[data["status"]]
+            comment = f" — {data['comment']}" if data["comment"] else ""
+            return [f"[{step}] {mark}: {data['method']} {cut_text(dumps(data['params']))}{comment}"]
+        case "model" | "agent":
+            return [f"[{step}] the {happening.kind} answers: {cut_text(text)}"]
+        case "wait":
+            return [f"[{step}] waits until {text}; the clock jumps there"]
+        case "child":
+            return [f"[{step}] begins {text}"]
+        case "failure":
+            return [spoken, f"[{data}] {cut_text(text)}"]
 
 
 @contextlib.asynccontextmanager
@@ -30,7 +225,7 @@ async def open_model() -> AsyncIterator[AskModel]:
                 answer = await router.chat(request, on_delta)
             except ModelClientError as error:
                 raise RunFailed(NO_ANSWER, error.reason) from None
-            calls = [{"name": one.name, "arguments": dict(one.arguments)} for one in answer.calls]
+            calls = [{"name": call.name, "arguments": dict(call.arguments)} for call in answer.calls]
             return {"text": answer.text, CALLS: calls} if calls else answer.text
 
         yield ask

@@ -1,37 +1,47 @@
-"""What commands about definitions with parts write to the terminal: mistakes, publications, differences and pictures."""
+"""What the commands of authors write to the terminal: mistakes, publications, differences, pictures and first definitions."""
 
+import contextlib
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import typer
 
-from bot.cli.author.files import CheckedFile, Family, PartStore, check_path, describe_file, is_wrong, open_part_store
+from bot.cli.author.faces import Family, find_family, refuse_missing
+from bot.cli.author.files import CheckedFile, PartStore, check_one, check_path, describe_file, find_part_files, open_part_store, read_data
 from bot.cli.author.publishing import Handled, Publication
-from bot.cli.definition_desk import open_desk
-from bot.cli.definition_files import expand_paths, load_engines, read_file
-from bot.cli.definitions import list_change_cells, list_change_rows
+from bot.cli.definition_desk import open_desk, write_findings
+from bot.cli.definition_files import SUFFIXES, TEST, expand_paths, get_key, load_engines, read_file
+from bot.cli.definitions import describe_need, list_change_cells, list_change_rows
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Translator
-from orchestrator.charts.chart import Chart, write_mermaid
+from bot.plugins.kind_face import KIND_FACE
+from bot.plugins.loading import find_part_of_kind
+from orchestrator.charts.chart import write_mermaid
 from orchestrator.charts.layout import ChartTooLarge
 from orchestrator.charts.svg import write_svg
+from orchestrator.definitions.rules import find_key_mistake
+from orchestrator.documents.writing import write_document
 from orchestrator.domain.errors import SettingsError
 
 
-def validate_files(family: Family, files: list[Path], tr: Translator, *, as_json: bool) -> bool:
-    """Write what is wrong with files and with the parts that they name, and return whether nothing is. Raises SettingsError."""
-    is_right = True
+def check_files(kind: str, files: list[Path], tr: Translator, *, as_json: bool, write: Callable[[CheckedFile], None] | None = None) -> bool:
+    """Write what is wrong with files and with the parts that they name, and return whether nothing is.
+
+    `write` does it for people, without it `write_checked` in the language of `tr`. Raises SettingsError.
+    """
+    family, is_right = find_family(kind), True
     waiting = list(expand_paths(files))
-    with open_part_store() as store:
+    with open_part_store() if family.part else contextlib.nullcontext(PartStore(desk=None)) as store:
         for path in waiting:  # grows by the parts that are named
             checked = check_path(family, path, store)
             waiting += [one for one in checked.part_files if one not in waiting]
-            is_right &= not is_wrong(checked)
+            is_right &= not checked.is_wrong
             if as_json:
                 write_json_lines(_list_rows(family, checked, store))
             else:
-                write_checked(checked, tr)
+                (write or partial(write_checked, tr=tr))(checked)
                 _write_not_looked_up(family, checked, store, tr)
     return is_right
 
@@ -67,6 +77,14 @@ def write_checked(checked: CheckedFile, tr: Translator, *, as_json: bool = False
         write_table([tr.translate("author-column", column=name) for name in ("line", "severity", "where", "what", "meant")], rows)
 
 
+def write_checked_in_english(checked: CheckedFile, mistakes: Translator | None) -> None:
+    """Write what is wrong with a file in English, but mistakes in the language of `mistakes`."""
+    count = sum(finding.severity == "error" for finding in checked.findings)
+    sentence = f"{count} mistake{'' if count == 1 else 's'}." if count else describe_need(checked.critical)
+    typer.echo(escape_text(f"{checked.path}: {sentence}"))
+    write_findings(checked.findings, lambda finding: mistakes.translate_notice(finding.notice) if mistakes else finding.message)
+
+
 def _write_not_looked_up(family: Family, checked: CheckedFile, store: PartStore, tr: Translator) -> None:
     if checked.not_looked_up:
         names, count = ", ".join(checked.not_looked_up), len(checked.not_looked_up)
@@ -85,7 +103,7 @@ def write_publication(done: Publication, tr: Translator, *, as_json: bool) -> No
             write_checked(one, tr)
     for handled in done.handled:
         typer.echo(escape_text(_describe_handled(handled, tr)))
-    if any(is_wrong(one) for one in done.checked):
+    if any(file.is_wrong for file in done.checked):
         typer.echo(tr.translate("author-refused"), err=True)
     elif not done.is_done:
         typer.echo(tr.translate("author-waits"), err=True)
@@ -118,12 +136,21 @@ def write_difference(kind: str, key: str, versions: tuple[int, int], tr: Transla
         typer.echo(tr.translate("author-diff-more", count=len(found.changes)), err=True)
 
 
-def draw_file(file: Path, svg: Path | None, tr: Translator, build: Callable[[object], Chart]) -> None:
-    """Write the picture of a definition: as Mermaid to stdout, or to the file `svg`. Raises SettingsError."""
+def draw_file(kind: str, file: Path, svg: Path | None, describe: Callable[[Path, int], str]) -> None:
+    """Write the picture of a definition, also of one with mistakes: as Mermaid to stdout, or to the file `svg`, of which `describe` tells.
+
+    Raises SettingsError.
+    """
+    face, family = find_part_of_kind(KIND_FACE, kind), find_family(kind)
+    if face is None or face.steps is None:
+        raise SettingsError(f"definitions of the kind {kind} have no picture")
     reading = read_file(file)
     if reading.draft is None:
         raise SettingsError(escape_text(f"{file}: {'; '.join(map(str, reading.findings[:3]))}"))
-    chart = build(reading.draft.data)
+    document = reading.draft.data
+    names = dict.fromkeys(part.written for part in family.list_parts(document))
+    parts = {name: read_data(path) for name, path in find_part_files(family, file, names).items()}
+    chart = face.steps.draw(document, parts)
     if svg is None:
         sys.stdout.write(write_mermaid(chart))
         return
@@ -133,4 +160,25 @@ def draw_file(file: Path, svg: Path | None, tr: Translator, build: Callable[[obj
         raise SettingsError(str(error)) from None
     except OSError as error:
         raise SettingsError(escape_text(f"{svg}: cannot be written ({error.strerror})")) from None
-    typer.echo(escape_text(tr.translate("author-drawn", file=str(svg), count=len(chart.boxes))))
+    typer.echo(escape_text(describe(svg, len(chart.boxes))))
+
+
+def write_first(kind: str, file: Path, tr: Translator) -> None:
+    """Write a first definition to a new file, and say what is left to be filled in. Raises SettingsError."""
+    form = SUFFIXES.get(file.suffix.lower())
+    key = get_key(file)
+    if form is None or find_key_mistake(key) is not None or key.endswith(TEST):
+        raise SettingsError(escape_text(f"{file}: a name such as first.yaml is needed: Latin letters, digits, _ and -, which is the key"))
+    face = find_part_of_kind(KIND_FACE, kind)
+    if face is None:
+        raise refuse_missing(kind, "cannot be begun here", KIND_FACE)
+    document, key_field = face.begin(tr.translate), load_engines().kinds[kind].key_field
+    text = write_document({**document, **({key_field: key} if key_field else {})}, form)
+    try:
+        with file.open("x", encoding="utf-8") as new:
+            new.write(text)
+    except FileExistsError:
+        raise SettingsError(escape_text(f"{file} is there already, and is not overwritten")) from None
+    except OSError as error:
+        raise SettingsError(escape_text(f"{file}: cannot be written ({error.strerror})")) from None
+    write_checked(check_one(find_family(kind), file), tr)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from bot.cli.author.faces import FAMILY, LIVE_FACE
 from bot.cli.doctor.findings import Area, Finding
 from bot.console.definitions.form.form_face import FORM_FACE
 from bot.console.runs.run_face import RUN_FACE
@@ -20,7 +21,7 @@ from bot.rehearsing.trial_face import TRIAL_FACE
 AREA: Final = Area("engines")
 LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
 SLOTS: Final[tuple[Slot[Any], ...]] = (WIRING, LIFETIME, RUN_FACE, HTTP_FACE)
-SLOTS_OF_KINDS: Final[tuple[Slot[Any], ...]] = (KIND_FACE, FORM_FACE, TRIAL_FACE, CASE_FACE)
+SLOTS_OF_KINDS: Final[tuple[Slot[Any], ...]] = (KIND_FACE, FORM_FACE, TRIAL_FACE, CASE_FACE, FAMILY, LIVE_FACE)
 _MENDING: Final = "Install the version of it that fits this program, or remove it; everything else works."
 
 

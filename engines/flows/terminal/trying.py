@@ -1,121 +1,149 @@
 """`sdelka flow run`: plays a flow in the terminal with its real engine. Models are really asked; nothing else of the outside is touched."""
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from bot.cli.author.trying import load_mocks, open_model
-from bot.cli.definition_desk import DefinitionDesk
-from engines.flows.core.definition import FlowStep
+from bot.cli.author.asking import collect_parameters, split_parameters
+from bot.cli.author.faces import LiveFace, TryOptions
+from bot.cli.author.trying import PROGRAM_ERROR, load_mocks, open_model, write_text
+from bot.cli.ops import escape_text, write_json_lines
+from bot.i18n.translate import Translator
+from bot.rehearsing.words import cut_text, render_plain_reply
+from engines.flows.core.definition import Flow
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import FLOW
 from engines.flows.rehearsal.case import FlowCase
-from engines.flows.terminal.loading import LoadedFlow
+from engines.flows.trial import PlayableFlow
+from orchestrator.domain.outputs import Text
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed, RunModelRequest, RunResult
 from orchestrator.engines.shared.launch import PARAMETERS
+from orchestrator.rehearsals.beginning import PERSONS
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal, RehearsalStopped, TakeText
 from orchestrator.rehearsals.script import AskModel, Script, ask_no_model
+from state.canonical import dumps
 from state.clock import SystemClock
 from state.stored import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One attempt of a step that is being made."""
+@dataclass(frozen=True)
+class ProgramView:
+    """Writes JSON to stdout, an object a line."""
 
-    step: FlowStep
-    visit: int
-    number: int
+    def show(self, event: JsonObject, happening: Happening | None = None) -> None:
+        """Write an event."""
+        del happening
+        write_json_lines([event])
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriedFlow:
-    """What came of a flow."""
-
-    result: RunResult
-    problem: str = ""
-    """Why it could not be played to its end; "" if it was."""
+    def end(self, result: RunResult, problem: str) -> None:
+        """Write the event `end`."""
+        outcome = "unfinished" if problem else result.status
+        write_json_lines([{"event": "end", "outcome": outcome, "code": result.code, "problem": problem, "result": result.value.data}])
 
 
-class Watcher:
-    """Is told of what happens while a flow is played. Each method does nothing of itself."""
+@dataclass(frozen=True)
+class PeopleView:
+    """Writes sentences to stdout."""
 
-    def begin(self, attempt: Attempt) -> None:
-        """Take in that an agent is being asked."""
+    flow: Flow
+    tr: Translator
 
-    def finish(self, attempt: Attempt, answer: str) -> None:
-        """Take in an agent's answer."""
+    def show(self, event: JsonObject, happening: Happening | None = None) -> None:
+        """Write a step that is done, what its agent said, an effect as the plan that it is, or why the flow failed."""
+        step = next((step for step in self.flow.steps if step.id == event["step"]), None)
+        title = step.name or step.id if step is not None else ""
+        match event["event"]:
+            case "step":
+                tries = f" ({event['attempt']}/{step.max_attempts})" if step is not None and event["attempt"] > 1 else ""
+                write_text(f"⏳ {title}{tries}")
+            case "answer":
+                answer = cut_text(event["text"]).strip()
+                shown = (f"\n{answer}" if "\n" in answer else f" {answer}") if answer else f" {self.tr.translate('author-empty')}"
+                write_text(f"{'✅' if answer else '❌'} {title}:{shown}")
+            case "no_answer":
+                write_text(f"❌ {title}: {self.tr.translate('author-no-answer', why=event['why'])}")
+            case "effect":
+                plan = self.tr.translate("author-planned", method=event["data"]["method"])
+                write_text(f"[{event['step']}] {plan} {cut_text(dumps(event['data']['params']))}")
+            case _ if happening is not None and happening.reply is not None:
+                write_text(render_plain_reply(happening.reply, self.tr))
+                if happening.data == PROGRAM_ERROR:
+                    write_text(cut_text(happening.text))
 
-    def fail(self, attempt: Attempt, why: str) -> None:
-        """Take in that an agent gave none."""
-
-    def note(self, happening: Happening) -> None:
-        """Take in anything else: an effect that is only planned, or the failure of the run."""
+    def end(self, result: RunResult, problem: str) -> None:
+        """Write the result as a chat shows it, and how the flow ended."""
+        if problem:
+            sys.stderr.write(escape_text(self.tr.translate("author-unfinished", why=problem)) + "\n")
+            return
+        if result.reply is not None:
+            texts = tuple(part for part in result.reply.parts if isinstance(part, Text))  # the answers of the steps have been shown already
+            write_text(f"\n{render_plain_reply(result.reply.model_copy(update={'parts': texts}), self.tr)}\n")
+        write_text("— " + self.tr.translate("author-ended", outcome=result.status))
 
 
 class FlowOutside(Script):
-    """The outside of a flow that is tried: its agents are answered for, its effects are only planned, and a watcher is told."""
+    """The outside of a flow that is tried: its agents are answered for, its effects are only planned, and a view shows it."""
 
-    def __init__(self, flow: LoadedFlow, answers: Mapping[str, Any], model: AskModel, watcher: Watcher) -> None:
+    def __init__(self, key: str, answers: Mapping[str, Any], model: AskModel, view: ProgramView | PeopleView) -> None:
         """Answer for agents by `answers`, in the form of tests of flows; `model` answers for those that have none."""
-        super().__init__(FlowCase(name=flow.key, answers=dict(answers)), model=model)
-        self._steps = {step.id: step for step in flow.flow.steps}
-        self._watcher = watcher
+        super().__init__(FlowCase(name=key, answers=dict(answers)), model=model)
+        self._view = view
 
     async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
         """Return the answer of an agent, or the calls of tools that it asks for. Raises RunFailed and RehearsalStopped."""
         _, visit, number, *further = place.node.split("/")
-        attempt = Attempt(self._steps[place.step], int(visit), int(number))
+        attempt = {"step": place.step, "visit": int(visit), "attempt": int(number)}
         if not further:
-            self._watcher.begin(attempt)
+            self._view.show({"event": "step", **attempt})
         try:
             answer = await super().ask_model(place, request, on_delta)
         except RunFailed as error:
-            self._watcher.fail(attempt, error.detail)
+            self._view.show({"event": "no_answer", **attempt, "why": error.detail})
             raise
         if isinstance(answer, str):
-            self._watcher.finish(attempt, answer)
+            self._view.show({"event": "answer", **attempt, "text": answer})
         return answer
 
     def tell(self, happening: Happening) -> None:
-        """Hand on what no method here has told already."""
+        """Show what no method here has shown already."""
         if happening.kind not in {"model", "wait"}:
-            self._watcher.note(happening)
+            event = {"event": happening.kind, "step": happening.place.step, "text": happening.text, "data": happening.data}
+            self._view.show(event, happening)
 
 
-async def try_flow(flow: LoadedFlow, parameters: JsonObject, outside: FlowOutside) -> TriedFlow:
-    """Return what comes of a flow with these launch parameters."""
-    rehearsal = Rehearsal(
-        {FLOW: FlowEngine(flow.find_agents)},
-        lambda kind, key: flow.document if (kind, key) == (FLOW, flow.key) else None,
-        outside,
-        now=SystemClock().now(),
-    )
-    given = {PARAMETERS: Value(parameters, frozenset({"person"}))}
-    try:
-        return TriedFlow(result=await rehearsal.play(FLOW, flow.key, given))
-    except RehearsalStopped as error:
-        return TriedFlow(result=RunResult(status="cancelled"), problem=str(error))
+def try_flow(playable: PlayableFlow, options: TryOptions, tr: Translator) -> bool:
+    """Play a flow and return whether it ended well. Whatever its triggers say, its author may try it. Raises SettingsError."""
+    document = {name: part for name, part in playable.document.items() if name != "triggers"}
+    flow = Flow.model_validate(document)
+    steps = [step.id for step in flow.steps]
+    content = "the answers of agents by step are needed, such as draft: Good morning"
+    path = options.answers_file
+    answers = load_mocks(path, content, "step", steps, is_known=steps.__contains__) if path is not None else None
+    parameters = collect_parameters(flow.launch_parameters, split_parameters(options.params), sys.stdin, tr)
+    view = ProgramView() if options.as_json else PeopleView(flow, tr)
 
+    async def find_agents(names: list[str], /) -> Mapping[str, object]:
+        return {name: playable.agents[name] for name in names if name in playable.agents}
 
-def load_answers(path: Path, steps: list[str]) -> Mapping[str, Any]:
-    """Return the answers of a file by step. Raises SettingsError, also for a step that there is not."""
-    wanted = "the answers of agents by step are needed, such as draft: Good morning"
-    return load_mocks(path, wanted, "step", steps, is_known=lambda name: name in steps)
+    async def play(model: AskModel) -> tuple[RunResult, str]:
+        outside = FlowOutside(playable.key, answers or {}, model, view)
+        find = lambda kind, key: document if (kind, key) == (FLOW, playable.key) else None  # noqa: E731 - reads as the argument that it is
+        rehearsal = Rehearsal({FLOW: FlowEngine(find_agents)}, find, outside, now=SystemClock().now())
+        try:
+            return await rehearsal.play(FLOW, playable.key, {PARAMETERS: Value(parameters, PERSONS)}), ""
+        except RehearsalStopped as error:
+            return RunResult(status="cancelled"), str(error)
 
-
-def play_flow(
-    flow: LoadedFlow, parameters: JsonObject, script: Mapping[str, Any] | None, watcher: Watcher, desk: DefinitionDesk | None
-) -> TriedFlow:
-    """Play a flow and return what came of it; agents of the store are read through `desk`. Raises SettingsError."""
-
-    async def play() -> TriedFlow:
-        if script is not None:
-            return await try_flow(flow, parameters, FlowOutside(flow, script, ask_no_model, watcher))
+    async def play_with_model() -> tuple[RunResult, str]:
         async with open_model() as model:
-            return await try_flow(flow, parameters, FlowOutside(flow, {}, model, watcher))
+            return await play(model)
 
-    return desk.call(play()) if desk is not None else asyncio.run(play())
+    result, problem = asyncio.run(play(ask_no_model) if answers is not None else play_with_model())
+    view.end(result, problem)
+    return not problem and result.status == "done"
+
+
+LIVE: Final = LiveFace(play=try_flow, takes=frozenset({"--param", "--answers"}))

@@ -1,4 +1,4 @@
-"""`sdelka scenario new`: asks a few questions and writes a first scenario that is correct."""
+"""How authors begin: the types of steps that there are, and a first scenario after a few questions."""
 
 import re
 import sys
@@ -6,19 +6,47 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import typer
+
 from bot.cli.definition_files import SUFFIXES, TEST
-from bot.cli.ops import Language, escape_text
+from bot.cli.ops import Language, escape_text, write_json_lines, write_table
 from bot.i18n.translate import Translator
 from engines.scenarios.core.authoring.first import DOINGS, Doing, FirstTexts, build_first
+from engines.scenarios.core.authoring.step_docs import StepDoc, describe_types, format_default
 from engines.scenarios.core.checks import check_scenario
-from engines.scenarios.terminal.files import load_types
+from engines.scenarios.core.registry import load_step_types
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import has_errors
+from orchestrator.domain.suggestions import suggest_name
 
 _KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _MOST_QUESTIONS: Final = 50
+
+
+def write_types(name: str, *, as_json: bool) -> None:
+    """Write what each type of steps does, its parameters and an example, or only of the one with this name. Raises SettingsError."""
+    types = describe_types(load_step_types())
+    chosen = [kind for kind in types if name in {"", kind.name}]
+    if not chosen:
+        meant = suggest_name(name, [kind.name for kind in types])
+        raise SettingsError(escape_text(f"there is no type of steps {name!r}{f', perhaps {meant}' if meant else ''}"))
+    if as_json:
+        write_json_lines([kind.to_json() for kind in chosen])
+        return
+    for kind in chosen:
+        _write_type(kind)
+
+
+def _write_type(kind: StepDoc) -> None:
+    notes = [*(["waits"] if kind.waits else []), *(["also as type: action"] if kind.is_action else [])]
+    aside = f" ({', '.join(notes)})" if notes else ""
+    typer.echo(f"\n{kind.name}{aside}: {kind.summary}")
+    rows = [(one.name, one.type, "required" if one.required else format_default(one.default), one.meaning) for one in kind.parameters]
+    if rows:
+        write_table(("parameter", "type", "default", "meaning"), rows)
+    typer.echo(escape_text(kind.example))
 
 
 def write_first(out: Path, *, name: str, description: str | None, questions: Sequence[str], doing: str, locale: Language) -> None:
@@ -42,7 +70,7 @@ def write_first(out: Path, *, name: str, description: str | None, questions: Seq
     document = build_first(name, description, asked, _choose(doing, tr), texts)
     text = write_document(document, form)
     reading = read_document(text, form)
-    found = [*reading.findings, *(check_scenario(reading.document, load_types()) if reading.document is not None else ())]
+    found = [*reading.findings, *(check_scenario(reading.document, load_step_types()) if reading.document is not None else ())]
     if has_errors(found):
         raise SettingsError(escape_text("; ".join(str(one) for one in found[:3])))
     try:

@@ -3,90 +3,196 @@
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TextIO
 
-from bitrix.masking import hide_installed
-from bot.cli.author.trying import write_text
+from bot.cli.author.faces import LiveFace, TryOptions
+from bot.cli.author.files import load_file
+from bot.cli.author.trying import write_end, write_happening
 from bot.cli.definition_desk import write_findings
-from bot.cli.definition_files import get_key, load_classes, load_engines, read_file
-from bot.cli.ops import Language, escape_text, open_models, write_json_lines
+from bot.cli.definition_files import load_classes, read_file
+from bot.cli.inputs import parse_arg
+from bot.cli.ops import escape_text, open_models, write_json_lines
 from bot.i18n.translate import Translator
-from bot.rehearsing.words import cut_text, render_plain_reply
+from engines.scenarios.cases import build
 from engines.scenarios.rehearsal.dialogue import Dialogue, check_dialogue
 from engines.scenarios.rehearsal.playing import Played, play_dialogue
 from engines.scenarios.rehearsal.step_names import find_known_steps
-from engines.scenarios.terminal.files import Documents, Folder, load_scenario, load_types
-from engines.scenarios.terminal.keyboard import Terminal
-from orchestrator.documents.document import Document
+from engines.scenarios.terminal.family import FAMILY
+from engines.scenarios.trial import PlayableScenario
+from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.errors import ModelClientError, SettingsError
-from orchestrator.domain.finding import DefinitionRefused
-from orchestrator.engines.runs import RunModelRequest
-from orchestrator.rehearsals.comparing import say_reply
-from orchestrator.rehearsals.rehearsal import Happening, TakeText
-from orchestrator.rehearsals.script import AskModel, ask_no_model
-from state.canonical import dumps, to_storable_text
+from orchestrator.domain.run_inputs import RunAnswer
+from orchestrator.engines.runs import Ask, RunModelRequest
+from orchestrator.gate.call.value_forms import is_phone
+from orchestrator.rehearsals.case import Given
+from orchestrator.rehearsals.rehearsal import Happening, Place, TakeText
+from orchestrator.rehearsals.script import AnswerUnfit, AskModel, Script, ask_no_model, build_end, read_answer
+from state.canonical import to_storable_text
 from state.clock import SystemClock
 from state.stored import JsonObject
 
 _NAME: Final = "run"
+_SENT: Final = "@"
+"""What a line begins with that sends something in place of a text."""
+_TIMEOUT: Final = "@timeout"
+_PHOTOS: Final = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".heic"})
+_LONGEST_NUMBER: Final = 4
 
 
-def load_dialogue(path: Path, inputs: Path | None, given: list[str], args: Mapping[str, Any]) -> Dialogue:
-    """Return the dialogue of a file of inputs (a list, or inputs with mocks and args), with further inputs, for the scenario at `path`.
+class Terminal(Script):
+    """A rehearsal that is seen while it goes on, and that asks at the keyboard what its script does not say."""
+
+    def __init__(
+        self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO | None, find_classes: FindClasses
+    ) -> None:
+        """Show each thing that happens with `show`; lines of `stdin` are the answers, None for a closed one."""
+        super().__init__(dialogue, ask_further=self._ask_further, model=model, find_classes=find_classes, is_strict=False)
+        self._show, self._stdin = show, stdin
+
+    def tell(self, happening: Happening) -> None:
+        """Keep and show what happened."""
+        super().tell(happening)
+        self._show(happening)
+
+    async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
+        """Return the next input, without one what is typed; a line that is no answer is asked for again. Raises ScriptEnded."""
+        if self.left:
+            return await super().answer(place, ask)
+        while (line := await self._read_line(f"{_describe(ask)}> ")) is not None:
+            try:
+                return read_answer(read_typed(line, ask), ask, place)
+            except AnswerUnfit as error:
+                sys.stderr.write(escape_text(f"{error}.\n"))
+        raise build_end(place, ask)
+
+    async def _ask_further(self, place: Place, asked: str) -> str | None:
+        """Return what is typed in place of a model or an agent, None at the end of the input."""
+        return await self._read_line(f"[{place.step}] {asked}\n[{place.step}]> ")
+
+    async def _read_line(self, prompt: str) -> str | None:
+        if self._stdin is None:
+            return None
+        if self._stdin.isatty():
+            sys.stderr.write(escape_text(prompt))
+            sys.stderr.flush()
+        line = await asyncio.to_thread(self._stdin.readline)
+        return to_storable_text(line.rstrip("\r\n")) if line else None
+
+
+def read_typed(line: str, ask: Ask) -> str | Given:
+    """Return a typed line as an input: the number of a button is its words, @ with a path or a telephone sends that.
+
+    Where no text is taken the @ may be left out. Raises AnswerUnfit, with what is wrong, for a file or telephone that is none.
+    """
+    labels = [one.label for one in (*ask.options, *ask.controls)]
+    if line in labels:
+        return line
+    if line.isascii() and line.isdecimal() and len(line) <= _LONGEST_NUMBER and 0 < int(line) <= len(labels):
+        return Given(press=labels[int(line) - 1])
+    if line == _TIMEOUT and ask.timeout is not None:
+        return Given(timeout=True)
+    if not ask.takes - {"text"} or not (line.startswith(_SENT) or "text" not in ask.takes):
+        return line
+    sent = line.removeprefix(_SENT)
+    if sent.startswith(_SENT) and "text" in ask.takes:
+        return Given(text=sent)
+    return _read_sent(sent, ask)
+
+
+def _read_sent(sent: str, ask: Ask) -> Given:
+    """Return a telephone or the path of a file as what is sent."""
+    if "contact" in ask.takes and is_phone(sent) and not any(char.isalpha() for char in sent):
+        return Given(contact=sent)
+    path = Path(sent).expanduser()
+    if not ask.takes & {"photo", "document"}:
+        raise AnswerUnfit(f"{sent or 'nothing'} is no telephone such as +79990000000")
+    if "\0" in sent or not path.is_file():
+        raise AnswerUnfit(f"there is no file {sent}{_describe_text(ask)}")
+    is_photo = "photo" in ask.takes and ("document" not in ask.takes or path.suffix.lower() in _PHOTOS)
+    return Given(photo=path.name) if is_photo else Given(document=path.name)
+
+
+def _describe_text(ask: Ask) -> str:
+    return " (a text that begins with @ is typed with @@)" if "text" in ask.takes else ""
+
+
+def _describe(ask: Ask) -> str:
+    """Return how to give what is more than a text, as a line above the prompt; "" if there is nothing of that kind."""
+    ways = list(_list_ways(ask))
+    return f"({'; '.join(ways)})\n" if ways else ""
+
+
+def _list_ways(ask: Ask) -> Iterator[str]:
+    files = [kind for kind in ("photo", "document") if kind in ask.takes]
+    if files:
+        yield f"@PATH of a file sends a {' or '.join(files)}"
+    if "contact" in ask.takes:
+        yield "@+79990000000 sends a contact"
+    if ask.timeout is not None:
+        yield f"{_TIMEOUT} lets the time run out"
+
+
+def load_dialogue(playable: PlayableScenario, options: TryOptions) -> Dialogue:
+    """Return the dialogue of a file of inputs (a list, or inputs with mocks and args), with the further inputs and values of the options.
 
     Raises SettingsError.
     """
     data: JsonObject = {}
-    if inputs is not None:
-        reading = read_file(inputs)
-        found = reading.draft.data if reading.draft is not None else None
-        data = {"inputs": found} if isinstance(found, list) else found if isinstance(found, Mapping) else {}
+    path = options.inputs_file
+    if path is not None:
+        reading = read_file(path)
+        draft = reading.draft.data if reading.draft is not None else None
+        data = {"inputs": draft} if isinstance(draft, list) else dict(draft) if isinstance(draft, Mapping) else {}
         findings = list(reading.findings)
         if reading.draft is not None:
-            known = find_known_steps(get_key(path), Documents(Folder(path.parent), {}), load_types())
-            findings += check_dialogue(replace_data(reading.draft, {"name": _NAME, **data}), known)
-        if any(one.severity == "error" for one in findings):
+            known = find_known_steps(playable.key, playable.documents, playable.types)
+            findings += check_dialogue(replace(reading.draft, data={"name": _NAME, **data}), known)
+        if any(finding.severity == "error" for finding in findings):
             write_findings(findings)
-            raise SettingsError(escape_text(f"{inputs}: cannot be used as inputs"))
+            raise SettingsError(escape_text(f"{path}: cannot be used as inputs"))
     dialogue = Dialogue.model_validate({"name": _NAME, **data})
-    return dialogue.model_copy(update={"inputs": [*dialogue.inputs, *map(to_storable_text, given)], "args": {**dialogue.args, **args}})
+    args = dict(parse_arg(param, "--param") for param in options.params)
+    inputs = [*dialogue.inputs, *map(to_storable_text, options.inputs)]
+    return dialogue.model_copy(update={"inputs": inputs, "args": {**dialogue.args, **args}})
 
 
-def replace_data(document: Document, data: JsonObject) -> Document:
-    """Return the document with other data; places of what is not in its text are unknown."""
-    return replace(document, data=data)
+def run_file(path: Path, options: TryOptions) -> bool:
+    """Try the scenario in a file and return whether it ended well; of one with mistakes they are written. Raises SettingsError."""
+    loaded = load_file(FAMILY, path)
+    if loaded.wrong is not None:
+        write_findings(loaded.wrong.findings)
+        return False
+    playable = build(loaded.key, loaded.document, loaded.parts)
+    return try_scenario(playable, options, Translator(options.language, "Europe/Moscow"))
 
 
-def run_scenario(path: Path, dialogue: Dialogue, *, as_json: bool, asks_model: bool, locale: Language) -> Played | None:
-    """Play a scenario in the terminal and return what came of it; None for a scenario with mistakes, which are written."""
-    try:
-        document = load_scenario(load_engines(), path)
-    except DefinitionRefused:
-        return None
-    folder, key = Folder(path.parent), get_key(path)
-    tr = Translator(locale, "Europe/Moscow")
-    show = _write_event if as_json else lambda one: _write_happening(one, tr)
-    documents = Documents(folder, {key: document})
+def try_scenario(playable: PlayableScenario, options: TryOptions, tr: Translator) -> bool:
+    """Play a scenario and return whether it ended well. Raises SettingsError."""
+    played = play_scenario(playable, options, tr)
+    return not played.problem and played.result.status == "done"
+
+
+def play_scenario(playable: PlayableScenario, options: TryOptions, tr: Translator) -> Played:
+    """Play a scenario in the terminal and return what came of it. Raises SettingsError."""
+    dialogue, as_json = load_dialogue(playable, options), options.as_json
+    show = lambda happening: write_happening(happening, tr, as_json=as_json, name="scenario")  # noqa: E731 - reads as the argument that it is
 
     async def play() -> Played:
-        async with _open_model(asks_model) as model:
+        async with _open_model(options.asks_model) as model:
             script = Terminal(dialogue, model=model, show=show, stdin=sys.stdin, find_classes=load_classes())
-            return await play_dialogue(key, documents, load_types(), dialogue, script, now=SystemClock().now())
+            return await play_dialogue(playable.key, playable.documents, playable.types, dialogue, script, now=SystemClock().now())
 
     played = asyncio.run(play())
+    result = played.result
     if as_json:
-        told = {"event": "end", "outcome": "unfinished" if played.problem else played.result.status, "code": played.result.code}
-        write_json_lines([{**told, "problem": played.problem, "variables": played.variables}])
-    elif played.problem:
-        sys.stderr.write(escape_text(f"Not finished: {played.problem}.\n"))
+        outcome = "unfinished" if played.problem else result.status
+        event = {"event": "end", "outcome": outcome, "code": result.code, "problem": played.problem, "variables": played.variables}
+        write_json_lines([event])
     else:
-        sys.stdout.write(escape_text(f"— {played.result.status}{f' ({played.result.code})' if played.result.code else ''}\n"))
-        sys.stdout.writelines(
-            escape_text(hide_installed(f"  {name} = {cut_text(dumps(one))}\n")) for name, one in played.own_variables.items()
-        )
+        write_end(result.status, result.code, played.problem, played.own_variables)
     return played
 
 
@@ -108,38 +214,4 @@ async def _open_model(asks_model: bool) -> AsyncIterator[AskModel]:  # noqa: FBT
         yield ask
 
 
-def _write_event(one: Happening) -> None:
-    """Write one thing that happened as a line of JSON."""
-    told = {"event": one.kind, "scenario": one.place.definition, "step": one.place.step, "node": one.place.node}
-    text = say_reply(one) if one.reply is not None else one.text
-    buttons = [*one.options, *one.controls]
-    options = {"options": buttons} if buttons else {}
-    write_json_lines([{**told, "text": text, **options, "data": one.data}])
-
-
-def _write_happening(one: Happening, tr: Translator) -> None:
-    """Write one thing that happened for a person to read."""
-    spoken = render_plain_reply(one.reply, tr) if one.reply is not None else ""
-    lines: list[str] = []
-    match one.kind:
-        case "message":
-            lines = [spoken]
-        case "question":
-            labels = [*one.options, *map(tr.translate, one.controls)]
-            lines = [spoken, *(f"  {number}. {label}" for number, label in enumerate(labels, start=1))]
-        case "answer":
-            given = tr.translate(one.controls[0]) if one.controls else one.data
-            lines = [f"> {cut_text(dumps(given) if not isinstance(given, str) else given)}"]
-        case "effect":
-            mark = {"planned": "planned, not sent", "succeeded": "mocked", "refused": f"refused: {one.text}"}[one.data["status"]]
-            comment = f" — {one.data['comment']}" if one.data["comment"] else ""
-            lines = [f"[{one.place.step}] {mark}: {one.data['method']} {cut_text(dumps(one.data['params']))}{comment}"]
-        case "model" | "agent":
-            lines = [f"[{one.place.step}] the {one.kind} answers: {cut_text(one.text)}"]
-        case "wait":
-            lines = [f"[{one.place.step}] waits until {one.text}; the clock jumps there"]
-        case "child":
-            lines = [f"[{one.place.step}] begins {one.text}"]
-        case "failure":
-            lines = [spoken, f"[{one.data}] {cut_text(one.text)}"]
-    write_text("\n".join(line for line in lines if line))
+LIVE: Final = LiveFace(play=try_scenario, takes=frozenset({"--param", "--input", "--inputs", "--model"}))

@@ -1,22 +1,37 @@
 """`sdelka workflow compile`: in which order the tuums of a workflow run, and what they exchange."""
 
+from pathlib import Path
 from typing import Final
 
 import typer
 
+from bot.cli.author.files import load_file
+from bot.cli.author.writing import write_checked
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Translator
+from engines.workflows.cases import build, compile_playable
 from engines.workflows.core.compile import CompiledTuum, CompiledWorkflow
+from engines.workflows.terminal.family import FAMILY
 
 _COLUMNS: Final = ("level", "tuum", "after", "takes", "publishes")
 
 
-def write_order(compiled: CompiledWorkflow, tr: Translator, *, as_json: bool) -> None:
-    """Write the tuums by their levels: for people as a table, for programs an object a line."""
+def write_order(file: Path, tr: Translator, *, as_json: bool) -> bool:
+    """Write the tuums by their levels, with what is wrong with the workflow or else its first wrong tuum; return whether nothing is.
+
+    For people it is a table, for programs an object a line. Raises SettingsError.
+    """
+    loaded = load_file(FAMILY, file)
+    faulty = loaded.wrong or loaded.files[0]
+    if faulty.findings:
+        write_checked(faulty, tr, as_json=as_json)
+    if loaded.wrong is not None:
+        return False
+    compiled = compile_playable(build(loaded.key, loaded.document, loaded.parts))
     ordered = [compiled.tuums[position] for level in compiled.levels for position in level]
     if as_json:
-        write_json_lines([_to_json(compiled, one) for one in ordered])
-        return
+        write_json_lines([_to_json(compiled, tuum) for tuum in ordered])
+        return True
     typer.echo(escape_text(tr.translate("workflow-cli-order", count=len(ordered), levels=len(compiled.levels))))
     rows = [
         (
@@ -31,6 +46,7 @@ def write_order(compiled: CompiledWorkflow, tr: Translator, *, as_json: bool) ->
         for one in ordered
     ]
     write_table([tr.translate("workflow-cli-column", column=name) for name in _COLUMNS], rows)
+    return True
 
 
 def _list_sources(compiled: CompiledWorkflow, tuum: CompiledTuum) -> list[str]:

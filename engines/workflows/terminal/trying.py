@@ -2,23 +2,30 @@
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from bot.cli.author.trying import load_mocks, open_model
+from bot.cli.author.asking import collect_parameters, split_parameters
+from bot.cli.author.faces import LiveFace, TryOptions
+from bot.cli.author.trying import load_mocks, open_model, write_text
 from bot.cli.definition_files import load_classes
+from bot.cli.ops import escape_text, write_json_lines
 from bot.i18n.translate import Translator
+from bot.rehearsing.words import cut_text, render_plain_reply
+from engines.workflows.cases import compile_playable
+from engines.workflows.core.compile import CompiledWorkflow
 from engines.workflows.core.definition import Workflow
+from engines.workflows.core.execution import STOPPED
 from engines.workflows.rehearsal.case import WorkflowCase, is_query_known
 from engines.workflows.rehearsal.playing import PlayableWorkflow, WorkflowPlayed, WorkflowScript, rehearse_workflow
-from engines.workflows.terminal.loading import LoadedWorkflow
+from engines.workflows.trial import describe_operation
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed, RunModelRequest, RunUpdate
 from orchestrator.engines.shared.declared import LaunchParameter
 from orchestrator.engines.shared.launch import PARAMETERS
+from orchestrator.engines.shared.rendering import render_plain
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.beginning import PERSONS
 from orchestrator.rehearsals.rehearsal import Happening, Place, TakeText
@@ -27,103 +34,167 @@ from state.clock import SystemClock
 from state.stored import JsonObject
 
 
-class Watcher:
-    """Is told of what happens while a workflow is played, by the names of its tuums. Each method does nothing of itself."""
+class ProgramView:
+    """Writes JSON to stdout, an object a line."""
 
-    def begin(self, tuum: str) -> None:
-        """Take in that a model is being asked."""
+    def show(self, event: JsonObject, *, text: str = "", was_shown: bool = False, happening: Happening | None = None) -> None:
+        """Write an event."""
+        del text, was_shown, happening
+        write_json_lines([event])
 
-    def add(self, tuum: str, piece: str) -> None:
-        """Take in the next piece of an answer that is shown while it comes."""
-
-    def show(self, tuum: str, text: str, update: JsonObject) -> None:
-        """Take in what a rune or a script shows: a whole text as a chat shows it, "" for a change; and the update as clients get it."""
-
-    def answer(self, tuum: str, text: str, *, was_shown: bool) -> None:
-        """Take in the whole answer of a model; `was_shown` says whether its pieces have gone to the watcher or to a script."""
-
-    def fail(self, tuum: str, why: str) -> None:
-        """Take in that a model gave no answer."""
-
-    def finish(self, tuum: str) -> None:
-        """Take in that a tuum has ended well."""
-
-    def note(self, happening: Happening) -> None:
-        """Take in anything else: an effect, or the failure of the run."""
+    def end(self, played: WorkflowPlayed) -> None:
+        """Write the event `end` with the result in the seed's names."""
+        outcome = "unfinished" if played.problem else "done" if played.result.is_success else "failed"
+        result = played.result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        write_json_lines([{"event": "end", "outcome": outcome, "problem": played.problem, "result": result}])
 
 
-@dataclass(frozen=True, kw_only=True)
-class GivenMocks:
-    """What files say in the place of the outside."""
+class PeopleView:
+    """Writes sentences to stdout. Tuums run side by side: whenever another one speaks, a line begins with its title."""
 
-    answers: Mapping[str, Any] | None = None
-    """What models answer, by tuum; None if they are really asked."""
-    queries: Mapping[str, Any] = field(default_factory=dict)
-    """What reads of the portal give."""
+    def __init__(self, tr: Translator, compiled: CompiledWorkflow) -> None:
+        """Write in the language of `tr`."""
+        self._tr, self._titles = tr, {tuum.id: tuum.tuum.metadata.title or tuum.id for tuum in compiled.tuums}
+        self._speaker = ""
+        """The tuum whose line is open, "" for none."""
+        self._shown: dict[str, str] = {}
+        """What each tuum has shown last."""
+
+    def show(self, event: JsonObject, *, text: str = "", was_shown: bool = False, happening: Happening | None = None) -> None:
+        """Write an event but for effects: what the workflow proposes is written at the end.
+
+        `text` is the whole text of an update, "" for a change; `was_shown` says that an answer has come in pieces.
+        """
+        title = self._titles.get(event["tuum"], "")
+        match event["event"]:
+            case "ask":
+                self._write(f"⏳ {title}")
+            case "text":
+                self._add(event["tuum"], event["added"])
+            case "display":
+                self._update(event["tuum"], text or str(event["displayUpdate"].get("Content", "")))
+            case "answer" if not was_shown:
+                self._write(f"[{title}] {cut_text(event['text']).strip() or self._tr.translate('author-empty')}")
+            case "no_answer":
+                self._write(f"❌ {title}: {self._tr.translate('author-no-answer', why=event['why'])}")
+            case "tuum":
+                self._write(f"✅ {title}")
+            case "failure" if happening is not None and happening.reply is not None:
+                self._write(render_plain_reply(happening.reply, self._tr))
+
+    def _add(self, tuum: str, piece: str) -> None:
+        """Write a piece behind those before it."""
+        if self._speaker != tuum:
+            self._close_line()
+            write_text(f"[{self._titles[tuum]}] ", end="")
+            self._speaker = tuum
+        write_text(piece, end="")
+
+    def _update(self, tuum: str, content: str) -> None:
+        """Write what is shown; of a text that has only become longer, what is new."""
+        before = self._shown.get(tuum, "")
+        if before and content.startswith(before) and self._speaker == tuum:
+            self._add(tuum, content[len(before) :])
+        else:
+            self._close_line()
+            self._add(tuum, content)
+        self._shown[tuum] = content
+
+    def end(self, played: WorkflowPlayed) -> None:
+        """Write the text of the result, what is proposed, what finished, and how it ended."""
+        self._close_line()
+        if played.problem:
+            sys.stderr.write(escape_text(self._tr.translate("author-unfinished", why=played.problem)) + "\n")
+            return
+        result = played.result
+        if result.raw_text:
+            write_text(f"\n{render_plain(result.raw_text)}\n")
+        if result.error_message and result.error_code != STOPPED:  # of one that stopped itself they are the sentence above
+            write_text(cut_text(result.error_message))
+        if played.proposed:
+            write_text(self._tr.translate("workflow-cli-proposed", count=len(played.proposed)))
+            for operation in played.proposed:
+                write_text(f"  • {describe_operation(operation, self._tr)}")
+        if result.finished:
+            write_text(self._tr.translate("workflow-cli-finished", names=", ".join(self._titles[tuum] for tuum in result.finished)))
+        write_text("— " + self._tr.translate("author-ended", outcome="done" if result.is_success else "failed"))
+
+    def _write(self, line: str) -> None:
+        self._close_line()
+        write_text(line)
+
+    def _close_line(self) -> None:
+        if self._speaker:
+            write_text("")
+        self._speaker = ""
 
 
 class WorkflowOutside(WorkflowScript):
-    """The outside of a workflow that is tried: a read that no file answers is refused, and a watcher is told of everything."""
+    """The outside of a workflow that is tried: a read that no file answers is refused, and a view shows everything."""
 
-    def __init__(self, loaded: LoadedWorkflow, given: GivenMocks, model: AskModel, watcher: Watcher, find_classes: FindClasses) -> None:
-        """Answer by what is given; `model` answers for tuums that have no answer there."""
-        test = WorkflowCase(name=loaded.playable.key, answers=dict(given.answers or {}), queries=dict(given.queries))
+    def __init__(
+        self, test: WorkflowCase, compiled: CompiledWorkflow, model: AskModel, view: ProgramView | PeopleView, find_classes: FindClasses
+    ) -> None:
+        """Answer by what the test gives; `model` answers for tuums that have no answer there."""
         super().__init__(test, model=model, find_classes=find_classes, is_strict=False)
-        self._tuums, self._watcher = {one.id: one.tuum for one in loaded.compiled.tuums}, watcher
+        self._tuums, self._view = {tuum.id: tuum.tuum for tuum in compiled.tuums}, view
 
     async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
         """Return the answer of a tuum's model. Raises RunFailed."""
 
         async def take(piece: str) -> None:
-            self._watcher.add(place.step, piece)
+            self._view.show({"event": "text", "tuum": place.step, "added": piece})
             if on_delta is not None:
                 await on_delta(piece)
 
-        self._watcher.begin(place.step)
+        self._view.show({"event": "ask", "tuum": place.step})
         is_for_script = on_delta is not None and self._tuums[place.step].chunk_callback is not None
-        taken = on_delta if is_for_script else take if request.is_shown or on_delta is not None else None
+        take_piece = on_delta if is_for_script else take if request.is_shown or on_delta is not None else None
         try:
-            answer = await super().ask_model(place, request, taken)
+            answer = await super().ask_model(place, request, take_piece)
         except RunFailed as error:
             if not self.problem:
-                self._watcher.fail(place.step, error.detail)
+                self._view.show({"event": "no_answer", "tuum": place.step, "why": error.detail})
             raise
-        self._watcher.answer(place.step, str(answer), was_shown=taken is not None)
+        self._view.show({"event": "answer", "tuum": place.step, "text": str(answer)}, was_shown=take_piece is not None)
         return answer
 
     async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
         """Return what the run notes. What a tuum publishes is noted when it has ended."""
         noted = await super().read_memo(place, make)
         if "/" not in place.node and place.step in self._tuums:
-            self._watcher.finish(place.step)
+            self._view.show({"event": "tuum", "tuum": place.step})
         return noted
 
     def show(self, place: Place, update: RunUpdate) -> None:
-        """Hand on what a tuum shows; what the run tells of itself is told at the end."""
-        told = (update.patch or {}).get("displayUpdate")
-        if place.step in self._tuums and isinstance(told, Mapping):
-            self._watcher.show(place.step, update.text, told)
+        """Show what a tuum shows; what the run tells of itself is told at the end."""
+        display = (update.patch or {}).get("displayUpdate")
+        if place.step in self._tuums and isinstance(display, Mapping):
+            self._view.show({"event": "display", "tuum": place.step, "displayUpdate": display}, text=update.text)
 
     def tell(self, happening: Happening) -> None:
-        """Hand on what no method here has told already."""
+        """Show what no method here has shown already."""
         super().tell(happening)
         if happening.kind != "model" and not self.problem:
-            self._watcher.note(happening)
+            place = {"tuum": happening.place.step, "node": happening.place.node}
+            event = {"event": happening.kind, **place, "text": happening.text, "data": happening.data}
+            self._view.show(event, happening=happening)
 
 
-def load_given(answers: Path | None, queries: Path | None, workflow: PlayableWorkflow) -> GivenMocks:
+def _load_case(key: str, options: TryOptions, tuums: list[str], find_classes: FindClasses) -> WorkflowCase:
     """Return what files give by tuum, and by method or node. Raises SettingsError, also for a name that there is not."""
-    tuums, find_classes = list(workflow.ids), load_classes()
-    wanted = "the answers of models by tuum are needed, such as letter: Good morning"
+    answers, queries = options.answers_file, options.queries_file
+    content = "the answers of models by tuum are needed, such as letter: Good morning"
     reads = "what reads give by method is needed, such as crm.deal.list: []"
     is_query = lambda name: is_query_known(name, tuums, find_classes)  # noqa: E731 - reads as the argument that it is
-    return GivenMocks(
-        answers=load_mocks(answers, wanted, "tuum", tuums, is_known=tuums.__contains__) if answers is not None else None,
-        queries=load_mocks(queries, reads, "tuum or method", [], is_known=is_query) if queries is not None else {},
+    return WorkflowCase(
+        name=key,
+        answers=dict(load_mocks(answers, content, "tuum", tuums, is_known=tuums.__contains__)) if answers is not None else {},
+        queries=dict(load_mocks(queries, reads, "tuum or method", [], is_known=is_query)) if queries is not None else {},
     )
 
 
-def list_parameters(workflow: Workflow, tr: Translator) -> list[LaunchParameter]:
+def _list_parameters(workflow: Workflow, tr: Translator) -> list[LaunchParameter]:
     """Return what a workflow is started with: its parameters, before them the number of its record if it works on one."""
     kind = workflow.record
     if kind is None:
@@ -131,15 +202,23 @@ def list_parameters(workflow: Workflow, tr: Translator) -> list[LaunchParameter]
     return [LaunchParameter(name=kind, description=tr.translate("workflow-cli-record", kind=kind)), *workflow.trigger_parameters]
 
 
-def play_workflow(loaded: LoadedWorkflow, parameters: JsonObject, given: GivenMocks, watcher: Watcher) -> WorkflowPlayed:
-    """Play a workflow with these parameters and return what came of it. Raises SettingsError."""
+def try_workflow(playable: PlayableWorkflow, options: TryOptions, tr: Translator) -> bool:
+    """Play a workflow and return whether it ended well. Raises SettingsError."""
+    compiled, find_classes = compile_playable(playable), load_classes()
+    test = _load_case(playable.key, options, [tuum.id for tuum in compiled.tuums], find_classes)
+    parameters = collect_parameters(_list_parameters(compiled.workflow, tr), split_parameters(options.params), sys.stdin, tr)
+    view = ProgramView() if options.as_json else PeopleView(tr, compiled)
 
     async def play() -> WorkflowPlayed:
         async with contextlib.AsyncExitStack() as stack:
-            model = await stack.enter_async_context(open_model()) if given.answers is None else ask_no_model
+            model = await stack.enter_async_context(open_model()) if options.answers_file is None else ask_no_model
             scripts = await stack.enter_async_context(ScriptRunner())
-            outside = WorkflowOutside(loaded, given, model, watcher, load_classes())
-            args = {PARAMETERS: Value(parameters, PERSONS)}
-            return await rehearse_workflow(loaded.playable, args, outside, scripts, now=SystemClock().now())
+            outside = WorkflowOutside(test, compiled, model, view, find_classes)
+            return await rehearse_workflow(playable, {PARAMETERS: Value(parameters, PERSONS)}, outside, scripts, now=SystemClock().now())
 
-    return asyncio.run(play())
+    played = asyncio.run(play())
+    view.end(played)
+    return not played.problem and played.result.is_success
+
+
+LIVE: Final = LiveFace(play=try_workflow, takes=frozenset({"--param", "--answers", "--queries"}))

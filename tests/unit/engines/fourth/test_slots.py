@@ -17,6 +17,8 @@ NEEDS: dict[str, set[str]] = {
     "kind": set(),
     "trial": set(),
     "cases": set(),
+    "family": {"bot.cli", "typer"},
+    "live": {"bot.cli", "typer"},
     "run": {"bot.console"},
     "form": {"bot.console", "bot.http_api", "nicegui", "fastapi"},
     "http": {"bot.http_api", "fastapi"},
@@ -57,7 +59,9 @@ def test_every_slot_is_looked_at() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("needs", [set(), {"bot.console"}, {"bot.http_api", "fastapi"}], ids=["none", "console", "http"])
+@pytest.mark.parametrize(
+    "needs", [set(), {"bot.console"}, {"bot.http_api", "fastapi"}, {"bot.cli", "typer"}], ids=["none", "console", "http", "terminal"]
+)
 def test_asking_for_one_thing_imports_no_other_door(needs: set[str]) -> None:
     """One file with the faces of all doors made the schema of workflows import the console, which took two seconds."""
     slots = [slot for slot, doors in NEEDS.items() if doors == needs]

@@ -7,7 +7,14 @@ from typing import Any
 from typer.testing import CliRunner
 
 from bot.cli import schema
+from bot.cli.author.faces import TryOptions
+from bot.cli.author.files import load_file
+from bot.i18n.translate import Translator
+from engines.scenarios.cases import build
+from engines.scenarios.rehearsal.playing import Played
 from engines.scenarios.terminal import app as scenario_app
+from engines.scenarios.terminal.family import FAMILY
+from engines.scenarios.terminal.trying import play_scenario
 from orchestrator.domain.errors import SettingsError
 
 LEAD = """\
@@ -76,3 +83,10 @@ def print_schema() -> Any:
     code, told = call("scenario", app=schema.app)
     assert code == 0
     return json.loads(told)
+
+
+def play_scenario_file(path: Path) -> Played:
+    """What comes of the scenario in a file that is tried without options."""
+    loaded = load_file(FAMILY, path)
+    assert loaded.wrong is None
+    return play_scenario(build(loaded.key, loaded.document, loaded.parts), TryOptions(), Translator("ru", "Europe/Moscow"))

@@ -9,8 +9,8 @@ import pytest
 
 from engines.scenarios.core.authoring.schema import build_schema
 from engines.scenarios.core.authoring.step_docs import describe_types
+from engines.scenarios.core.registry import load_step_types
 from engines.scenarios.rehearsal.dialogue import check_dialogues
-from engines.scenarios.terminal.files import load_types
 from orchestrator.documents.reading import read_document
 from orchestrator.rehearsals.known_steps import KnownSteps
 from tests.unit.engines.scenarios.terminal.scenario_files import call, call_json, print_schema, write_files
@@ -28,7 +28,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_the_schema_is_printed_as_json() -> None:
     """What is printed is the schema of the types that are installed."""
-    assert print_schema() == json.loads(json.dumps(build_schema(load_types())))
+    assert print_schema() == json.loads(json.dumps(build_schema(load_step_types())))
 
 
 @pytest.mark.req("S000-64")
@@ -36,7 +36,7 @@ def test_the_types_of_steps_are_shown_with_parameters_defaults_and_an_example() 
     """Each type by its models; --json has the same for programs; an unknown one is refused with the one that was meant."""
     code, told = call("steps")
     assert code == 0
-    for kind in describe_types(load_types()):
+    for kind in describe_types(load_step_types()):
         assert f"\n{kind.name}" in told
         assert kind.example in told
         assert all(one.name in told and one.meaning in told for one in kind.parameters)
@@ -67,7 +67,7 @@ def test_the_table_of_the_page_agrees_with_the_models() -> None:
         types = re.findall(r"`(\w+)`", names)
         full = [f"{types[0].rpartition('_find_one')[0]}{one}" if one.startswith("_") else one for one in types]
         shown.update({name: set(re.findall(r"`(\w+)`", params)) for name in full})
-    real = {one.name: {parameter.name for parameter in one.parameters} for one in describe_types(load_types())}
+    real = {one.name: {parameter.name for parameter in one.parameters} for one in describe_types(load_step_types())}
     mongo = {name for name in real if name.startswith("mongo_")}
     assert set(shown) == set(real)
     assert {name: shown[name] for name in real if name not in mongo | {"branch"}} == {

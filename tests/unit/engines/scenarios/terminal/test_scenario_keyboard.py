@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from engines.scenarios.rehearsal.playing import Played
-from engines.scenarios.terminal.keyboard import read_typed
-from engines.scenarios.terminal.trying import load_dialogue, run_scenario
+from engines.scenarios.terminal.trying import read_typed
 from orchestrator.engines.runs import Ask, Option
 from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.script import AnswerUnfit
-from tests.unit.engines.scenarios.terminal.scenario_files import call_json
+from tests.unit.engines.scenarios.terminal.scenario_files import call_json, play_scenario_file
 
 BUTTONS = Ask(text="?", options=[Option(label="Да", value=1), Option(label="7", value=2)])
 FILES = Ask(text="?", takes=frozenset({"text", "photo", "document"}), timeout=timedelta(hours=1))
@@ -49,9 +48,7 @@ def write_question(**params: Any) -> Path:
 def play(path: Path, typed: str, monkeypatch: pytest.MonkeyPatch) -> Played:
     """Play it with these lines typed at a terminal."""
     monkeypatch.setattr("sys.stdin", Keyboard(typed))
-    played = run_scenario(path, load_dialogue(path, None, [], {}), as_json=False, asks_model=False, locale="ru")
-    assert played is not None
-    return played
+    return play_scenario_file(path)
 
 
 def test_where_only_buttons_are_taken_another_line_is_asked_for_again(

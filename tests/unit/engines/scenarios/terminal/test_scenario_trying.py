@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from bot.cli import app
-from engines.scenarios.terminal.trying import load_dialogue, run_scenario
 from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, start
-from tests.unit.engines.scenarios.terminal.scenario_files import LEAD, PHONE, call, call_json, write_files
+from tests.unit.engines.scenarios.terminal.scenario_files import LEAD, PHONE, call, call_json, play_scenario_file, write_files
 from tests.unit.model_client.loopback_kit import FINE, serving
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.spine_kit import message
@@ -243,9 +242,7 @@ def test_without_standard_input_the_inputs_end(tmp_path: Path, monkeypatch: pyte
     """As a service manager starts programs: the missing answer is named, nothing breaks."""
     lead = write_files(tmp_path)
     monkeypatch.setattr(sys, "stdin", None)
-    played = run_scenario(lead, load_dialogue(lead, None, [], {}), as_json=False, asks_model=False, locale="ru")
-    assert played is not None
-    assert played.problem == 'step who of lead asks "Как зовут клиента?", and no input is left'
+    assert play_scenario_file(lead).problem == 'step who of lead asks "Как зовут клиента?", and no input is left'
 
 
 HYPHENS = """\

@@ -1,12 +1,12 @@
-"""Files of flows and their agents."""
+"""Files of flows and their agents: which is which."""
 
 from typing import Final
 
-from bot.cli.author.files import Family
+from bot.cli.author.faces import Family
 from engines.flows.core.agents import KIND as AGENT
 from engines.flows.core.kind import FLOW, list_agents
 
-FLOWS: Final = Family(
+FAMILY: Final = Family(
     whole=FLOW,
     part=AGENT,
     key_field="flowId",

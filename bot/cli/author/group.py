@@ -1,0 +1,162 @@
+"""Builds the group of commands of one kind of definitions, such as `sdelka flow`: the commands of authors under the names that it has.
+
+What they do is imported when one of them runs, see bot.cli.ops.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from bot.cli import ops
+from bot.cli.ops import AS_JSON, hide_log_lines
+
+if TYPE_CHECKING:
+    from bot.i18n.translate import Translator
+
+NOT_DONE: Final = 1
+Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
+Events = Annotated[bool, typer.Option("--json", help="One event a line as JSON.")]
+Language = Annotated[ops.Language, typer.Option("--language", "--lang", help="The language in which people are told.")]
+Svg = Annotated[Path | None, typer.Option("--svg", metavar="OUT", help="Write a picture to this file in place of Mermaid to stdout.")]
+Command = Callable[..., None]
+
+
+def build_author_group(kind: str, summary: str, commands: Mapping[str, str | Command], *, part: str = "") -> typer.Typer:
+    """Return the group with these commands in this order: by its help for one that all kinds have, otherwise the function itself.
+
+    `part` is the kind of the parts that its definitions name.
+    """
+    app = typer.Typer(no_args_is_help=True, add_completion=False, help=summary)
+    app.callback(help=summary)(hide_log_lines)
+    for name, command in commands.items():
+        if isinstance(command, str):
+            app.command(name, help=command)(_BUILDERS[name](kind, part))
+        else:
+            app.command(name)(command)
+    return app
+
+
+def load_translator(language: ops.Language) -> "Translator":
+    """Return the translator into the language of an option."""
+    from bot.i18n.translate import Translator  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+
+    return Translator(language, "Europe/Moscow")
+
+
+def exit_unless(is_done: bool) -> None:  # noqa: FBT001 - what the command has come to
+    """End the command with exit code 1 if it has not come to a good end."""
+    if not is_done:
+        raise typer.Exit(NOT_DONE)
+
+
+def _add_article(noun: str) -> str:
+    return f"{'An' if noun[:1] in 'aeiou' else 'A'} {noun}"
+
+
+def _build_validate(kind: str, part: str) -> Command:
+    kinds = f"{kind.capitalize()}s{f' and {part}s' if part else ''}"
+
+    def validate(
+        files: Annotated[list[Path], typer.Argument(metavar="FILE…", help=f"{kinds} as YAML or JSON, or folders of them.")],
+        *,
+        language: Language = "ru",
+        as_json: Json = False,
+    ) -> None:
+        from bot.cli.author.writing import check_files  # noqa: PLC0415 - see load_translator
+
+        exit_unless(check_files(kind, files, load_translator(language), as_json=as_json))
+
+    return validate
+
+
+def _build_publish(kind: str, part: str) -> Command:
+    def publish(
+        file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{_add_article(kind)} as YAML or JSON.")],
+        *,
+        parts: Annotated[
+            list[Path] | None,
+            typer.Option(f"--{part}", metavar="FILE", help=f"{_add_article(part)} to publish before it; may be given again."),
+        ] = None,
+        note: Annotated[str, typer.Option(help="What has changed and why, for the history.")] = "",
+        language: Language = "ru",
+        as_json: Json = False,
+    ) -> None:
+        from bot.cli.author.publishing import publish_files  # noqa: PLC0415 - see load_translator
+        from bot.cli.author.writing import write_publication  # noqa: PLC0415 - see load_translator
+
+        publication = publish_files(kind, file, parts or [], note=note)
+        write_publication(publication, load_translator(language), as_json=as_json)
+        exit_unless(publication.is_done)
+
+    return publish
+
+
+def _build_diff(kind: str, _part: str) -> Command:
+    def diff(
+        key: Annotated[str, typer.Argument(help=f"The key of {_add_article(kind).lower()}.")],
+        before: Annotated[int, typer.Argument(metavar="V1", min=1, help="The version from which.")],
+        after: Annotated[int, typer.Argument(metavar="V2", min=1, help="The version to which.")],
+        *,
+        language: Language = "ru",
+        as_json: Json = False,
+    ) -> None:
+        from bot.cli.author.writing import write_difference  # noqa: PLC0415 - see load_translator
+
+        write_difference(kind, key, (before, after), load_translator(language), as_json=as_json)
+
+    return diff
+
+
+def _build_graph(kind: str, _part: str) -> Command:
+    def graph(
+        file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{_add_article(kind)} as YAML or JSON.")],
+        *,
+        svg: Svg = None,
+        language: Language = "ru",
+    ) -> None:
+        from bot.cli.author.writing import draw_file  # noqa: PLC0415 - see load_translator
+
+        draw_file(kind, file, svg, lambda path, count: load_translator(language).translate("author-drawn", file=str(path), count=count))
+
+    return graph
+
+
+def _build_test(kind: str, _part: str) -> Command:
+    def test(
+        path: Annotated[
+            Path,
+            typer.Argument(metavar="FILE|DIR", help=f"{_add_article(kind)} with NAME.test.yaml beside it, or a folder of them."),
+        ],
+        *,
+        as_json: Json = False,
+    ) -> None:
+        from bot.cli.author.testing import play_tests  # noqa: PLC0415 - see load_translator
+
+        exit_unless(play_tests(kind, path, as_json=as_json))
+
+    return test
+
+
+def _build_record(kind: str, _part: str) -> Command:
+    def record(
+        run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="The run's id, or a part of it that only one run has.")],
+        *,
+        out: Annotated[Path, typer.Option(metavar="FILE", help=f"The new file, such as NAME.test.yaml beside the {kind}.")],
+    ) -> None:
+        from bot.cli.author.recording import save_run  # noqa: PLC0415 - see load_translator
+
+        exit_unless(save_run(kind, run_id, out, f"sdelka {kind} test"))
+
+    return record
+
+
+_BUILDERS: Final[Mapping[str, Callable[[str, str], Command]]] = {
+    "validate": _build_validate,
+    "publish": _build_publish,
+    "diff": _build_diff,
+    "graph": _build_graph,
+    "test": _build_test,
+    "record": _build_record,
+}
