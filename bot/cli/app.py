@@ -78,6 +78,7 @@ _add_lazy_command("journal", "bot.cli.journal", "Read, verify and, where the law
 _add_lazy_command("logs", "bot.cli.logs", "Check, show, follow and rebuild the audit logs.")
 _add_lazy_command("runs", "bot.cli.runs", "List, show, start and control runs: executions of scenarios, flows and workflows.")
 _add_lazy_command("definitions", "bot.cli.definitions", "List, save, compare, publish and switch definitions: what runs execute.")
+_add_lazy_command("author", "bot.cli.author.app", "Write definitions of any kind: begin, check, draw, try, test and record them.")
 for _plugin in load_plugins():
     for _group in _plugin.terminal:
         _add_lazy_command(_group.name, _group.module, _group.summary)
