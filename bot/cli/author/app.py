@@ -1,134 +1,65 @@
-"""The commands of `sdelka author`: what authors do with files of definitions, whatever their kind.
+"""The commands of `sdelka author`: what authors do with files of definitions, whatever their kind."""
 
-What they do is imported when one of them runs, see bot.cli.ops.
-"""
-
-from pathlib import Path
-from typing import Annotated, Final
+from typing import Any, Final
 
 import typer
+from typer.core import TyperGroup
 
-from bot.cli.author.faces import TryOptions, check_kind
-from bot.cli.author.group import Events, Json, Language, Svg, exit_unless, load_translator
-from bot.cli.ops import hide_log_lines
-from bot.plugins.loading import list_kinds
+from bot.cli.author.group import BUILDERS, KindWords
+from bot.cli.ops import escape_text, hide_log_lines
+from bot.plugins.loading import list_kinds, load_plugins
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.suggestions import suggest_name
 
 _SUMMARY: Final = f"""Write definitions of any kind: begin, check, draw, try, test and record them. Nothing of it needs a running bot.
 
-The kinds: {", ".join(list_kinds())}. What there is of them is published, compared and switched by `sdelka definitions`."""
+The kinds: {", ".join(list_kinds())}. What is published of them is listed, compared and switched by `sdelka definitions`.
+"""
+_VERBS: Final = {
+    "new": """Write a first definition to a new file, whose name is its key, and say what is still wrong with it.
+
+Exit codes: 0 = written, 2 = wrong use, or the file is there already.""",
+    "check": """Say all mistakes of definitions, and of the parts that they name, at once, each with its place.
+
+Parts are files beside, or they are looked up among the published ones. Exit codes: 0 = no mistakes, 1 = mistakes, 2 = wrong use.""",
+    "draw": "Draw a definition, also one with mistakes. Exit codes: 0 = drawn, 2 = wrong use, or it cannot be read or drawn.",
+    "try": """Try a definition in this terminal. Nothing is sent and nothing is stored; what is not given is asked for here.
+
+Kinds that show the words of models as they come really ask them, which costs, unless --answers gives them. A kind says which of the
+options it takes. Exit codes: 0 = it ended well, 1 = it failed, did not end, or has mistakes, 2 = wrong use.""",
+    "test": """Play the tests of definitions, with everything outside given, and show what they cover.
+
+Exit codes: 0 = all came as expected, 1 = something differs, 2 = wrong use, or there are no tests.""",
+    "record": """Save a finished run as a test. What was said in it stands there: replace what must not be read by others.
+
+Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.""",
+}
+_NEEDS: Final = {"try": "trial", "test": "cases", "record": "cases"}
+"""The slot of the engine without which a command can only say that it is missing; its help does not list such kinds."""
+
+
+class _Kinds(TyperGroup):
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # its types are private to Typer
+        """Return the command of a kind. Raises SettingsError for a kind that there is not, with those that there are."""
+        kinds = list_kinds()
+        if args[0] not in kinds and not args[0].startswith("-"):
+            meant = suggest_name(args[0], kinds)
+            near = f", perhaps {meant}" if meant else ""
+            raise SettingsError(escape_text(f"there is no kind of definitions {args[0]!r}{near}: it is one of {', '.join(kinds)}"))
+        return super().resolve_command(ctx, args)
+
+
+def _build_verb(verb: str, summary: str) -> typer.Typer:
+    offered = {part for plugin in load_plugins() for part in plugin.parts}
+    group = typer.Typer(cls=_Kinds, no_args_is_help=True, help=summary)
+    for kind in list_kinds():
+        is_hidden = verb in _NEEDS and f"{_NEEDS[verb]}/{kind}" not in offered
+        words = KindWords(kind=kind, test_command=f"sdelka author test {kind}")
+        group.command(kind, help=summary, hidden=is_hidden)(BUILDERS[verb](words))
+    return group
+
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=_SUMMARY)
-Kind = Annotated[str, typer.Argument(metavar="KIND", help="The kind of the definition, such as flow.", callback=check_kind)]
-File = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A definition as YAML or JSON. What it names are files beside it, or it is published.")
-]
-
-
-@app.callback()
-def group() -> None:
-    """Hide log lines; the help is that of the group."""
-    hide_log_lines()
-
-
-@app.command()
-def new(kind: Kind, file: File, *, language: Language = "ru") -> None:
-    """Write a first definition to a new file, whose name is its key, and say what is still wrong with it.
-
-    Exit codes: 0 = written, 2 = wrong use, or the file is there already.
-    """
-    from bot.cli.author.writing import write_first  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-
-    write_first(kind, file, load_translator(language))
-
-
-@app.command()
-def check(
-    kind: Kind,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Definitions as YAML or JSON, or folders of them.")],
-    *,
-    language: Language = "ru",
-    as_json: Json = False,
-) -> None:
-    """Say all mistakes of definitions, and of the parts that they name, at once, each with its place.
-
-    Exit codes: 0 = no mistakes, 1 = mistakes, 2 = wrong use.
-    """
-    from bot.cli.author.writing import check_files  # noqa: PLC0415 - see new
-
-    exit_unless(check_files(kind, files, load_translator(language), as_json=as_json))
-
-
-@app.command()
-def draw(kind: Kind, file: File, *, svg: Svg = None, language: Language = "ru") -> None:
-    """Draw a definition, also one with mistakes. Exit codes: 0 = drawn, 2 = wrong use, or it cannot be read or drawn."""
-    from bot.cli.author.writing import draw_file  # noqa: PLC0415 - see new
-
-    draw_file(kind, file, svg, lambda path, count: load_translator(language).translate("author-drawn", file=str(path), count=count))
-
-
-@app.command(name="try")
-def try_out(  # noqa: PLR0913 - one parameter for each option of the command
-    kind: Kind,
-    definition: Annotated[str, typer.Argument(metavar="FILE|KEY", help="A file, or the key of a published definition.")],
-    *,
-    param: Annotated[list[str] | None, typer.Option(help="A value of its start such as client=Romashka; may be given again.")] = None,
-    typed: Annotated[list[str] | None, typer.Option("--input", help="An answer, in order; may be given again.")] = None,
-    inputs: Annotated[Path | None, typer.Option(metavar="FILE", help="A YAML file of answers, or of all that a test says.")] = None,
-    answers: Annotated[Path | None, typer.Option(metavar="FILE", help="A YAML file of models' answers by step; no model is asked.")] = None,
-    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="A YAML file of what the portal gives, by method.")] = None,
-    model: Annotated[
-        bool, typer.Option("--model", help="Ask the configured model where its words would be asked for here; it costs.")
-    ] = False,
-    version: Annotated[int, typer.Option(min=0, help="A version of the published definition; by default the active one.")] = 0,
-    language: Language = "ru",
-    as_json: Events = False,
-) -> None:
-    """Try a definition in this terminal. Nothing is sent and nothing is stored; what is not given is asked for here.
-
-    The models of the settings are asked, which costs, by kinds that show their words as they come; which options a kind takes it says.
-    Exit codes: 0 = it ended well, 1 = it failed, did not end, or has mistakes, 2 = wrong use.
-    """
-    from bot.cli.author.trying import try_file_or_key  # noqa: PLC0415 - see new
-
-    options = TryOptions(
-        params=tuple(param or ()),
-        inputs=tuple(typed or ()),
-        inputs_file=inputs,
-        answers_file=answers,
-        queries_file=queries,
-        asks_model=model,
-        language=language,
-        as_json=as_json,
-    )
-    exit_unless(try_file_or_key(kind, definition, version, options))
-
-
-@app.command(name="test")
-def play_tests(
-    kind: Kind,
-    path: Annotated[Path, typer.Argument(metavar="FILE|DIR", help="A definition with NAME.test.yaml beside it, or a folder of them.")],
-    *,
-    as_json: Json = False,
-) -> None:
-    """Play the tests of definitions, with everything outside given, and show what they cover.
-
-    Exit codes: 0 = all came as expected, 1 = something differs, 2 = wrong use, or there are no tests.
-    """
-    from bot.cli.author import testing  # noqa: PLC0415 - see new
-
-    exit_unless(testing.play_tests(kind, path, as_json=as_json))
-
-
-@app.command()
-def record(
-    kind: Kind,
-    run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="The run's id, or a part of it that only one run has.")],
-    *,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The new file, such as NAME.test.yaml beside the definition.")],
-) -> None:
-    """Save a finished run as a test. What was said in it stands there: replace what must not be read by others.
-
-    Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
-    """
-    from bot.cli.author.recording import save_run  # noqa: PLC0415 - see new
-
-    exit_unless(save_run(kind, run_id, out, f"sdelka author test {kind}"))
+app.callback(help=_SUMMARY)(hide_log_lines)
+for _verb, _summary in _VERBS.items():
+    app.add_typer(_build_verb(_verb, _summary), name=_verb)

@@ -3,17 +3,18 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from bot.cli.ops import Language, escape_text
-from bot.i18n.translate import Translator
+from bot.cli.ops import Language
 from bot.plugins.loading import find_part_of_kind, list_kinds, load_plugins
 from bot.plugins.plugin import Slot
 from orchestrator.definitions.kinds import Reference, list_no_references
-from orchestrator.documents.document import Document
 from orchestrator.domain.errors import SettingsError
-from orchestrator.domain.finding import Finding
-from orchestrator.domain.suggestions import suggest_name
+
+if TYPE_CHECKING:
+    from bot.i18n.translate import Translator
+    from orchestrator.documents.document import Document
+    from orchestrator.domain.finding import Finding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +35,7 @@ class Family:
     """Returns the parts that a document names."""
     part_refusal: str = ""
     """Why a part is not taken where a whole is needed; "" to take it as a whole with mistakes."""
-    find_unknown: Callable[[Document, Collection[str]], Iterable[Finding]] | None = None
+    find_unknown: "Callable[[Document, Collection[str]], Iterable[Finding]] | None" = None
     """Returns what is wrong with the names of others of its own kind, which are files beside it with these keys; None if it names none."""
 
     def find_kind(self, document: object) -> str:
@@ -77,7 +78,7 @@ class TryOptions:
 class LiveFace:
     """Plays definitions of one kind in the terminal with their real engine, and shows what happens."""
 
-    play: Callable[[Any, TryOptions, Translator], bool]
+    play: "Callable[[Any, TryOptions, Translator], bool]"
     """Plays what the face of tests built and returns whether it ended well. Raises SettingsError."""
     takes: frozenset[str]
     """The options that it takes, as `TryOptions.list_given` names them."""
@@ -85,17 +86,6 @@ class LiveFace:
 
 FAMILY: Final = Slot("family", Family)
 LIVE_FACE: Final = Slot("live", LiveFace)
-
-
-def check_kind(kind: str) -> str:
-    """Return the kind. Raises SettingsError for one that there is not, with those that there are."""
-    kinds = list_kinds()
-    if kind in kinds:
-        return kind
-    meant = suggest_name(kind, kinds)
-    raise SettingsError(
-        escape_text(f"there is no kind of definitions {kind!r}{f', perhaps {meant}' if meant else ''}: it is one of {', '.join(kinds)}")
-    )
 
 
 def find_family(kind: str) -> Family:

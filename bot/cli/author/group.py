@@ -4,6 +4,7 @@ What they do is imported when one of them runs, see bot.cli.ops.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -23,16 +24,33 @@ Svg = Annotated[Path | None, typer.Option("--svg", metavar="OUT", help="Write a 
 Command = Callable[..., None]
 
 
+@dataclass(frozen=True, kw_only=True)
+class KindWords:
+    """How the help of commands names one kind of definitions."""
+
+    kind: str
+    part: str = ""
+    """The kind of the parts that its definitions name; "" for none."""
+    test_command: str
+    """What plays its tests."""
+
+    @property
+    def a_kind(self) -> str:
+        """The kind with its article, at the beginning of a sentence."""
+        return _add_article(self.kind)
+
+
 def build_author_group(kind: str, summary: str, commands: Mapping[str, str | Command], *, part: str = "") -> typer.Typer:
     """Return the group with these commands in this order: by its help for one that all kinds have, otherwise the function itself.
 
     `part` is the kind of the parts that its definitions name.
     """
+    words = KindWords(kind=kind, part=part, test_command=f"sdelka {kind} test")
     app = typer.Typer(no_args_is_help=True, add_completion=False, help=summary)
     app.callback(help=summary)(hide_log_lines)
     for name, command in commands.items():
         if isinstance(command, str):
-            app.command(name, help=command)(_BUILDERS[name](kind, part))
+            app.command(name, help=command)(BUILDERS[name](words))
         else:
             app.command(name)(command)
     return app
@@ -55,7 +73,8 @@ def _add_article(noun: str) -> str:
     return f"{'An' if noun[:1] in 'aeiou' else 'A'} {noun}"
 
 
-def _build_validate(kind: str, part: str) -> Command:
+def _build_validate(words: KindWords) -> Command:
+    kind, part = words.kind, words.part
     kinds = f"{kind.capitalize()}s{f' and {part}s' if part else ''}"
 
     def validate(
@@ -71,13 +90,13 @@ def _build_validate(kind: str, part: str) -> Command:
     return validate
 
 
-def _build_publish(kind: str, part: str) -> Command:
+def _build_publish(words: KindWords) -> Command:
     def publish(
-        file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{_add_article(kind)} as YAML or JSON.")],
+        file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{words.a_kind} as YAML or JSON.")],
         *,
         parts: Annotated[
             list[Path] | None,
-            typer.Option(f"--{part}", metavar="FILE", help=f"{_add_article(part)} to publish before it; may be given again."),
+            typer.Option(f"--{words.part}", metavar="FILE", help=f"{_add_article(words.part)} to publish before it; may be given again."),
         ] = None,
         note: Annotated[str, typer.Option(help="What has changed and why, for the history.")] = "",
         language: Language = "ru",
@@ -86,16 +105,16 @@ def _build_publish(kind: str, part: str) -> Command:
         from bot.cli.author.publishing import publish_files  # noqa: PLC0415 - see load_translator
         from bot.cli.author.writing import write_publication  # noqa: PLC0415 - see load_translator
 
-        publication = publish_files(kind, file, parts or [], note=note)
+        publication = publish_files(words.kind, file, parts or [], note=note)
         write_publication(publication, load_translator(language), as_json=as_json)
         exit_unless(publication.is_done)
 
     return publish
 
 
-def _build_diff(kind: str, _part: str) -> Command:
+def _build_diff(words: KindWords) -> Command:
     def diff(
-        key: Annotated[str, typer.Argument(help=f"The key of {_add_article(kind).lower()}.")],
+        key: Annotated[str, typer.Argument(help=f"The key of {words.a_kind.lower()}.")],
         before: Annotated[int, typer.Argument(metavar="V1", min=1, help="The version from which.")],
         after: Annotated[int, typer.Argument(metavar="V2", min=1, help="The version to which.")],
         *,
@@ -104,59 +123,112 @@ def _build_diff(kind: str, _part: str) -> Command:
     ) -> None:
         from bot.cli.author.writing import write_difference  # noqa: PLC0415 - see load_translator
 
-        write_difference(kind, key, (before, after), load_translator(language), as_json=as_json)
+        write_difference(words.kind, key, (before, after), load_translator(language), as_json=as_json)
 
     return diff
 
 
-def _build_graph(kind: str, _part: str) -> Command:
+def _build_graph(words: KindWords) -> Command:
     def graph(
-        file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{_add_article(kind)} as YAML or JSON.")],
+        file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{words.a_kind} as YAML or JSON.")],
         *,
         svg: Svg = None,
         language: Language = "ru",
     ) -> None:
         from bot.cli.author.writing import draw_file  # noqa: PLC0415 - see load_translator
 
-        draw_file(kind, file, svg, lambda path, count: load_translator(language).translate("author-drawn", file=str(path), count=count))
+        tr = load_translator(language)
+        draw_file(words.kind, file, svg, lambda path, count: tr.translate("author-drawn", file=str(path), count=count))
 
     return graph
 
 
-def _build_test(kind: str, _part: str) -> Command:
+def _build_test(words: KindWords) -> Command:
     def test(
         path: Annotated[
             Path,
-            typer.Argument(metavar="FILE|DIR", help=f"{_add_article(kind)} with NAME.test.yaml beside it, or a folder of them."),
+            typer.Argument(metavar="FILE|DIR", help=f"{words.a_kind} with NAME.test.yaml beside it, or a folder of them."),
         ],
         *,
         as_json: Json = False,
     ) -> None:
         from bot.cli.author.testing import play_tests  # noqa: PLC0415 - see load_translator
 
-        exit_unless(play_tests(kind, path, as_json=as_json))
+        exit_unless(play_tests(words.kind, path, as_json=as_json))
 
     return test
 
 
-def _build_record(kind: str, _part: str) -> Command:
+def _build_record(words: KindWords) -> Command:
     def record(
         run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="The run's id, or a part of it that only one run has.")],
         *,
-        out: Annotated[Path, typer.Option(metavar="FILE", help=f"The new file, such as NAME.test.yaml beside the {kind}.")],
+        out: Annotated[Path, typer.Option(metavar="FILE", help=f"The new file, such as NAME.test.yaml beside the {words.kind}.")],
     ) -> None:
         from bot.cli.author.recording import save_run  # noqa: PLC0415 - see load_translator
 
-        exit_unless(save_run(kind, run_id, out, f"sdelka {kind} test"))
+        exit_unless(save_run(words.kind, run_id, out, words.test_command))
 
     return record
 
 
-_BUILDERS: Final[Mapping[str, Callable[[str, str], Command]]] = {
+def _build_new(words: KindWords) -> Command:
+    def new(
+        file: Annotated[Path, typer.Argument(metavar="FILE", help="The new file, such as first.yaml; an existing one is not overwritten.")],
+        *,
+        language: Language = "ru",
+    ) -> None:
+        from bot.cli.author.writing import write_first  # noqa: PLC0415 - see load_translator
+
+        write_first(words.kind, file, load_translator(language))
+
+    return new
+
+
+def _build_try(words: KindWords) -> Command:
+    def try_out(  # noqa: PLR0913 - one parameter for each option of the command
+        definition: Annotated[
+            str, typer.Argument(metavar="FILE|KEY", help=f"A file of {words.a_kind.lower()}, or the key of a published one.")
+        ],
+        *,
+        param: Annotated[list[str] | None, typer.Option(help="A value of its start such as client=Romashka; may be given again.")] = None,
+        typed: Annotated[list[str] | None, typer.Option("--input", help="An answer, in order; may be given again.")] = None,
+        inputs: Annotated[Path | None, typer.Option(metavar="FILE", help="A YAML file of answers, or of all that a test says.")] = None,
+        answers: Annotated[Path | None, typer.Option(metavar="FILE", help="A YAML file of models' answers; no model is asked.")] = None,
+        queries: Annotated[Path | None, typer.Option(metavar="FILE", help="A YAML file of what the portal gives, by method.")] = None,
+        model: Annotated[bool, typer.Option("--model", help="Ask the model where its words would be asked for here; it costs.")] = False,
+        version: Annotated[int, typer.Option(min=0, help="A version of the published one; by default the active one.")] = 0,
+        language: Language = "ru",
+        as_json: Events = False,
+    ) -> None:
+        from bot.cli.author.faces import TryOptions  # noqa: PLC0415 - see load_translator
+        from bot.cli.author.trying import try_file_or_key  # noqa: PLC0415 - see load_translator
+
+        options = TryOptions(
+            params=tuple(param or ()),
+            inputs=tuple(typed or ()),
+            inputs_file=inputs,
+            answers_file=answers,
+            queries_file=queries,
+            asks_model=model,
+            language=language,
+            as_json=as_json,
+        )
+        exit_unless(try_file_or_key(words.kind, definition, version, options))
+
+    return try_out
+
+
+BUILDERS: Final[Mapping[str, Callable[[KindWords], Command]]] = {
+    "new": _build_new,
     "validate": _build_validate,
+    "check": _build_validate,
     "publish": _build_publish,
     "diff": _build_diff,
     "graph": _build_graph,
+    "draw": _build_graph,
+    "try": _build_try,
     "test": _build_test,
     "record": _build_record,
 }
+"""What builds a command, by the names that it has in groups."""

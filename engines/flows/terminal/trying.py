@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,20 +28,13 @@ from state.canonical import dumps
 from state.clock import SystemClock
 from state.stored import JsonObject
 
+ShowEvent = Callable[[JsonObject, Happening | None], None]
+"""Shows an event, as programs read it, with the happening that it is."""
 
-@dataclass(frozen=True)
-class ProgramView:
-    """Writes JSON to stdout, an object a line."""
 
-    def show(self, event: JsonObject, happening: Happening | None = None) -> None:
-        """Write an event."""
-        del happening
-        write_json_lines([event])
-
-    def end(self, result: RunResult, problem: str) -> None:
-        """Write the event `end`."""
-        outcome = "unfinished" if problem else result.status
-        write_json_lines([{"event": "end", "outcome": outcome, "code": result.code, "problem": problem, "result": result.value.data}])
+def write_event(event: JsonObject, _happening: Happening | None) -> None:
+    """Write an event for programs: an object a line."""
+    write_json_lines([event])
 
 
 @dataclass(frozen=True)
@@ -51,7 +44,7 @@ class PeopleView:
     flow: Flow
     tr: Translator
 
-    def show(self, event: JsonObject, happening: Happening | None = None) -> None:
+    def show(self, event: JsonObject, happening: Happening | None) -> None:
         """Write a step that is done, what its agent said, an effect as the plan that it is, or why the flow failed."""
         step = next((step for step in self.flow.steps if step.id == event["step"]), None)
         title = step.name or step.id if step is not None else ""
@@ -61,8 +54,8 @@ class PeopleView:
                 write_text(f"⏳ {title}{tries}")
             case "answer":
                 answer = cut_text(event["text"]).strip()
-                shown = (f"\n{answer}" if "\n" in answer else f" {answer}") if answer else f" {self.tr.translate('author-empty')}"
-                write_text(f"{'✅' if answer else '❌'} {title}:{shown}")
+                spoken = (f"\n{answer}" if "\n" in answer else f" {answer}") if answer else f" {self.tr.translate('author-empty')}"
+                write_text(f"{'✅' if answer else '❌'} {title}:{spoken}")
             case "no_answer":
                 write_text(f"❌ {title}: {self.tr.translate('author-no-answer', why=event['why'])}")
             case "effect":
@@ -85,33 +78,33 @@ class PeopleView:
 
 
 class FlowOutside(Script):
-    """The outside of a flow that is tried: its agents are answered for, its effects are only planned, and a view shows it."""
+    """The outside of a flow that is tried: its agents are answered for, its effects are only planned, and shown."""
 
-    def __init__(self, key: str, answers: Mapping[str, Any], model: AskModel, view: ProgramView | PeopleView) -> None:
+    def __init__(self, key: str, answers: Mapping[str, Any], model: AskModel, show: ShowEvent) -> None:
         """Answer for agents by `answers`, in the form of tests of flows; `model` answers for those that have none."""
         super().__init__(FlowCase(name=key, answers=dict(answers)), model=model)
-        self._view = view
+        self._show = show
 
     async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
         """Return the answer of an agent, or the calls of tools that it asks for. Raises RunFailed and RehearsalStopped."""
         _, visit, number, *further = place.node.split("/")
         attempt = {"step": place.step, "visit": int(visit), "attempt": int(number)}
         if not further:
-            self._view.show({"event": "step", **attempt})
+            self._show({"event": "step", **attempt}, None)
         try:
             answer = await super().ask_model(place, request, on_delta)
         except RunFailed as error:
-            self._view.show({"event": "no_answer", **attempt, "why": error.detail})
+            self._show({"event": "no_answer", **attempt, "why": error.detail}, None)
             raise
         if isinstance(answer, str):
-            self._view.show({"event": "answer", **attempt, "text": answer})
+            self._show({"event": "answer", **attempt, "text": answer}, None)
         return answer
 
     def tell(self, happening: Happening) -> None:
         """Show what no method here has shown already."""
         if happening.kind not in {"model", "wait"}:
             event = {"event": happening.kind, "step": happening.place.step, "text": happening.text, "data": happening.data}
-            self._view.show(event, happening)
+            self._show(event, happening)
 
 
 def try_flow(playable: PlayableFlow, options: TryOptions, tr: Translator) -> bool:
@@ -123,13 +116,14 @@ def try_flow(playable: PlayableFlow, options: TryOptions, tr: Translator) -> boo
     path = options.answers_file
     answers = load_mocks(path, content, "step", steps, is_known=steps.__contains__) if path is not None else None
     parameters = collect_parameters(flow.launch_parameters, split_parameters(options.params), sys.stdin, tr)
-    view = ProgramView() if options.as_json else PeopleView(flow, tr)
+    view = PeopleView(flow, tr)
+    show = write_event if options.as_json else view.show
 
     async def find_agents(names: list[str], /) -> Mapping[str, object]:
         return {name: playable.agents[name] for name in names if name in playable.agents}
 
     async def play(model: AskModel) -> tuple[RunResult, str]:
-        outside = FlowOutside(playable.key, answers or {}, model, view)
+        outside = FlowOutside(playable.key, answers or {}, model, show)
         find = lambda kind, key: document if (kind, key) == (FLOW, playable.key) else None  # noqa: E731 - reads as the argument that it is
         rehearsal = Rehearsal({FLOW: FlowEngine(find_agents)}, find, outside, now=SystemClock().now())
         try:
@@ -142,7 +136,11 @@ def try_flow(playable: PlayableFlow, options: TryOptions, tr: Translator) -> boo
             return await play(model)
 
     result, problem = asyncio.run(play(ask_no_model) if answers is not None else play_with_model())
-    view.end(result, problem)
+    if options.as_json:
+        outcome = "unfinished" if problem else result.status
+        show({"event": "end", "outcome": outcome, "code": result.code, "problem": problem, "result": result.value.data}, None)
+    else:
+        view.end(result, problem)
     return not problem and result.status == "done"
 
 
