@@ -9,13 +9,14 @@ from bitrix.catalogue.catalogue import Entity, Method
 from orchestrator.directory.reference_data import Field
 from orchestrator.domain.frozen import computed_once
 from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call import targets
 from orchestrator.gate.call.essence import build_canonical_form
+from orchestrator.gate.call.lookup import Lookup, read_places
 from orchestrator.gate.call.param_kinds import WrittenValue
 from state.canonical import dumps, hash_text
 from state.stored import JsonObject
 
-Target = tuple[str, int]
-"""A record as kind and number, for example ("deal", 481)."""
+Target = targets.Target
 
 Part = tuple[str, int]
 """Something with an id that is no record of its own, such as a department: the method that reads it, and its id."""
@@ -41,7 +42,7 @@ class Call:
 
     `params` is canonical JSON data and includes the fields that normalization adds. A batch holds its commands in `commands`; each command
     is a Call with its own `key`. The `params` of a batch are built from its commands. `fingerprint` is a checksum of portal, method and
-    params exactly as sent.
+    params exactly as sent. What the parameters mean is looked up once; a copy with another method or parameters is looked up anew.
     """
 
     kind: str
@@ -85,6 +86,58 @@ class Call:
 
     It is known when the call is proposed and never stored.
     """
+
+    lookup: Lookup | None = field(default=None, compare=False, repr=False)
+    """Where spec, targets, ties and kinds of record come from; None for a batch, whose commands have their own, and for other kinds.
+
+    It is never stored.
+    """
+
+    def __post_init__(self) -> None:
+        """Look the call up anew if it is a copy with another method or other parameters: no copy keeps what held for those before."""
+        before = self.lookup
+        if before is None or (self.params is before.params and self.spec is before.spec and self.method == before.spec.name):
+            return
+        spec = self.spec if self.method == self.spec.name else before.catalogue.find(self.method)
+        if spec is None:
+            raise ValueError(f"{self.method} is not in the catalogue")
+        same_method = spec is before.spec
+        lookup = before.follow(self.params) if same_method else Lookup(spec=spec, params=self.params, catalogue=before.catalogue)
+        fresh: dict[str, object] = {"spec": spec, "lookup": lookup}
+        if not same_method or lookup.classes != before.classes:
+            fresh["classes"] = lookup.classes
+        if not same_method or not lookup.finds_same(before):
+            fresh |= {"entity": lookup.entity, "entities": lookup.entities, "targets": lookup.targets, "ties": lookup.ties}
+            fresh |= {"unknown_target": lookup.is_unclear or any(link.number is None for link in lookup.bound), "target_created": False}
+        vars(self).update(fresh)
+
+    @classmethod
+    def from_lookup(
+        cls, lookup: Lookup, *, portal: str, key: str = "", system_fields: frozenset[str] = frozenset(), names_owner: bool = True
+    ) -> "Call":
+        """Return the call of the portal that was looked up."""
+        return cls(
+            kind="bitrix",
+            method=lookup.spec.name,
+            params=lookup.params,
+            spec=lookup.spec,
+            classes=lookup.classes,
+            portal=portal,
+            targets=lookup.targets,
+            unknown_target=lookup.is_unclear,
+            entity=lookup.entity,
+            entities=lookup.entities,
+            ties=lookup.ties,
+            key=key,
+            system_fields=system_fields,
+            names_owner=names_owner,
+            lookup=lookup,
+        )
+
+    @computed_once
+    def places(self) -> Mapping[str, object]:
+        """The parameters, as dotted paths, that hold the id of the call's record, each with what is written there."""
+        return self.lookup.places if self.lookup is not None else read_places(self.spec, self.params)
 
     @computed_once
     def fingerprint(self) -> str:

@@ -8,6 +8,7 @@ from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.frozen import View
 from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
+from orchestrator.gate.call.lookup import Lookup
 from orchestrator.gate.call.params import sort_params
 from orchestrator.gate.call.targets import find_definitions
 from state.canonical import hash_text
@@ -120,10 +121,12 @@ def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
     if spec is None:
         msg = f"{stored.method} is no longer in the catalogue"
         raise UndecodableCall(msg)
+    params = stored.params if stored.commands else sort_params(spec, stored.params)
+    is_looked_up = stored.kind == "bitrix" and not stored.commands
     return Call(
         kind=stored.kind,
         method=stored.method,
-        params=stored.params if stored.commands else sort_params(spec, stored.params),
+        params=params,
         spec=spec,
         classes=stored.classes,
         portal=stored.portal,
@@ -139,6 +142,7 @@ def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
         target_created=stored.target_created,
         ties=stored.ties,
         proposed_essence=stored.wish,
+        lookup=Lookup(spec=spec, params=params, catalogue=catalogue) if is_looked_up else None,
     )
 
 

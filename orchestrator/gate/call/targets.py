@@ -1,13 +1,14 @@
-"""Finds the existing record that a call is about. The catalogue of REST methods says which parameter holds the id. Pure."""
+"""Reads kinds and numbers of records in the parameters of a call, as the catalogue of REST methods describes them. Pure."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Catalogue, Entity, Method
-from orchestrator.gate.call.effect import Target
 from state.stored import JsonObject
+
+Target = tuple[str, int]
+"""A record as kind and number, for example ("deal", 481)."""
 
 PRODUCT_ROW = "productrow"
 """The kind of record of a single product row."""
@@ -16,37 +17,6 @@ _FIXED_TYPES = frozenset({7, 14, 31})
 _ID = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 _FIRST_TOO_LARGE = 10**15
 """The smallest number with too many digits for `_ID`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TargetMatch:
-    """The record that a call is about.
-
-    `path` is the parameter that holds the record's id, `written` the value given there, which may be no plain number.
-    """
-
-    targets: tuple[Target, ...] = ()
-    path: str = ""
-    written: object = None
-    entity: str = ""
-
-    @property
-    def unknown(self) -> bool:
-        """Whether the method needs a record but the call does not clearly say which."""
-        return bool(self.path) and not self.targets
-
-
-def find_target(spec: Method, params: JsonObject, catalogue: Catalogue) -> TargetMatch:
-    """Return the record that `params` refers to. In the result, `entity` is "" when the kind of record is unknown."""
-    entity = find_entity_name(spec, params, catalogue)
-    if not spec.target:
-        return TargetMatch(entity=entity)
-    path = next((path for path in spec.target if get_at_path(params, path) is not None), spec.target[0])
-    written = get_at_path(params, path)
-    number = as_id(written)
-    if number is None or not entity:
-        return TargetMatch(path=path, written=written, entity=entity)
-    return TargetMatch(targets=((entity, number),), path=path, written=written, entity=entity)
 
 
 def find_entity_name(spec: Method, params: JsonObject, catalogue: Catalogue) -> str:

@@ -133,8 +133,7 @@ def _check_self(call: Call, actor: Actor) -> Iterator[Refuse]:
 
 def _check_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
     if (not call.targets or call.unknown_target) and not call.target_created:
-        written = next((path for path in call.spec.target if targets.get_at_path(call.params, path) is not None), "")
-        yield refuse("gate-target-unclear", param=written or " / ".join(call.spec.target))
+        yield refuse("gate-target-unclear", param=next(iter(call.places), "") or " / ".join(call.spec.target))
     if call.spec.owner == "record":
         yield from _check_rights(call, call.targets, actor=actor, facts=facts, mode=mode)
         return

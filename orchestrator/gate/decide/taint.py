@@ -3,15 +3,16 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from bitrix.catalogue.names import CRM
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.critical_fields import find_critical_fields
+from orchestrator.gate.call.critical_fields import find_critical_fields, to_field_keys
 from orchestrator.gate.call.effect import Call, Facts, Target
+from orchestrator.gate.call.linked_records import list_elements
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
 from orchestrator.gate.call.targets import as_id
-from orchestrator.gate.normalize.linked_records import find_referenced_records
 from orchestrator.language.foreign_text import gives_order
 from state.stored import JsonObject
 
@@ -20,6 +21,8 @@ _SHORTEST_OBEYED = 8
 """The least length of a text that somebody's title may have ordered to be written; a shorter one may be a name in it."""
 _CLIENTS: Mapping[str, tuple[str, ...]] = {"contact": ("CONTACT_ID", "CONTACT_IDS"), "company": ("COMPANY_ID",)}
 """The fields of a record that hold its clients, by the kind of the client."""
+_REFERRED = {"contactid": "contact", "contactids": "contact", "companyid": "company", "companyids": "company", "leadid": "lead"}
+_PARENT = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
 _GAPS = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")
 
 
@@ -38,7 +41,7 @@ def collect_taint_reasons(
     if call.kind != "bitrix" and call.spec.entity != "reminder":
         yield from _collect_borrowed(call, call.params, provenance)
         return
-    referenced = find_referenced_records(call)
+    referenced = _find_referenced_records(call)
     if referenced:
         referenced -= _find_clients_of_named(call, provenance, facts)
     for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(referenced))):
@@ -110,3 +113,36 @@ def _list_words(value: object) -> Iterator[str]:
 
 def _flatten(text: str) -> str:
     return _GAPS.sub("", " ".join(text.casefold().split()))
+
+
+def _find_referenced_records(call: Call) -> frozenset[Target]:
+    """Return the records to which a call only refers, such as the contact of a new deal.
+
+    They need no check, but the person has to name them. Records in critical fields of an existing record are left out, because changes of
+    these fields need a confirmation anyway.
+    """
+    if call.reads_only or call.kind != "bitrix":
+        return frozenset()
+    critical = to_field_keys(call.spec.critical, call.entity) if call.spec.verb != "add" else frozenset()
+    found = (
+        target
+        for name, value in call.written_fields.items()
+        if name not in call.system_fields and fields.to_field_key(name, call.entity) not in critical
+        for target in _find_referenced(call, fields.to_field_key(name, call.entity), value)
+    )
+    return frozenset(found)
+
+
+def _find_referenced(call: Call, key: str, value: object) -> Iterator[Target]:
+    parent = _PARENT.fullmatch(key)
+    kind = _REFERRED.get(key, "task" if (call.entity, key) == ("task", "parentid") else "")
+    if parent is not None:
+        kind = CRM.get(int(parent[1]), f"item:{int(parent[1])}")
+    if kind:
+        yield from ((kind, number) for item in fields.parse_ids(value) if (number := as_id(item)) is not None)
+    elif key == "communications":
+        for item in list_elements(value):
+            if isinstance(item, Mapping):
+                kind = CRM.get(as_id(fields.find_value(item, "ENTITY_TYPE_ID")) or 0, "")
+                number = as_id(fields.find_value(item, "ENTITY_ID"))
+                yield from ((kind, number),) if kind and number is not None else ()

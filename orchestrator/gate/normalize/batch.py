@@ -4,7 +4,7 @@ A label names the command's record in words, «сделки «Ромашка» �
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -15,7 +15,6 @@ from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.params import build_refusal
 from orchestrator.gate.call.reasons import CommandLabel
-from orchestrator.gate.normalize.linked_records import LinkedRecord
 from state.stored import JsonObject
 
 _KEY = re.compile(r"\$result\s*\[([A-Za-z0-9_-]+)\]", re.ASCII | re.IGNORECASE)
@@ -58,26 +57,25 @@ def parse_halt(written: object) -> bool:
     return text in _ON
 
 
-def bind_command(call: Call, earlier: Mapping[str, Call], *, about: str, tied: Sequence[LinkedRecord]) -> Call:
+def bind_command(call: Call, earlier: Mapping[str, Call]) -> Call:
     """Return `call` as a command of a batch, with three fields set that tell how it depends on earlier commands.
 
     They are `references` (the parameters that refer to results), `unknown_target` and `target_created` (whether an earlier command creates
-    the record). `earlier` are the commands before it, by key. `about` is the kind of record that `call` changes, and `tied` are the other
-    records to which it attaches something. A record counts as created by the batch only if its id refers to a new record of the same kind.
-    Raises Refusal for an invalid id, and for a reference to anything but an earlier command.
+    the record). `earlier` are the commands before it, by key. A record counts as created by the batch only if its id refers to a new record
+    of the same kind. Raises Refusal for an invalid id, and for a reference to anything but an earlier command.
     """
     paths = _find_reference_paths(call.params, earlier, method=call.method)
     made: list[bool] = []
-    for path in call.spec.target:
-        written = targets.get_at_path(call.params, path)
-        if written is None or targets.as_id(written) is not None:
+    kind, bound = (call.lookup.kind, call.lookup.bound) if call.lookup is not None else ("", ())
+    for path, written in call.places.items():
+        if targets.as_id(written) is not None:
             continue
         if path not in paths and call.reads_only and isinstance(written, list):  # a filter by several values is about no single record
             continue
         if path not in paths:
             raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
-        made.append(_is_new(written, about, earlier))
-    open_ties = [_is_new(tie.written, tie.entity, earlier) for tie in tied if tie.number is None]
+        made.append(_is_new(written, kind, earlier))
+    open_ties = [_is_new(tie.written, tie.entity, earlier) for tie in bound if tie.number is None]
     unknown = call.unknown_target or not all(open_ties)
     return replace(call, references=paths, unknown_target=unknown, target_created=bool(made) and all([*made, *open_ties]))
 

@@ -19,10 +19,12 @@ from orchestrator.gate.call import effect_kinds, fields, params, permissions, ta
 from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.kinds.base import KindRequest
 from orchestrator.gate.call.kinds.registry import KINDS
+from orchestrator.gate.call.linked_records import LinkedRecord
+from orchestrator.gate.call.lookup import Lookup
 from orchestrator.gate.call.origin_marks import ORIGINATOR
 from orchestrator.gate.call.params import Refusal, build_refusal
 from orchestrator.gate.call.permissions import find_visible_users
-from orchestrator.gate.normalize import batch, linked_records, sums
+from orchestrator.gate.normalize import batch, sums
 from orchestrator.gate.normalize.nearest_method import find_nearest_method
 from state.stored import JsonObject
 
@@ -58,7 +60,7 @@ def _build_any_call(effect: Effect, bench: NormalizeContext) -> Call:
     if spec.name == "batch":
         return _build_batch(spec, given, bench)
     call = build_call(spec, given, bench, origin=bench.effect_id)
-    _check_plain(call, linked_records.find_bound_records(spec, call.params, bench.catalogue))
+    _check_plain(call)
     return call
 
 
@@ -82,42 +84,17 @@ def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, orig
     """
     spelled = params.convert_ids(spec, params.normalize_names(spec, given))
     params.check_inner_names(spec, spelled)
-    about = targets.find_entity_name(spec, spelled, bench.catalogue)
-    own = about if spec.entity == "item" else spec.entity
-    entities = targets.find_definitions(own, about, catalogue=bench.catalogue)
-    spelled = _number_kind_of_record(spec, spelled, about)
-    named = params.normalize_fields(spec, spelled, entity=entities.get(own), marks=build_marks(origin))
-    _check_kind_of_record(spec, named, about)
-    done = fill_system_fields(spec, named, actor=bench.actor, origin=origin, entity=own, definition=entities.get(own))
+    lookup = Lookup(spec=spec, params=spelled, catalogue=bench.catalogue)
+    spelled = _number_kind_of_record(spec, spelled, lookup.kind)
+    named = params.normalize_fields(spec, spelled, entity=lookup.definition, marks=build_marks(origin))
+    _check_kind_of_record(spec, named, lookup.kind)
+    done = fill_system_fields(spec, named, actor=bench.actor, origin=origin, entity=lookup.entity, definition=lookup.definition)
     params.check_required(spec, done.params)
-    aim = targets.find_target(spec, done.params, bench.catalogue)
-    tied = linked_records.find_bound_records(spec, done.params, bench.catalogue)
-    _check_ties(tied)
-    call = Call(
-        kind="bitrix",
-        method=spec.name,
-        params=done.params,
-        spec=spec,
-        classes=find_classes(spec, done.params),
-        portal=bench.portal,
-        targets=aim.targets,
-        unknown_target=aim.unknown,
-        system_fields=done.system_fields,
-        entity=own,
-        entities={**entities, **targets.find_definitions(*(tie.entity for tie in tied if tie.entity), catalogue=bench.catalogue)},
-        ties=tuple(dict.fromkeys((tie.entity, tie.number) for tie in tied if tie.number is not None)),
-        names_owner=permissions.names_owner(spec, named.get("filter")),
-    )
+    lookup = lookup.follow(done.params)
+    _check_ties(lookup.bound)
+    names_owner = permissions.names_owner(spec, named.get("filter"))
+    call = Call.from_lookup(lookup, portal=bench.portal, system_fields=done.system_fields, names_owner=names_owner)
     return sums.round_sums(sums.extract_currencies(call, locale=bench.actor.locale))
-
-
-def find_classes(spec: Method, given: JsonObject) -> tuple[str, ...]:
-    """Return the class letters of this call, such as W (it writes) or D (it deletes).
-
-    An activity that is not certainly internal also gets N: something may be sent to people outside.
-    """
-    outward = any(str(targets.get_at_path(given, path) or "") not in harmless for path, harmless in spec.inward.items())
-    return tuple(dict.fromkeys([*spec.classes, "N"])) if outward else spec.classes
 
 
 def _number_kind_of_record(spec: Method, given: dict[str, object], entity: str) -> dict[str, object]:
@@ -135,33 +112,33 @@ def _number_kind_of_record(spec: Method, given: dict[str, object], entity: str) 
 def _check_kind_of_record(spec: Method, given: JsonObject, entity: str) -> None:
     """Raise Refusal if the call names a kind of record that does not exist."""
     path = spec.target_entity.removeprefix("@")
-    if spec.target_entity.startswith("@") and not entity and targets.get_at_path(given, path) is not None:
-        if find_references(targets.get_at_path(given, path)) or spec.owner == "self" or _is_list_condition(spec, given, path):
+    written = targets.get_at_path(given, path) if spec.target_entity.startswith("@") and not entity else None
+    if written is not None:
+        if find_references(written) or spec.owner == "self" or _is_list_condition(spec, path, written):
             return
         raise build_refusal("gate-param-invalid", param=path, expected="a kind of record such as deal or 2")
 
 
-def _check_ties(tied: Iterable[linked_records.LinkedRecord]) -> None:
+def _check_ties(tied: Iterable[LinkedRecord]) -> None:
     """Raise Refusal unless every linked record has a known kind and a number, or refers to another command's result."""
     for tie in tied:
         if not find_references(tie.written) and (tie.number is None or not tie.entity):
             raise build_refusal("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
 
 
-def _check_plain(call: Call, tied: Iterable[linked_records.LinkedRecord]) -> None:
+def _check_plain(call: Call) -> None:
     """Raise Refusal for ids that are not numbers: outside a batch a reference `$result[...]` has no meaning."""
-    for tie in tied:
+    for tie in call.lookup.bound if call.lookup is not None else ():
         if tie.number is None:
             raise build_refusal("gate-param-invalid", param=tie.path, expected="the number of a record")
-    for path in call.spec.target:
-        written = targets.get_at_path(call.params, path)
-        if written is not None and targets.as_id(written) is None and not _is_list_condition(call.spec, call.params, path):
+    for path, written in call.places.items():
+        if targets.as_id(written) is None and not _is_list_condition(call.spec, path, written):
             raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
 
 
-def _is_list_condition(spec: Method, given: JsonObject, path: str) -> bool:
+def _is_list_condition(spec: Method, path: str, written: object) -> bool:
     """Return whether a read filters by several values at `path`: it is about no single record, and only who sees all may ask for it."""
-    return spec.reads_only and path.startswith("filter.") and isinstance(targets.get_at_path(given, path), list)
+    return spec.reads_only and path.startswith("filter.") and isinstance(written, list)
 
 
 def _build_other_kind(name: EffectKindName, effect: Effect, given: dict[str, object], bench: NormalizeContext) -> Call:
@@ -203,9 +180,7 @@ def _build_batch(spec: Method, given: dict[str, object], bench: NormalizeContext
     for command in batch.unpack_commands(outer["cmd"]):
         row = find_method(command.method, bench.catalogue)
         call = build_call(row, command.params, bench, origin=f"{bench.effect_id}:{command.key}")
-        about = targets.find_entity_name(row, call.params, bench.catalogue)
-        tied = linked_records.find_bound_records(row, call.params, bench.catalogue)
-        calls[command.key] = batch.bind_command(replace(call, key=command.key), calls, about=about, tied=tied)
+        calls[command.key] = batch.bind_command(replace(call, key=command.key), calls)
     return batch.build_batch(spec, tuple(calls.values()), halt=batch.parse_halt(outer.get("halt")), portal=bench.portal)
 
 

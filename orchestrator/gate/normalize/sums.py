@@ -17,7 +17,6 @@ from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.limits import RUBLES, Money
 from orchestrator.gate.call.params import build_shape_refusal
 from orchestrator.gate.call.reasons import refuse, wrap_in_batch
-from orchestrator.gate.call.targets import get_at_path
 from orchestrator.gate.normalize import batch
 from orchestrator.gate.normalize.batch import find_reference_key
 from orchestrator.language.money_parser import LARGEST, Sum, UnclearSum, find_amounts, has_currency, parse_sum
@@ -303,7 +302,7 @@ def _find_created_currency(leaf: Call, call: Call) -> str:
 
     The record is created by an earlier command of the batch `call`.
     """
-    keys = {find_reference_key(get_at_path(leaf.params, path)) for path in leaf.spec.target}
+    keys = {find_reference_key(written) for written in leaf.places.values()}
     return next((find_currencies(one, None)[1].upper() for one in call.commands if one.key in keys), "")
 
 

@@ -12,7 +12,7 @@ from orchestrator.directory.rows import name_organisation
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.targets import as_id, get_at_path
+from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.normalize.batch import find_reference_key
 from orchestrator.gate.preview.call_params import find_subject, find_words, is_about_calendar
 from orchestrator.gate.preview.format_params import find_read_name
@@ -94,7 +94,7 @@ def find_new_title(call: Call) -> str:
 
 def _describe_by_command(call: Call, locale: Locale) -> str:
     """Return words for a record whose id comes from the answer of another command of the batch."""
-    written = next((value for path in call.spec.target if find_references(value := get_at_path(call.params, path))), "")
+    written = next((written for written in call.places.values() if find_references(written)), "")
     if not written:
         return ""
     words = (MADE_BY if call.target_created else NAMED_BY)[locale]

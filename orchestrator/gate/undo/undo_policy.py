@@ -15,11 +15,12 @@ from bitrix.client.batch import BatchError, parse_commands, restore_keys
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call import fields, targets
+from orchestrator.gate.call import fields
 from orchestrator.gate.call.critical_fields import to_field_code
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.handover import apply_owners
+from orchestrator.gate.call.lookup import Lookup
 from orchestrator.gate.call.multifields import is_multifield
 from orchestrator.gate.call.permissions import Approvers, may_touch
 from orchestrator.gate.call.policy import Policy
@@ -261,21 +262,7 @@ def _build_leaf(key: str, method: str, params: JsonObject, catalogue: Catalogue)
     spec = catalogue.find(method)
     if spec is None:
         return
-    aim = targets.find_target(spec, params, catalogue)
-    own = aim.entity if spec.entity == "item" else spec.entity
-    entities = targets.find_definitions(own, aim.entity, catalogue=catalogue)
-    yield Call(
-        kind="bitrix",
-        method=spec.name,
-        params=params,
-        spec=spec,
-        classes=spec.classes,
-        portal="",
-        key=key,
-        targets=aim.targets,
-        entity=own,
-        entities=entities,
-    )
+    yield Call.from_lookup(Lookup(spec=spec, params=params, catalogue=catalogue), portal="", key=key)
 
 
 def _build_part(call: Call, done: CompletedCall, *, policy: Policy, catalogue: Catalogue) -> UndoPart | Notice:

@@ -12,7 +12,8 @@ from typing import Final
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import CRM, to_field_key
 from bitrix.client.batch import BatchError, Command, parse_commands, restore_keys
-from orchestrator.gate.call.targets import as_id, find_entity_by_code, find_target, get_at_path
+from orchestrator.gate.call.lookup import Lookup
+from orchestrator.gate.call.targets import as_id, find_entity_by_code, get_at_path
 from state.stored import JsonObject
 
 _ADD = "add"
@@ -92,15 +93,15 @@ def _build_touched(command: Command, catalogue: Catalogue) -> TouchedRecord:
     spec = catalogue.find(command.method)
     if spec is None:
         return _guess_touched(command)
-    aim = find_target(spec, command.params, catalogue)
-    target = next((f"{entity}:{number}" for entity, number in aim.targets), "")
+    lookup = Lookup(spec=spec, params=command.params, catalogue=catalogue)
+    target = next((f"{entity}:{number}" for entity, number in lookup.targets), "")
     # A comment on a deal is a comment; an item of a smart process is of its own kind.
-    created = aim.entity if spec.entity.startswith("@") or not spec.target_entity else spec.entity
+    created = lookup.kind if spec.entity.startswith("@") or not spec.target_entity else spec.entity
     return TouchedRecord(
         method=command.method,
         params=command.params,
         key=command.key,
-        entity=aim.entity,
+        entity=lookup.kind,
         target=target,
         created_kind=created if spec.verb == _ADD else "",
         reads=spec.reads_only,

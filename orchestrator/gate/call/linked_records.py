@@ -1,19 +1,13 @@
-"""Finds the linked records of a call: records other than its own target to which it attaches something or refers. Pure.
+"""Finds the records, other than its own target, to which a call attaches something. Pure.
 
-Attaching something changes the page of the other record. So that record is checked like a target: it must exist, and the actor must be
-allowed to see it. A mere reference (the contact of a new deal) only leads to a confirmation, and only if the person has not named the
-record.
+That changes the page of the other record. So it is checked like a target: it must exist, and the actor must be allowed to see it.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from bitrix.catalogue.catalogue import Catalogue, Method
-from bitrix.catalogue.names import CRM
 from orchestrator.gate.call import fields, targets
-from orchestrator.gate.call.critical_fields import to_field_keys
-from orchestrator.gate.call.effect import Call, Target
 from state.stored import JsonObject
 
 _BINDING = (("entityTypeId", "entityId"),)
@@ -26,8 +20,6 @@ _PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
 _TASKS: Mapping[str, str] = {"task.dependence.add": "taskIdTo", "task.dependence.delete": "taskIdTo"}
 _CODED = frozenset({"ufcrmtask", "crmfields"})
 """Fields that hold lists of codes such as D_500."""
-_REFERRED = {"contactid": "contact", "contactids": "contact", "companyid": "company", "companyids": "company", "leadid": "lead"}
-_PARENT = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,23 +49,6 @@ def find_bound_records(spec: Method, params: JsonObject, catalogue: Catalogue) -
     return tuple(_collect_bound_records(spec, params, catalogue))
 
 
-def find_referenced_records(call: Call) -> frozenset[Target]:
-    """Return the records to which a call only refers, such as the contact of a new deal.
-
-    Records in critical fields of an existing record are left out, because changes of these fields need a confirmation anyway.
-    """
-    if call.reads_only or call.kind != "bitrix":
-        return frozenset()
-    critical = to_field_keys(call.spec.critical, call.entity) if call.spec.verb != "add" else frozenset()
-    found = (
-        target
-        for name, value in call.written_fields.items()
-        if name not in call.system_fields and fields.to_field_key(name, call.entity) not in critical
-        for target in _find_referenced(call, fields.to_field_key(name, call.entity), value)
-    )
-    return frozenset(found)
-
-
 def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogue) -> Iterator[LinkedRecord]:
     for kind_at, id_at in _PAIRS.get(spec.name, ()):
         written = targets.get_at_path(params, id_at)
@@ -89,9 +64,9 @@ def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogu
             continue
         path = f"{spec.fields_at}.{name}".lstrip(".")
         if key in _CODED:
-            yield from (_parse_coded(path, item, catalogue) for item in _items(value) if item not in (None, "", False))
+            yield from (_parse_coded(path, item, catalogue) for item in list_elements(value) if item not in (None, "", False))
         else:
-            yield from (_parse_binding(path, item, catalogue) for item in _items(value))
+            yield from (_parse_binding(path, item, catalogue) for item in list_elements(value))
 
 
 def _parse_coded(path: str, item: object, catalogue: Catalogue) -> LinkedRecord:
@@ -118,23 +93,8 @@ def _find_kind(written: object, catalogue: Catalogue) -> str:
     return targets.find_entity_by_code(str(written).strip().lower(), catalogue)
 
 
-def _items(value: object) -> Iterable[object]:
+def list_elements(value: object) -> Iterable[object]:
     """Return the elements of a list, or of the map into which PHP converts a list; for any other value, a list of the value alone."""
     if isinstance(value, Mapping):
         return [value] if any(not name.isdecimal() for name in value) else list(value.values())
     return value if isinstance(value, list) else [value]
-
-
-def _find_referenced(call: Call, key: str, value: object) -> Iterator[Target]:
-    parent = _PARENT.fullmatch(key)
-    kind = _REFERRED.get(key, "task" if (call.entity, key) == ("task", "parentid") else "")
-    if parent is not None:
-        kind = CRM.get(int(parent[1]), f"item:{int(parent[1])}")
-    if kind:
-        yield from ((kind, number) for item in fields.parse_ids(value) if (number := targets.as_id(item)) is not None)
-    elif key == "communications":
-        for item in _items(value):
-            if isinstance(item, Mapping):
-                kind = CRM.get(targets.as_id(fields.find_value(item, "ENTITY_TYPE_ID")) or 0, "")
-                number = targets.as_id(fields.find_value(item, "ENTITY_ID"))
-                yield from ((kind, number),) if kind and number is not None else ()
