@@ -22,6 +22,8 @@ CHANNELS: Final = {
 ENGINE_NAMES: Final = {
     ("bot/console/runs/words.py", "tuum"): "what sentences of workflows call a step, as an argument of stored errors",
     ("orchestrator/engines/shared/rendering.py", "workflow"): "stands in buttons that people have in their chats",
+    ("orchestrator/engines/scenarios/step_types.py", "engines.scenarios.core.step_types"): "the old name of an interface, see there",
+    ("orchestrator/engines/workflows/rune_types.py", "engines.workflows.core.rune_types"): "as above",
 }
 """Where a name of an engine, or of a kind of definitions, is written outside of its folder, and why."""
 HOMONYMS: Final = {"agent"}

@@ -1,0 +1,1 @@
+"""Where packages of others imported the interface from before the engine had a folder of its own."""
