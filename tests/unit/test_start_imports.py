@@ -62,7 +62,7 @@ def test_whatever_is_imported_late_can_be_imported() -> None:
     """A module that a process imports after its start would fail in the middle of somebody's work."""
     names = [
         module.name
-        for package in ("bot", "orchestrator", "bitrix", "state")
+        for package in ("engines", "bot", "orchestrator", "bitrix", "state")
         for module in pkgutil.walk_packages([str(ROOT / package)], f"{package}.")
     ]
     late = [name for name in names if not name.startswith("state.migrations.") and not name.endswith("__main__")]

@@ -18,6 +18,7 @@ from fluent.syntax.visitor import Visitor
 from bot.console.login import Trouble
 from bot.console.page_list import PAGES
 from bot.i18n.translate import Locale, Translator
+from bot.plugins.loading import list_text_folders
 from bot.telegram.outgoing.progress import BEGUN, OVER, RUN_OVER, RUN_SHOWS, STEP
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.reasons import SENTENCES
@@ -29,7 +30,7 @@ from tests.unit.bot.i18n.message_ids import list_message_ids
 
 ROOT = Path(__file__).parents[4]
 LOCALES: tuple[Locale, ...] = ("ru", "en")
-SOURCES = sorted(path for ring in ("bot", "orchestrator", "examples") for path in (ROOT / ring).rglob("*.py"))
+SOURCES = sorted(path for ring in ("engines", "bot", "orchestrator", "examples") for path in (ROOT / ring).rglob("*.py"))
 BUILT = {
     "portal-error-": ("access", "missing", "method", "value", "required", "busy", "fault", "declined"),
     "which-": ("deal", "lead", "contact", "company", "task"),
@@ -120,7 +121,8 @@ def _messages(locale: Locale) -> list[ftl.Message]:
     parser = FluentParser()
     entries = [
         entry
-        for path in sorted((ROOT / "bot/i18n" / locale).glob("*.ftl"))
+        for folder in (ROOT / "bot/i18n", *list_text_folders())
+        for path in sorted((folder / locale).glob("*.ftl"))
         for entry in parser.parse(path.read_text(encoding="utf-8")).body
     ]
     assert not [entry for entry in entries if isinstance(entry, ftl.Junk)]

@@ -17,7 +17,7 @@ from state.journal.thread_worker import ThreadWorker
 from state.trace import bind_trace
 
 ROOT = Path(__file__).parents[4]
-SHIPPED = ("bot", "orchestrator", "bitrix", "state")
+SHIPPED = ("engines", "bot", "orchestrator", "bitrix", "state")
 LEVELS = {"debug", "info", "warning", "error", "critical", "exception"}
 SECRET = "https://company.bitrix24.ru/rest/1/verysecretcode/crm.deal.get"
 

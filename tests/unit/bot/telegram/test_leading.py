@@ -66,7 +66,7 @@ class Job:
 
 
 @pytest.mark.long  # a lease of the real clock
-async def test_one_leads_and_renews(stores: list[AsyncStore]) -> None:
+async def test_who_renews_leads_on(stores: list[AsyncStore]) -> None:
     """While the first renews nobody else begins."""
     Job.most = Job.running = 0
     first = Job(stores[0])
@@ -79,7 +79,7 @@ async def test_one_leads_and_renews(stores: list[AsyncStore]) -> None:
     assert Job.most == 1
 
 
-async def test_after_a_clean_stop_the_next_follows_at_once(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_leads_and_the_next_follows_at_once(stores: list[AsyncStore], monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not wait until the lease would have ended."""
     monkeypatch.setattr(leader_election, "LEASE", timedelta(hours=1))
     Job.most = Job.running = 0

@@ -37,6 +37,7 @@ def old(homes: Homes, talked_in: bytes) -> Home:
     return home
 
 
+@pytest.mark.usefixtures("postgres")
 async def test_to_postgresql_and_back(homes: Homes, old: Home, tmp_path: Path) -> None:
     """Events to the byte, every table, the counting on of positions; a bot goes on there; the old one is refused with a sentence."""
     new, again = homes.home("new", "postgresql"), homes.home("again")
@@ -66,6 +67,7 @@ async def test_to_postgresql_and_back(homes: Homes, old: Home, tmp_path: Path) -
     open_store(new.url).close()
 
 
+@pytest.mark.usefixtures("postgres")
 def test_it_refuses_what_is_in_use_full_or_missing(homes: Homes, old: Home, tmp_path: Path) -> None:
     """Each with a sentence, and nothing is changed at either end."""
     new, before = homes.home("new", "postgresql"), old.rows()
@@ -107,6 +109,7 @@ def test_a_damaged_value_is_not_carried_along(homes: Homes, old: Home) -> None:
         open_store(new.url)
 
 
+@pytest.mark.usefixtures("postgres")
 def test_the_command_tells_where_things_are(homes: Homes, old: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No password in what it says; the old one can be taken back."""
     new = homes.home("new", "postgresql")

@@ -127,6 +127,7 @@ def test_an_older_backup_is_filled_when_it_is_restored_and_a_new_one_is_carried_
         assert [one.why for one in place.findings()] == []
 
 
+@pytest.mark.usefixtures("postgres")
 def test_a_process_of_the_older_program_can_no_longer_commit(homes: Homes, talked: Home) -> None:
     """On a server it may still run, and what it stored would be missing in the table: its sessions end and its function is gone."""
     home = at_kind(homes, talked, "postgresql")
