@@ -29,12 +29,13 @@ test-long: .venv/.dev ## the other tests: crashes, PostgreSQL, browsers, process
 quick: .venv/.dev ## the pure and fast tests only, in about three minutes
 	@$(RUN) pytest -n 2 tests/unit -m "not slow and not long and not crash_long" $(SLOW:%=--ignore=tests/unit/%) $(ARGS)
 
-check: .venv/.dev ## style, types, import contracts, locks
+check: .venv/.dev ## style and its bars, types, import contracts, locks
 	@$(RUN) ruff format --check .
 	@$(RUN) ruff check .
 	@$(RUN) mypy
 	@.venv/bin/lint-imports --no-cache
 	@$(RUN) tests.rows --check
+	@$(RUN) tests.style --check
 
 fmt: .venv/.dev ## put the code into the house's form
 	@$(RUN) ruff format .

@@ -26,6 +26,7 @@ from tests.style_counting import (
     find_hidden_imports,
     find_lonely,
     find_string_keys,
+    is_shard,
     load_verbs,
     measure_sources,
 )
@@ -77,7 +78,8 @@ ROWS = (
     Row("function p90", "lines of a function, p90", "<=", 20),
     Row("function max", "lines of a function, max", "<="),
     Row("function long", f"functions of more than {LONGEST} lines", "<="),
-    Row("small", f"files of at most {SMALL} lines, without empty __init__.py, %", "<="),
+    Row("shards", f"files of at most {SMALL} lines, without empty __init__.py, features, plugins, faces, %", "<="),
+    Row("small", "  with features, plugins, faces, %"),
     Row("lonely", "files that one other imports, %", "<="),
     Row("large", f"files of more than {LARGE} lines"),
     Row("hidden imports", "imports inside of functions"),
@@ -171,7 +173,7 @@ def describe_places(name: str, root: Path) -> Iterator[str]:
             yield from (f"{count:6}  {kind[:-1]} {label}" for label, count in sorted(counts.items(), key=lambda item: -item[1]))
         return
     sources = load_sources(root)
-    if name in {"small", "large", "lonely"}:
+    if name in {"shards", "large", "lonely"}:
         yield from (f"{source.lines:6}  {source.path}" for source in _choose_files(name, sources))
         return
     by_path = {source.path: sorted(PLACES[name](source), key=lambda place: place.line) for source in sources}
@@ -185,8 +187,8 @@ def _choose_files(name: str, sources: Sequence[Source]) -> list[Source]:
     by_size = sorted(sources, key=lambda source: source.lines)
     if name == "large":
         return [source for source in reversed(by_size) if source.lines > LARGE]
-    if name == "small":
-        return [source for source in by_size if source.lines <= SMALL and not source.is_empty_init]
+    if name == "shards":
+        return [source for source in by_size if is_shard(source)]
     lonely = frozenset(find_lonely(sources))
     return [source for source in by_size if source.path in lonely]
 
@@ -194,7 +196,7 @@ def _choose_files(name: str, sources: Sequence[Source]) -> list[Source]:
 def main(arguments: list[str]) -> int:
     """Print the table or what the options ask for; with --check only the rows whose bars do not hold, and then the code is 1."""
     parser = argparse.ArgumentParser(prog="tests.style", description="Measures the shipped code against the house style.")
-    measures = [*PLACES, "small", "large", "lonely", "trace"]
+    measures = [*PLACES, "shards", "large", "lonely", "trace"]
     parser.add_argument("--where", choices=measures, help="list the places of one measure, worst file first")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument(

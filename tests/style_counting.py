@@ -31,6 +31,8 @@ NOT_READ = {
     "state/journal/encryption.py": "the compression dictionary, which must never change",
 }
 """Files whose Cyrillic literals nobody reads, each with the reason: they are not counted."""
+_DECLARED = re.compile(r"(?:.*/)?(?:feature|plugin|wiring|trial|(?:\w+_)?face)\.py")
+"""Files whose names are set: a feature and a plugin are found by theirs, and each slot has a module (ADR 49), however short."""
 _CYRILLIC = re.compile(r"[А-Яа-яЁё]")
 _ACCESSORS = frozenset({"property", "cached_property", "computed_field", "setter", "getter", "deleter", "overload"})
 
@@ -214,6 +216,11 @@ def share(part: int, whole: int) -> float:
     return round(100 * part / whole, 1) if whole else 0.0
 
 
+def is_shard(source: Source) -> bool:
+    """Whether a file is small though its name is of its author's choice."""
+    return source.lines <= SMALL and not source.is_empty_init and not _DECLARED.fullmatch(source.path)
+
+
 def find_lonely(sources: Sequence[Source]) -> list[str]:
     """The paths of the files, `__init__.py` aside, that exactly one other imports."""
     return [path for path, importers in find_importers(sources).items() if len(importers) == 1 and not path.endswith("__init__.py")]
@@ -249,8 +256,10 @@ def _measure_functions(functions: Sequence[Function], verbs: tuple[str, ...]) ->
 def _measure_files(sources: Sequence[Source]) -> Mapping[str, float]:
     lines = sum(source.lines for source in sources)
     words = sum(_count(find_docstring_words(source)) for source in sources)
+    small = [source for source in sources if source.lines <= SMALL and not source.is_empty_init]
     return {
-        "small": share(sum(source.lines <= SMALL and not source.is_empty_init for source in sources), len(sources)),
+        "shards": share(sum(map(is_shard, small)), len(sources)),
+        "small": share(len(small), len(sources)),
         "lonely": share(len(find_lonely(sources)), len(sources)),
         "large": sum(source.lines > LARGE for source in sources),
         "docstring words": round(100 * words / lines) if lines else 0,

@@ -1,6 +1,6 @@
 """Handles typed commands such as /status with fixed code and without the model, in every safety mode.
 
-Of the commands here only /new changes anything. Features register further commands of their own.
+Of the commands here only /new changes anything. All others are a feature's, which registers them (`CommandSpec` in its `feature.py`).
 """
 
 from collections.abc import Awaitable, Callable
@@ -32,9 +32,9 @@ from state.journal.store import InboxRow, Lane, OutboxRow
 BuildReply = Callable[[Actor, Session, Tools], Awaitable[Reply]]
 
 COMMANDS = ("start", "help", "new", "stop", "pending", "today", "history", "reminders", "mode", "status", "language", "settings")
-"""The commands offered to everybody; some of them are handled by features."""
+"""The first commands of every menu, in its order. The list is closed: a new command has its line of the menu from its feature."""
 ADMIN_COMMANDS = ("freeze", "unfreeze")
-"""The commands offered to administrators in addition."""
+"""The first of those offered to administrators in addition; closed as well."""
 _IN_PRIVATE = frozenset({"language", "settings"})
 
 

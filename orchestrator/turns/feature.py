@@ -53,14 +53,14 @@ SHORT_ARGS: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class CommandSpec:
-    """What the front ends need to know of a typed command that a feature handles."""
+    """What the front ends need to know of a typed command that a feature handles; the only way to a command that menus offer."""
 
     lane: Lane = "express"
     """The lane of its inputs: "turn" if the command waits until the running turn of the conversation has ended, otherwise "express"."""
     longest: int = SHORT_ARGS
     """How many characters of what is typed after the command are kept."""
     menu: Notice | None = None
-    """Its line in the menu of commands; None if it is not offered there."""
+    """Its line in the menus, behind those of the bot itself, in order of registration; None if it is not offered there."""
     engine: str = ""
     """The engine that answers what is typed after the command, in a turn; "" if the command has a handler."""
     in_groups: bool = False

@@ -17,6 +17,7 @@ from tests.style_counting import (
     find_functions,
     find_hidden_imports,
     find_string_keys,
+    is_shard,
     load_verbs,
     measure_sources,
     percentile,
@@ -148,7 +149,21 @@ def test_figures_are_told_by_package_and_empty_inits_are_left_out_of_the_small_f
     figures = measure_sources([bot, state, *inits], VERBS)
     assert (figures["keys bot"], figures["keys orchestrator+bot+engines"], figures["keys state"]) == (363.6, 363.6, 0)
     assert (figures["verbs"], figures["vague"]) == (66.7, 50)
-    assert (figures["small"], figures["large"], figures["lonely"]) == (50, 1, 0)
+    assert (figures["shards"], figures["small"], figures["large"], figures["lonely"]) == (50, 50, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "shard"),
+    [
+        ("engines/flows/plugin.py", False),
+        ("engines/flows/run_face.py", False),
+        ("engines/flows/http/face.py", False),
+        ("bot/interface.py", True),
+        ("bot/page_list.py", True),
+    ],
+)
+def test_files_whose_names_are_set_are_no_shards(path: str, shard: bool) -> None:  # noqa: FBT001
+    assert is_shard(parse_source(path, "x = 1\n")) is shard
 
 
 def test_a_row_keeps_its_bar_or_the_figure_of_before() -> None:

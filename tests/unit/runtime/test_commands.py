@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.runtime.commands import COMMANDS
+from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, a_world, command, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost
 
@@ -15,6 +15,12 @@ async def said(world: World, name: str, **more: Any) -> list[Any]:
     """The notices of the answer to a command."""
     await world.work(command(name, **more))
     return [(notice["code"], notice["args"]) for row in world.outbox() for notice in row.body.get("notices") or ()]
+
+
+def test_the_list_of_first_commands_is_closed() -> None:
+    """A command is registered by its feature, the one way that CONTRIBUTING tells: nothing is added here."""
+    own = "start help new stop pending today history reminders mode status language settings"
+    assert (" ".join(COMMANDS), " ".join(ADMIN_COMMANDS)) == (own, "freeze unfreeze")
 
 
 @pytest.mark.parametrize("mode", ["shadow", "canary", "full"])
