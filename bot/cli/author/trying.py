@@ -113,11 +113,13 @@ def _play_again_and_again(playable: Playable, options: TryOptions, tr: Translato
         try:
             tried = asyncio.run(try_definition(playable, given, PERSON, Watch()))
         except ValidationError as error:
-            raise SettingsError(escape_text(f"{options.inputs_file}: cannot be used as inputs ({error.errors()[0]['msg']})")) from None
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise SettingsError(escape_text(f"{options.inputs_file}: cannot be used as inputs ({where}: {first['msg']})")) from None
         for happening in tried.happenings[count:]:
             write_happening(happening, tr, as_json=options.as_json)
         count = max(count, len(tried.happenings))
-        line = _ask(tried.wanted) if tried.wanted is not None else None
+        line = _ask(tried.wanted, tr) if tried.wanted is not None else None
         if tried.wanted is None or line is None:
             _write_end(tried, tr, as_json=options.as_json)
             return tried.status == "done"
@@ -134,13 +136,18 @@ def _load_case(path: Path | None) -> JsonObject:
     return {"inputs": draft.data} if isinstance(draft.data, list) else dict(draft.data)
 
 
-def _ask(wanted: Wanted) -> str | None:
-    """Return the line that is typed for what a trial wants, None at the end of the input."""
-    prompt = "> " if wanted.kind == "answer" else f"[{wanted.step}] {wanted.text}\n[{wanted.step}]> "
-    line = read_line(prompt)
-    labels = (*wanted.options, *wanted.controls)
-    if line is not None and wanted.kind == "answer" and line.isascii() and line.isdecimal() and line not in labels:
-        return labels[int(line) - 1] if 0 < int(line[:4]) <= len(labels) else line
+def _ask(wanted: Wanted, tr: Translator) -> str | None:
+    """Return the line that is typed for what a trial wants, None at the end of the input; a button is its words or its number."""
+    words = [*wanted.options, *map(tr.translate, wanted.controls)]
+    if wanted.is_unfit:
+        sys.stderr.write(escape_text(f"[{wanted.step}] takes {', '.join([*words, *(['a text'] if wanted.takes_text else [])])}.\n"))
+    line = read_line("> " if wanted.kind == "answer" else f"[{wanted.step}] {wanted.text}\n[{wanted.step}]> ")
+    if line is None or wanted.kind != "answer":
+        return line
+    numbers = {word: str(number) for number, word in enumerate(words, start=1)}
+    for label, word in zip((*wanted.options, *wanted.controls), words, strict=True):
+        if line in {label, word} or (line == numbers[word] and line not in words):
+            return label
     return line
 
 

@@ -17,7 +17,7 @@ from bot.cli.definitions import describe_need, list_change_cells, list_change_ro
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Translator
 from bot.plugins.kind_face import KIND_FACE
-from bot.plugins.loading import find_part_of_kind
+from bot.plugins.loading import find_part_of_kind, list_kinds
 from orchestrator.charts.chart import write_mermaid
 from orchestrator.charts.layout import ChartTooLarge
 from orchestrator.charts.svg import write_svg
@@ -143,7 +143,9 @@ def draw_file(kind: str, file: Path, svg: Path | None, describe: Callable[[Path,
     """
     face, family = find_part_of_kind(KIND_FACE, kind), find_family(kind)
     if face is None or face.steps is None:
-        raise SettingsError(f"definitions of the kind {kind} have no picture")
+        faces = {other: find_part_of_kind(KIND_FACE, other) for other in list_kinds()}
+        drawn = [other for other, offered in faces.items() if offered is not None and offered.steps is not None]
+        raise SettingsError(f"definitions of the kind {kind} have no picture; these do: {', '.join(drawn) or 'none'}")
     reading = read_file(file)
     if reading.draft is None:
         raise SettingsError(escape_text(f"{file}: {'; '.join(map(str, reading.findings[:3]))}"))
@@ -168,7 +170,11 @@ def write_first(kind: str, file: Path, tr: Translator) -> None:
     form = SUFFIXES.get(file.suffix.lower())
     key = get_key(file)
     if form is None or find_key_mistake(key) is not None or key.endswith(TEST):
-        raise SettingsError(escape_text(f"{file}: a name such as first.yaml is needed: Latin letters, digits, _ and -, which is the key"))
+        raise SettingsError(
+            escape_text(
+                f"{file}: a name such as first.yaml is needed: Latin letters, digits, _ and -, which is the key, and .yaml, .yml or .json"
+            )
+        )
     face = find_part_of_kind(KIND_FACE, kind)
     if face is None:
         raise refuse_missing(kind, "cannot be begun here", KIND_FACE)
