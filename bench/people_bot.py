@@ -27,7 +27,8 @@ from bot.access.access import load_access
 from bot.composition.bootstrap import build_from_clients
 from bot.composition.database import open_async_store
 from bot.composition.http_transport import AiohttpTransport, build_transport
-from bot.settings.settings import Settings, load_settings
+from bot.settings.loading import load_settings
+from bot.settings.settings import Settings
 from bot.telegram.door import TelegramDoor, build_bot
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.rate_limiter import Rank, RateLimiter

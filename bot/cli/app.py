@@ -32,7 +32,7 @@ _PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
 def run() -> None:
     """Run the bot until it is stopped: serve Telegram, the HTTP API, or both, as the settings say."""
     from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - each command imports what it needs: help and refusals come at once
-    from bot.settings.settings import load_settings  # noqa: PLC0415 - see above
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - see above
 
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
@@ -54,7 +54,7 @@ def chat(
     """Talk to the copilot in this terminal; changes are confirmed with y or n."""
     from bot.cli.chat import run_chat  # noqa: PLC0415 - see run
     from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - see run
-    from bot.settings.settings import load_settings  # noqa: PLC0415 - see run
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - see run
 
     settings = load_settings()
     configure_logging("ERROR")

@@ -23,7 +23,8 @@ from bot.composition.model_providers import build_models
 from bot.composition.tool_services import build_agent_settings, build_service_clients, open_documents
 from bot.i18n.translate import Translator
 from bot.monitoring.logging_setup import configure_logging
-from bot.settings.settings import Settings, load_settings
+from bot.settings.loading import load_settings
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Models
 from orchestrator.engines.base import ModelText, TurnModelRequest

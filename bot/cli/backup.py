@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.ops import AS_JSON, write_json_lines
-from bot.settings.settings import load_settings
+from bot.settings.loading import load_settings
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -60,7 +60,7 @@ def budget(
     cannot be read.
     """
     from bot.composition.model_checks import list_talking_models  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from bot.settings.settings import load_settings  # noqa: PLC0415 - as above
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - as above
     from orchestrator.features.budgets.model_budget import sum_since  # noqa: PLC0415 - as above
     from orchestrator.gate.call.policy import load_policy  # noqa: PLC0415 - as above
     from state.clock import SystemClock  # noqa: PLC0415 - as above

@@ -10,7 +10,7 @@ import typer
 
 from bot.cli.backup import build_progress_reporter
 from bot.cli.ops import AS_JSON, write_json_lines, write_table
-from bot.settings.settings import load_settings
+from bot.settings.loading import load_settings
 from orchestrator.domain.errors import SettingsError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Move the database, or take a moved one back.")

@@ -13,7 +13,7 @@ import typer
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.cli.ops import escape_text, open_database_reader, open_database_writer, write_table
 from bot.definition_service import build_class_finder, build_definition_service, build_field_judge, build_host_judge
-from bot.settings.settings import load_settings
+from bot.settings.loading import load_settings
 from orchestrator.definitions.checking import Checked, Submission, check_document
 from orchestrator.definitions.reader import KindUnknown, find_kind
 from orchestrator.definitions.rules import Editor, FindClasses, NotAllowed

@@ -67,7 +67,7 @@ def load_engines() -> "Engines":
 def load_classes() -> "FindClasses":
     """Return the function that finds the classes of a method as the policy of this installation has them. Raises SettingsError."""
     from bot.cli.definition_desk import find_classes_under  # noqa: PLC0415 - see load_engines
-    from bot.settings.settings import load_settings  # noqa: PLC0415 - see load_engines
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - see load_engines
     from orchestrator.gate.call.policy import load_policy  # noqa: PLC0415 - see load_engines
 
     return find_classes_under(load_policy(load_settings().policy_file))

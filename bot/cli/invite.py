@@ -58,7 +58,8 @@ def invite(
     token or no database, or the employee is unknown, was dismissed or has access already (see --second-account).
     """
     from bot.access.invitations import build_invitation, fetch_bot_name  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from bot.settings.settings import check_required, load_settings  # noqa: PLC0415 - as above
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - as above
+    from bot.settings.settings import check_required  # noqa: PLC0415 - as above
     from state.clock import format_iso  # noqa: PLC0415 - as above
 
     settings = load_settings()
@@ -112,7 +113,7 @@ def list_access(context: typer.Context, *, as_json: Annotated[bool, typer.Option
     if context.invoked_subcommand is not None:
         return
     from bot.access.access import load_access  # noqa: PLC0415 - see invite
-    from bot.settings.settings import load_settings  # noqa: PLC0415 - see invite
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - see invite
     from state.clock import SystemClock  # noqa: PLC0415 - see invite
 
     settings = load_settings()
@@ -138,7 +139,7 @@ def remove(
     """
     from bot.access.access import load_access  # noqa: PLC0415 - see invite
     from bot.access.invitations import build_removal  # noqa: PLC0415 - see invite
-    from bot.settings.settings import load_settings  # noqa: PLC0415 - see invite
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - see invite
     from state.events.people import build_invitation_key  # noqa: PLC0415 - see invite
 
     settings = load_settings()

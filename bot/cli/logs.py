@@ -10,7 +10,8 @@ import typer
 from pydantic import AliasPath, Field
 
 from bot.cli.ops import AS_JSON, escape_text, open_database_reader, write_json_lines, write_table
-from bot.settings.settings import Settings, load_settings
+from bot.settings.loading import load_settings
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import View
 from state.stored import JsonObject

@@ -37,7 +37,7 @@ def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"
     Raises SettingsError (exit code 2) if the database cannot be opened.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
-    from bot.settings.settings import load_settings  # noqa: PLC0415 - see the module docstring
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - see the module docstring
     from state.journal.store import StoreError  # noqa: PLC0415 - see the module docstring
     from state.sql import open_reader  # noqa: PLC0415 - see the module docstring
 
@@ -60,7 +60,7 @@ def open_database_writer(settings: "Settings | None" = None, *, failed: str = "n
     SettingsError is raised with the message `failed`.
     """
     from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
-    from bot.settings.settings import load_settings  # noqa: PLC0415 - see the module docstring
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - see the module docstring
     from state.journal.store import StoreError  # noqa: PLC0415 - see the module docstring
     from state.sql import open_store  # noqa: PLC0415 - see the module docstring
 
@@ -106,7 +106,7 @@ def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[
 async def open_models() -> "AsyncIterator[ModelRouter]":
     """Yield the way to the models of the settings; what is asked costs. Raises SettingsError."""
     from bot.composition.model_providers import build_models  # noqa: PLC0415 - see the module docstring
-    from bot.settings.settings import load_settings  # noqa: PLC0415 - see the module docstring
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - see the module docstring
 
     models = build_models(load_settings())
     try:

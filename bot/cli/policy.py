@@ -15,7 +15,8 @@ import typer
 
 from bitrix.masking import mask, mask_value
 from bot.cli.ops import AS_JSON, open_tolerant_reader, write_json_lines, write_table
-from bot.settings.settings import Settings, load_settings
+from bot.settings.loading import load_settings
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from state.clock import SystemClock, format_iso, parse_iso
 

@@ -16,7 +16,8 @@ import typer
 
 from bot.cli.backup import SUFFIX, build_progress_reporter
 from bot.cli.ops import AS_JSON, write_json_lines, write_table
-from bot.settings.settings import Settings, load_settings
+from bot.settings.loading import load_settings
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:

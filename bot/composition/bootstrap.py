@@ -30,8 +30,9 @@ from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
 from bot.plugins.building import connect_engines
 from bot.plugins.wiring import EnginePorts
 from bot.settings.http_credentials import load_http_credentials
+from bot.settings.loading import hide_secrets
 from bot.settings.model_plan import ProviderSpec
-from bot.settings.settings import Settings, hide_secrets
+from bot.settings.settings import Settings
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.chat_messages import ChatMessenger

@@ -16,11 +16,9 @@ from orchestrator.domain.frozen import Frozen
 from orchestrator.domain.models import Effort, Role
 from orchestrator.model_client import dialects
 from orchestrator.model_client.breaker import COOL_DOWN, FAILURES
-from orchestrator.model_client.dialects import Dialect, LengthField, Option, Tuning, find_dialect
+from orchestrator.model_client.dialects import Dialect, Fit, LengthField, Option, Tuning, find_dialect
 from orchestrator.model_client.extra_body import find_extra_fault, parse_extra_body
-from orchestrator.model_client.router import PARALLEL
-from orchestrator.model_client.settings import find_key_fault, is_address, is_internal
-from orchestrator.model_client.wide_schemas import Fit
+from orchestrator.model_client.settings import PARALLEL, find_key_fault, is_address, is_internal
 
 GIGACHAT_MODEL: Final = "GigaChat-2-Max"
 GIGACHAT_EMBEDDINGS: Final = "Embeddings"

@@ -1,4 +1,4 @@
-"""The settings of one installation, read once and not changed after that. Other modules take settings from here.
+"""The settings of one installation, read once and not changed after that. `loading.py` loads them.
 
 This module imports no Telegram library, because `sdelka doctor` uses it too.
 """
@@ -6,8 +6,6 @@ This module imports no Telegram library, because `sdelka doctor` uses it too.
 import os
 import re
 from base64 import b64decode
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -15,14 +13,14 @@ from typing import Annotated, Any, Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from dotenv import dotenv_values
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bitrix.limits.plan import parse_plan
-from bitrix.masking import install_secrets
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Effort
+from orchestrator.model_client.extra_body import parse_extra_body
 
 _DURATION = re.compile(r"(\d+)\s*(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -49,8 +47,6 @@ def _parse_extra_body(value: object) -> object:
     """Convert a text of JSON into its object, and return any other value unchanged. Raises ValueError for a text that is no object."""
     if not isinstance(value, str):
         return value
-    from orchestrator.model_client.extra_body import parse_extra_body  # noqa: PLC0415 - reports read settings and need no clients
-
     return parse_extra_body(value)
 
 
@@ -240,20 +236,6 @@ class Settings(BaseSettings):
         return SecretStr(f"sqlite:///{self.state_dir / 'sdelka.db'}")
 
 
-def load_settings(**overrides: Any) -> Settings:
-    """Return the settings from the environment and `.env`; `overrides` replace them. From then on their secrets are masked everywhere.
-
-    Raises SettingsError that names each invalid setting and never quotes its value.
-    """
-    try:
-        settings = Settings(**overrides)
-    except ValidationError as error:
-        faults = [f"{'.'.join(str(part) for part in item['loc']).upper()}: {item['msg']}" for item in error.errors()]
-        raise SettingsError("settings: " + "; ".join(faults)) from None
-    hide_secrets(settings)
-    return settings
-
-
 def read_variable(name: str) -> SecretStr | None:
     """Return the secret in the environment, or in `.env`, under a name that is no setting of its own; None if it is not set."""
     value = os.environ.get(name) or dotenv_values(".env").get(name)
@@ -290,30 +272,6 @@ def list_secrets(settings: Settings) -> tuple[str, ...]:
     passwords = [text for address in addresses for text in _find_passwords(address)]
     gigachat = _find_gigachat_secret(settings.gigachat_credentials)
     return tuple(dict.fromkeys(value for value in (*whole, *entries, *tokens, *portal, *bot, *passwords, *gigachat) if value))
-
-
-def hide_secrets(settings: Settings) -> tuple[str, ...]:
-    """Let all texts of this process be masked with the secrets of this installation, and return them.
-
-    A file of secrets that cannot be read is left out: whoever needs it reports that.
-    """
-    found = tuple(dict.fromkeys(_collect_secrets(settings)))
-    install_secrets(found)
-    return found
-
-
-def _collect_secrets(settings: Settings) -> Iterator[str]:
-    yield from list_secrets(settings)
-    if settings.models_file is not None:
-        from bot.settings.model_plan import list_model_secrets  # noqa: PLC0415 - most commands have no such file and need no clients
-
-        with suppress(SettingsError):
-            yield from list_model_secrets(settings)
-    if settings.http_credentials_file is not None:
-        from bot.settings.http_credentials import list_http_secrets, load_http_credentials  # noqa: PLC0415 - see above
-
-        with suppress(SettingsError):
-            yield from list_http_secrets(load_http_credentials(settings))
 
 
 def _find_passwords(address: str) -> list[str]:

@@ -10,7 +10,7 @@ import sys
 from bot.cli.definitions import build_app
 from bot.composition.process import import_telegram, run_bot
 from bot.monitoring.logging_setup import configure_logging
-from bot.settings.settings import load_settings
+from bot.settings.loading import load_settings
 from examples.engines.definitions import load_engines
 from orchestrator.domain.errors import SettingsError
 

@@ -14,6 +14,8 @@ from state.stored import JsonObject
 
 Option = Literal["temperature", "top_p", "max_tokens", "stop", "seed", "reasoning_effort"]
 LengthField = Literal["max_tokens", "max_completion_tokens"]
+Fit = Literal["split", "narrow", "keep"]
+"""What is done with a tool whose schema is wider than the service takes."""
 EffortField = Literal["reasoning_effort", "reasoning"]
 OPTIONS: Final[frozenset[str]] = frozenset(get_args(Option))
 _LEAST_TEMPERATURE: Final = 0.001

@@ -22,10 +22,10 @@ from orchestrator.domain.models import (
     estimate_text,
 )
 from orchestrator.model_client.answer import read_usage
-from orchestrator.model_client.dialects import GIGACHAT, Option, Tuning
+from orchestrator.model_client.dialects import GIGACHAT, Fit, Option, Tuning
 from orchestrator.model_client.failures import RejectedRequest
 from orchestrator.model_client.thinking import ThinkingFilter, drop_thinking
-from orchestrator.model_client.wide_schemas import Fit, fit_tool, join_arguments, split_arguments
+from orchestrator.model_client.wide_schemas import fit_tool, join_arguments, split_arguments
 from state.stored import JsonObject
 
 BATCH: Final = 64

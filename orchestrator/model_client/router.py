@@ -24,14 +24,10 @@ from orchestrator.domain.models import (
 from orchestrator.model_client.breaker import Admission, CircuitBreaker
 from orchestrator.model_client.failures import RejectedRequest
 from orchestrator.model_client.providers import OpenAiProvider, WireClient
+from orchestrator.model_client.settings import PARALLEL
 from state.stored import JsonObject
 
 T = TypeVar("T")
-PARALLEL: Final = 512
-"""How many calls of one provider are made at once, if the settings do not say: a limit for memory, far above the people of one company.
-
-A model that is silent for some people must not make the others wait. What engines ask for side by side has bounds of its own.
-"""
 WAIT_FOR_PLACE: Final = 60.0
 """Seconds that a call waits until the provider has a place for it."""
 Observed = Literal["answered", "failed", "skipped"]

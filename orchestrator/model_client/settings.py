@@ -14,6 +14,11 @@ from pydantic import SecretStr
 from orchestrator.domain.errors import ModelClientError, SettingsError
 
 OPENAI_BASE = "https://api.openai.com/v1"
+PARALLEL: Final = 512
+"""How many calls of one provider are made at once, if the settings do not say: a limit for memory, far above the people of one company.
+
+A model that is silent for some people must not make the others wait. What engines ask for side by side has bounds of its own.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

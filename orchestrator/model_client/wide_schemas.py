@@ -8,13 +8,13 @@ first others.
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from orchestrator.domain.models import ModelTool, ToolCall
+from orchestrator.model_client.dialects import Fit
 from orchestrator.model_client.failures import RejectedRequest
 from state.stored import JsonObject
 
-Fit = Literal["split", "narrow", "keep"]
 WIDEST: Final = 8
 """How many properties an object may have."""
 MOST: Final = WIDEST**3

@@ -13,7 +13,8 @@ from pathlib import Path
 import typer
 
 from bot.cli.ops import open_database_reader
-from bot.settings.settings import Settings, check_required, load_settings
+from bot.settings.loading import load_settings
+from bot.settings.settings import Settings, check_required
 from orchestrator.domain.errors import SettingsError
 
 SYSLOG = "/dev/log"

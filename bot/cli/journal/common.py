@@ -15,7 +15,8 @@ from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.access.access import load_access
 from bot.cli.ops import open_tolerant_reader
 from bot.i18n.translate import Translator
-from bot.settings.settings import Settings, load_settings
+from bot.settings.loading import load_settings
+from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
 from orchestrator.features.people.registry import STREAM as REGISTRY

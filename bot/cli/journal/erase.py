@@ -9,7 +9,8 @@ import typer
 
 from bitrix.masking import mask
 from bot.cli.ops import AS_JSON, escape_text, open_database_writer, write_json_lines, write_table
-from bot.settings.settings import Settings, load_settings
+from bot.settings.loading import load_settings
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:

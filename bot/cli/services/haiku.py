@@ -12,7 +12,7 @@ def serve_haiku(
 
     from bot.composition.model_providers import build_models  # noqa: PLC0415 - see above
     from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - see above
-    from bot.settings.settings import load_settings  # noqa: PLC0415 - see above
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - see above
     from orchestrator.services.haiku.app import build_app  # noqa: PLC0415 - see above
 
     settings = load_settings()

@@ -18,7 +18,7 @@ def serve_rag(
 ) -> None:
     """Answer questions from the documents in a folder, which is watched: POST /search {"question": …}."""
     from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - help comes at once
-    from bot.settings.settings import load_settings  # noqa: PLC0415 - see above
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - see above
     from orchestrator.domain.errors import SettingsError  # noqa: PLC0415 - see above
 
     settings = load_settings()

@@ -7,7 +7,8 @@ import pytest
 from pydantic import SecretStr
 
 from bitrix.masking import MaskingFilter, install_secrets
-from bot.settings.settings import Settings, hide_secrets
+from bot.settings.loading import hide_secrets
+from bot.settings.settings import Settings
 from orchestrator.domain.models import ModelRequest
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.reports.export import EventFilter, export_events, format_json_line

@@ -9,7 +9,7 @@ import pytest
 
 from bitrix.auth.auth import Auth
 from bot.access.portal_auth import build_portal_auth
-from bot.settings.settings import load_settings
+from bot.settings.loading import load_settings
 from orchestrator.domain.errors import SettingsError
 from state.journal.async_store import AsyncStore
 from state.sql import build_sqlite_url, open_store

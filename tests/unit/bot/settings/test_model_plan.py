@@ -16,8 +16,9 @@ from bot.cli.doctor.model import check_model
 from bot.cli.doctor.settings_check import probe_settings
 from bot.composition.model_checks import describe_chains, find_doubts, find_mute_reason, list_talking_models, log_models
 from bot.composition.model_providers import build_models
+from bot.settings.loading import load_settings
 from bot.settings.model_plan import load_plan
-from bot.settings.settings import Settings, load_settings
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import ModelRequest
 from orchestrator.model_client.dialects import Tuning, merge_extra

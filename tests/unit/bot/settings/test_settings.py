@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.settings.settings import Settings, check_required, list_secrets, load_settings
+from bot.settings.loading import load_settings
+from bot.settings.settings import Settings, check_required, list_secrets
 from orchestrator.domain.errors import SettingsError
 
 EXAMPLE = Path(__file__).parents[4] / ".env.example"
