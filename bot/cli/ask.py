@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from bitrix.masking import mask
-from bot.composition.model_providers import build_models
+from bot.composition.model_providers import build_providers
 from bot.composition.tool_services import build_agent_settings, build_service_clients, open_documents
 from bot.i18n.translate import Translator
 from bot.monitoring.logging_setup import configure_logging
@@ -199,7 +199,7 @@ def ask(verbose: bool = typer.Option(False, "--verbose", help="Show the log on s
 
 def run_ask(settings: Settings) -> int:
     """Run the conversation with the services of the settings; return the exit code."""
-    models = build_models(settings)
+    models = build_providers(settings)
     reader = _open_portal(settings)
     with run_beside() as run:
         stack = AsyncExitStack()

@@ -105,10 +105,10 @@ def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[
 @contextlib.asynccontextmanager
 async def open_models() -> "AsyncIterator[ModelRouter]":
     """Yield the way to the models of the settings; what is asked costs. Raises SettingsError."""
-    from bot.composition.model_providers import build_models  # noqa: PLC0415 - see the module docstring
+    from bot.composition.model_providers import build_providers  # noqa: PLC0415 - see the module docstring
     from bot.settings.loading import load_settings  # noqa: PLC0415 - see the module docstring
 
-    models = build_models(load_settings())
+    models = build_providers(load_settings())
     try:
         yield models.router
     finally:

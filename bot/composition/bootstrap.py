@@ -23,7 +23,7 @@ from bot.composition.agent_texts import AgentTexts, load_agent_texts
 from bot.composition.crm_agent import build_agent, build_queries
 from bot.composition.features import SHIPPED_ENGINES, Members, Ports, build_features
 from bot.composition.http_transport import build_transport
-from bot.composition.model_providers import build_model_settings, build_models
+from bot.composition.model_providers import build_model_settings, build_providers
 from bot.composition.title_search import TitleSearch
 from bot.composition.tool_services import build_service_clients, build_tool_agent
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
@@ -139,7 +139,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
         headers=build_trace_headers,
         heard=ears.record_portal_call,
     )
-    models = build_models(settings, heard=ears.record_model_call, observe=ears.record_provider_call)
+    models = build_providers(settings, heard=ears.record_model_call, observe=ears.record_provider_call)
     ears.breakers = {name: route.breaker for name, route in models.router.routes.items()}
     ears.limits = lambda: PortalLimits(
         requests=limiter.describe(), methods=client.list_spent_times(), seconds=settings.bitrix_operating_limit

@@ -4,7 +4,7 @@ import logging
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from bot.composition.model_providers import build_models
+from bot.composition.model_providers import build_providers
 from bot.settings.model_plan import find_model_names, load_plan
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
@@ -58,7 +58,7 @@ async def open_embedded_documents(
 def _build_router(settings: Settings, stack: AsyncExitStack) -> Models | None:
     """Return the models of the settings, None if they cannot be used: documents are searched without them."""
     try:
-        built = build_models(settings)
+        built = build_providers(settings)
     except SettingsError as error:
         log.warning("documents: no model answers (%s); the passages are shown", error.reason, extra={"action": "documents_no_model"})
         return None

@@ -23,7 +23,7 @@ from orchestrator.model_client.settings import ModelSettings, is_internal
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuiltModels:
+class Providers:
     """The router to all providers, and their clients by name, which the caller must close."""
 
     router: ModelRouter
@@ -32,13 +32,13 @@ class BuiltModels:
     """Asks the providers of the role "agent" whether they answer, until one does, and tells `heard`; it costs nothing."""
 
 
-def build_models(
+def build_providers(
     settings: Settings,
     *,
     heard: Callable[[Exception | None], None] = lambda _: None,
     observe: Observe = lambda *_: None,
     transports: Mapping[str, httpx.AsyncBaseTransport] | None = None,
-) -> BuiltModels:
+) -> Providers:
     """Build the router and its clients. Raises SettingsError.
 
     `heard` is called after each request to the only provider of the role "agent"; with several it gets what became of the whole chain, and
@@ -57,7 +57,7 @@ def build_models(
     router = ModelRouter(routes, plan.roles, plan.services, observe=observe)
     if len(agents) > 1:
         router.observe = partial_of(_tell_chain, router, agents, heard, observe)
-    return BuiltModels(router=router, clients=clients, probe=partial_of(_probe_chain, [clients[one] for one in agents], heard))
+    return Providers(router=router, clients=clients, probe=partial_of(_probe_chain, [clients[one] for one in agents], heard))
 
 
 async def _probe_chain(clients: Sequence[ModelClient], heard: Callable[[Exception | None], None]) -> None:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bot.composition.model_providers import build_models
+from bot.composition.model_providers import build_providers
 from bot.settings.settings import Settings
 from orchestrator.domain.models import EmbedRequest, ModelOptions, ModelRequest, ModelTool
 from orchestrator.model_client.router import ModelRouter
@@ -31,7 +31,7 @@ async def a_router(folder: Path) -> AsyncIterator[tuple[ModelRouter, httpx.Async
             gigachat_auth_url=f"{server.tls}/api/v2/oauth",
             gigachat_ca_file=server.ca_file,
         )
-        built = build_models(settings)
+        built = build_providers(settings)
         async with httpx.AsyncClient(base_url=server.url) as control:
             yield built.router, control
         for one in built.clients.values():

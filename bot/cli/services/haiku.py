@@ -10,11 +10,11 @@ def serve_haiku(
     """Write haiku for whoever asks: POST /generate_haiku {"theme": …}."""
     import uvicorn  # noqa: PLC0415 - takes a while to import
 
-    from bot.composition.model_providers import build_models  # noqa: PLC0415 - see above
+    from bot.composition.model_providers import build_providers  # noqa: PLC0415 - see above
     from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - see above
     from bot.settings.loading import load_settings  # noqa: PLC0415 - see above
     from orchestrator.services.haiku.app import build_app  # noqa: PLC0415 - see above
 
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
-    uvicorn.run(build_app(build_models(settings).router), host=host, port=port, log_config=None, server_header=False)
+    uvicorn.run(build_app(build_providers(settings).router), host=host, port=port, log_config=None, server_header=False)

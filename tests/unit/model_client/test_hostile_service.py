@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.composition import http_transport
-from bot.composition.model_providers import build_models
+from bot.composition.model_providers import build_providers
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelRequest, ProviderUnavailable
@@ -209,7 +209,7 @@ async def test_what_is_wrong_with_a_certificate_is_said_and_not_tried_again(
             given |= {"gigachat_ca_file": None if fault == "unknown" else made.authority}
         elif fault != "unknown":
             monkeypatch.setattr(http_transport, "_load_ssl_context", lambda: ssl.create_default_context(cafile=made.authority))
-        built = build_models(Settings(_env_file=None, **given))  # type: ignore[call-arg]  # an argument of pydantic-settings
+        built = build_providers(Settings(_env_file=None, **given))  # type: ignore[call-arg]  # an argument of pydantic-settings
         asking = built.router.chat(ModelRequest(messages=PAYLOAD["messages"]))
         if fault:
             with pytest.raises(ProviderUnavailable, match=says):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.composition.model_providers import build_models
+from bot.composition.model_providers import build_providers
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelRequest, ProviderUnavailable
@@ -156,7 +156,7 @@ def answer_all(request: Seen) -> bytes:
 async def ask_gigachat(base: str) -> str:
     """Return the answer of GigaChat at this address, as the program builds its client."""
     given = {"gigachat_api_base": f"{base}/v1", "gigachat_auth_url": f"{base}/oauth", "gigachat_credentials": "c2VjcmV0"}
-    built = build_models(Settings(_env_file=None, **given))  # type: ignore[call-arg,arg-type]  # arguments of pydantic-settings
+    built = build_providers(Settings(_env_file=None, **given))  # type: ignore[call-arg,arg-type]  # arguments of pydantic-settings
     try:
         return (await built.router.chat(ModelRequest(messages=ASK))).text
     finally:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 import yaml
 
-from bot.composition.model_providers import build_models
+from bot.composition.model_providers import build_providers
 from bot.composition.tool_services import build_service_clients
 from bot.settings.settings import Settings
 from orchestrator.services.haiku import app as haiku
@@ -74,7 +74,7 @@ def configure(folder: Path, *services: Service, deadline: float = 100.0) -> Sett
 
 async def ask_service(about: Settings) -> httpx.Response:
     """Return the answer of the haiku service."""
-    models = build_models(about)
+    models = build_providers(about)
     transport = httpx.ASGITransport(app=haiku.build_app(models.router))
     async with httpx.AsyncClient(transport=transport, base_url="http://haiku") as client:
         told = await asyncio.wait_for(client.post("/generate_haiku", json={"theme": "пруд"}), LATE)
@@ -85,7 +85,7 @@ async def ask_service(about: Settings) -> httpx.Response:
 
 async def ask_agent(folder: Path, about: Settings) -> str:
     """Return the last message of a chat in which a haiku was asked for, with the service inside of the program."""
-    models = build_models(about)
+    models = build_providers(about)
     async with AsyncExitStack() as stack:
         for client in models.clients.values():
             stack.push_async_callback(client.aclose)

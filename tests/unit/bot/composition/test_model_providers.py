@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.cli.doctor.model import check_model
-from bot.composition.model_providers import build_models
+from bot.composition.model_providers import build_providers
 from bot.settings.model_plan import list_model_secrets, load_plan
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
@@ -43,17 +43,17 @@ def write(folder: Path, text: str) -> Settings:
 )
 def test_without_a_file_the_settings_make_the_providers(given: dict[str, Any], roles: tuple[str, ...]) -> None:
     """OPENAI_* alone is as before; GigaChat beside it serves engines and vectors, alone it serves everything."""
-    router = build_models(build(**given)).router
+    router = build_providers(build(**given)).router
     assert tuple(router.find_chain(role)[0].name for role in ("agent", "tool", "embedding")) == roles  # type: ignore[arg-type]  # roles all
 
 
 @pytest.mark.req("S001-80", "S001-81")
 def test_the_default_models_of_gigachat_are_those_of_the_seed() -> None:
     """And DEFAULT_MODEL and DEFAULT_EMBEDDING_MODEL replace them."""
-    (route,) = build_models(build(gigachat_credentials=SecretStr("g"))).router.find_chain("tool")
+    (route,) = build_providers(build(gigachat_credentials=SecretStr("g"))).router.find_chain("tool")
     assert (route.provider.model, route.provider.embedding_model) == ("GigaChat-2-Max", "Embeddings")
     own = build(gigachat_credentials=SecretStr("g"), default_model="GigaChat-3", default_embedding_model="E2")
-    (route,) = build_models(own).router.find_chain("tool")
+    (route,) = build_providers(own).router.find_chain("tool")
     assert (route.provider.model, route.provider.embedding_model) == ("GigaChat-3", "E2")
 
 
@@ -73,7 +73,7 @@ async def test_the_example_of_the_documents_works_over_the_wire(tmp_path: Path) 
         return httpx.Response(200, content=sse(delta, "[DONE]"))
 
     wires = {"main": httpx.MockTransport(lambda _: httpx.Response(401)), "sber": httpx.MockTransport(sber)}
-    models = build_models(settings, heard=heard.append, transports=wires)
+    models = build_providers(settings, heard=heard.append, transports=wires)
     answer = await models.router.chat(ModelRequest(messages=ASK))
     assert (answer.text, answer.provider, answer.failed_before) == ("да", "sber", ("main",))
     assert (await models.router.embed(EmbedRequest(texts=["а"]))).provider == "sber"
@@ -119,7 +119,7 @@ def test_a_fault_of_the_file_is_named(tmp_path: Path, text: str, told: str) -> N
 def test_a_wrong_setting_of_gigachat_is_named(wrong: dict[str, Any], told: str) -> None:
     """At the start."""
     with pytest.raises(SettingsError, match=told):
-        build_models(build(gigachat_credentials=SecretStr("g"), **wrong))
+        build_providers(build(gigachat_credentials=SecretStr("g"), **wrong))
 
 
 async def test_doctor_names_a_provider_that_cannot_be_used(tmp_path: Path) -> None:

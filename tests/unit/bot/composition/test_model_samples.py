@@ -17,7 +17,7 @@ import pytest
 from dotenv import dotenv_values
 
 from bot.composition.model_checks import find_doubts, find_mute_reason
-from bot.composition.model_providers import BuiltModels, build_models
+from bot.composition.model_providers import Providers, build_providers
 from bot.settings.model_plan import load_plan
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError
@@ -239,7 +239,7 @@ CASES: dict[str, Case] = {
 
 
 @asynccontextmanager
-async def built(name: str, folder: Path, *answers: bytes) -> AsyncIterator[tuple[BuiltModels, Service, Detour]]:
+async def built(name: str, folder: Path, *answers: bytes) -> AsyncIterator[tuple[Providers, Service, Detour]]:
     """Build the models of a sample over a service on loopback that gives these answers."""
     left = list(answers)
 
@@ -251,7 +251,7 @@ async def built(name: str, folder: Path, *answers: bytes) -> AsyncIterator[tuple
     async with serving(answer) as service:
         settings = load(name, folder)
         detour = Detour(service)
-        made = build_models(settings, transports=dict.fromkeys(load_plan(settings).providers, detour))
+        made = build_providers(settings, transports=dict.fromkeys(load_plan(settings).providers, detour))
         try:
             yield made, service, detour
         finally:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.cli.doctor.model import check_model
-from bot.composition.model_providers import BuiltModels, build_models
+from bot.composition.model_providers import Providers, build_providers
 from bot.settings.model_plan import load_plan
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
@@ -33,7 +33,7 @@ def write(folder: Path, text: str | bytes, **given: Any) -> Settings:
     return Settings(_env_file=None, models_file=path, **given)  # type: ignore[call-arg]  # an argument of pydantic-settings
 
 
-async def close(built: BuiltModels) -> None:
+async def close(built: Providers) -> None:
     for client in built.clients.values():
         await client.aclose()
 
@@ -43,7 +43,7 @@ async def close(built: BuiltModels) -> None:
 def test_no_other_secret_of_the_program_becomes_the_key_of_a_provider(kind: str, key: str, tmp_path: Path) -> None:
     """A provider would be sent the portal's webhook with each request."""
     with pytest.raises(SettingsError, match=f"providers.one: key names {key}, which is no key") as why:
-        build_models(write(tmp_path, f"providers: {{one: {{kind: {kind}, base: 'https://llm.example/v1', key: {key}}}}}", **SECRETS))
+        build_providers(write(tmp_path, f"providers: {{one: {{kind: {kind}, base: 'https://llm.example/v1', key: {key}}}}}", **SECRETS))
     assert "secret" not in why.value.reason
 
 
@@ -85,7 +85,7 @@ def test_a_doubtful_file_is_refused_by_one_sentence(name: str, tmp_path: Path) -
     """It names the file and the place, and nothing of it is used."""
     text, says = FAULTS[name]
     with pytest.raises(SettingsError) as why:
-        build_models(write(tmp_path, text, gigachat_credentials=SecretStr("g")))
+        build_providers(write(tmp_path, text, gigachat_credentials=SecretStr("g")))
     assert says in why.value.reason
 
 
@@ -101,17 +101,17 @@ def test_an_endless_file_is_not_read_to_its_end(tmp_path: Path) -> None:
 )
 def test_plain_http_stays_possible_in_the_own_network(base: str, tmp_path: Path) -> None:
     """And elsewhere for who asks for it."""
-    build_models(write(tmp_path, f"providers: {{one: {{kind: openai, base: '{base}', key: LLM_KEY}}}}"))
-    build_models(write(tmp_path, "providers: {one: {kind: openai, base: 'http://llm.example/v1', key: LLM_KEY, plain_http: true}}"))
+    build_providers(write(tmp_path, f"providers: {{one: {{kind: openai, base: '{base}', key: LLM_KEY}}}}"))
+    build_providers(write(tmp_path, "providers: {one: {kind: openai, base: 'http://llm.example/v1', key: LLM_KEY, plain_http: true}}"))
     with pytest.raises(SettingsError, match="OPENAI_API_BASE must begin with https"):
-        build_models(Settings(_env_file=None, openai_api_base="http://llm.example/v1"))  # type: ignore[call-arg]  # as above
+        build_providers(Settings(_env_file=None, openai_api_base="http://llm.example/v1"))  # type: ignore[call-arg]  # as above
 
 
 async def test_a_missing_key_is_one_sentence_and_nothing_is_sent(tmp_path: Path) -> None:
     """It names the variable; the next provider of the chain answers."""
     async with serving(lambda _: FINE) as service:
         text = f"{ONE % ''}  near: {{kind: openai, base: '{service.base}/v1'}}\nroles: {{agent: [one, near], tool: [one]}}"
-        built = build_models(write(tmp_path, text))
+        built = build_providers(write(tmp_path, text))
         with pytest.raises(ModelClientError, match="set LLM_KEY"):
             await built.router.chat(ModelRequest(messages=ASK, role="tool"))
         answer = await built.router.chat(ModelRequest(messages=ASK))
@@ -124,13 +124,13 @@ async def test_limits_of_time_and_length_come_from_the_settings_or_the_file(tmp_
     """MODEL_TIMEOUT and MODEL_MESSAGE_LIMIT are for all providers, `timeout` and `message_limit` for one."""
     text = "providers:\n  one: {kind: openai, timeout: 7, message_limit: 5}\n  two: {kind: gigachat}\nroles: {tool: [one], agent: [two]}"
     given: dict[str, Any] = {"openai_api_key": SecretStr("k"), "gigachat_credentials": SecretStr("g")}
-    built = build_models(write(tmp_path, text, model_timeout="2m", model_message_limit=9, **given))
+    built = build_providers(write(tmp_path, text, model_timeout="2m", model_message_limit=9, **given))
     told = {name: client.settings for name, client in built.clients.items()}
     assert [(one.request_timeout, one.silence, one.message_limit) for one in told.values()] == [(7, 7, 5), (120, 120, 9)]
     answer = await PlainCalls(built.router).post_chat_completions({"messages": [{"role": "user", "content": "123456"}]})
     assert answer == {"error": "A message for the model has 6 characters, and at most 5 are sent (MODEL_MESSAGE_LIMIT)."}
     await close(built)
-    built = build_models(Settings(_env_file=None, **given))  # type: ignore[call-arg]  # as above
+    built = build_providers(Settings(_env_file=None, **given))  # type: ignore[call-arg]  # as above
     assert {(one.settings.request_timeout, one.settings.silence) for one in built.clients.values()} == {(30, 30)}
     await close(built)
 
@@ -139,7 +139,7 @@ async def test_limits_of_time_and_length_come_from_the_settings_or_the_file(tmp_
 async def test_vectors_without_any_model_are_an_error_that_names_the_setting() -> None:
     """No request without a model's name is sent."""
     async with serving(lambda _: reply({})) as service:
-        built = build_models(Settings(_env_file=None, openai_api_base=f"{service.base}/v1"))  # type: ignore[call-arg]  # as above
+        built = build_providers(Settings(_env_file=None, openai_api_base=f"{service.base}/v1"))  # type: ignore[call-arg]  # as above
         answer = await PlainCalls(built.router).post_embeddings({"input": "а"})
         assert (answer, service.seen) == ({"error": "There is no embedding model: set DEFAULT_EMBEDDING_MODEL."}, [])
         await close(built)
@@ -155,7 +155,7 @@ async def test_the_probe_of_a_chain_tells_whether_any_of_its_providers_works(wor
     async with serving(answer) as service:
         text = "providers:\n" + "".join(f"  {name}: {{kind: openai, base: '{service.base}/{name}'}}\n" for name in ("one", "two"))
         heard: list[Exception | None] = []
-        built = build_models(write(tmp_path, text + "roles: {agent: [one, two]}"), heard=heard.append)
+        built = build_providers(write(tmp_path, text + "roles: {agent: [one, two]}"), heard=heard.append)
         await built.probe()
         assert [one is None for one in heard] == [healthy]
         await close(built)
@@ -189,7 +189,7 @@ async def test_a_certificate_authority_of_ones_own_is_trusted_for_its_provider_o
     async with serving(answer, tls=tls) as service:
         told = f"kind: {kind}, base: '{service.base}/v1'" + (f", auth_url: '{service.base}/oauth'" if kind == "gigachat" else "")
         text = f"providers:\n  own: {{{told}, ca_file: '{made.authority}'}}\n  other: {{{told}}}\nroles: {{agent: [own], tool: [other]}}"
-        built = build_models(write(tmp_path, text, gigachat_credentials=SecretStr("g")))
+        built = build_providers(write(tmp_path, text, gigachat_credentials=SecretStr("g")))
         assert (await built.router.chat(ModelRequest(messages=ASK))).text == "Привет"
         with pytest.raises(ModelClientError, match="does not trust"):
             await built.router.chat(ModelRequest(messages=ASK, role="tool"))

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from bot.cli.doctor.model import check_model
 from bot.cli.doctor.settings_check import probe_settings
 from bot.composition.model_checks import describe_chains, find_doubts, find_mute_reason, list_talking_models, log_models
-from bot.composition.model_providers import build_models
+from bot.composition.model_providers import build_providers
 from bot.settings.loading import load_settings
 from bot.settings.model_plan import load_plan
 from bot.settings.settings import Settings
@@ -74,7 +74,7 @@ async def test_a_setting_that_cannot_work_is_refused_at_the_start_and_by_doctor(
     given, says = FAULTS[name]
     settings = build(**given)
     with pytest.raises(SettingsError) as why:
-        build_models(settings)
+        build_providers(settings)
     assert says in why.value.reason
     assert KEY[9:] not in why.value.reason
     found = [one async for one in check_model(settings, spend=True, within=1.0)]
@@ -102,7 +102,7 @@ def test_a_provider_of_the_file_that_cannot_work_is_refused_with_its_place(name:
     """The file and the provider are named."""
     fields, says = FILE_FAULTS[name]
     with pytest.raises(SettingsError) as why:
-        build_models(write(tmp_path, fields))
+        build_providers(write(tmp_path, fields))
     assert says in why.value.reason
     assert "models.yaml" in why.value.reason
 
@@ -191,25 +191,27 @@ def test_an_extra_body_is_read_from_the_environment(monkeypatch: pytest.MonkeyPa
 def test_the_options_of_people_are_those_of_the_first_of_the_chain() -> None:
     """GigaChat beside it gets none of them; the chain is that of MODEL_CHAIN, for engines it stays as it was."""
     both = {"gigachat_credentials": SecretStr("Z2lnYQ=="), "openai_model": "gpt-4.1", "model_temperature": 0.5, "model_max_tokens": 9}
-    router = build_models(build(**both, model_chain="openai,gigachat")).router
+    router = build_providers(build(**both, model_chain="openai,gigachat")).router
     chain = router.find_chain("agent")
     assert [(one.name, one.provider.tuning.temperature, one.provider.tuning.max_tokens) for one in chain] == [
         ("openai", 0.5, 9),
         ("gigachat", None, None),
     ]
     assert [one.name for one in router.find_chain("tool")] == ["gigachat"]
-    turned = build_models(build(**both, model_chain="gigachat,openai")).router.find_chain("agent")
+    turned = build_providers(build(**both, model_chain="gigachat,openai")).router.find_chain("agent")
     assert [(one.name, one.provider.tuning.temperature) for one in turned] == [("gigachat", 0.5), ("openai", None)]
 
 
 def test_times_come_from_the_settings_or_the_file(tmp_path: Path) -> None:
     """Those of the settings are for all providers; `silence` follows `timeout` if only this is written."""
     times = {"model_deadline": "4m", "model_connect_timeout": "2s", "model_silence": "45s", "model_timeout": "20s"}
-    told = build_models(build(**times)).clients["openai"].settings
+    told = build_providers(build(**times)).clients["openai"].settings
     assert (told.total_deadline, told.connect_timeout, told.silence, told.request_timeout) == (240, 2, 45, 20)
-    told = build_models(write(tmp_path, "kind: openai, deadline: 9, connect: 1, silence: 3, timeout: 4", **times)).clients["one"].settings
+    told = (
+        build_providers(write(tmp_path, "kind: openai, deadline: 9, connect: 1, silence: 3, timeout: 4", **times)).clients["one"].settings
+    )
     assert (told.total_deadline, told.connect_timeout, told.silence, told.request_timeout) == (9, 1, 3, 4)
-    told = build_models(write(tmp_path, "kind: openai, timeout: 4", **times)).clients["one"].settings
+    told = build_providers(write(tmp_path, "kind: openai, timeout: 4", **times)).clients["one"].settings
     assert (told.total_deadline, told.silence, told.request_timeout) == (240, 4, 4)
 
 
@@ -232,7 +234,7 @@ async def test_a_model_that_falls_silent_or_is_late_is_replaced_after_its_own_ti
             f"  late: {{kind: openai, base: '{service.base}/late', deadline: 0.05}}\n  good: {{kind: openai, base: '{service.base}/good'}}\n",
             encoding="utf-8",
         )
-        built = build_models(build(models_file=path))
+        built = build_providers(build(models_file=path))
         answer = await built.router.chat(ModelRequest(messages=ASK))
         assert (answer.text, answer.provider, answer.failed_before) == ("Привет", "good", ("silent", "late"))
         for client in built.clients.values():
@@ -244,7 +246,7 @@ def test_a_model_takes_what_it_refuses_only_if_the_file_says_so(tmp_path: Path) 
     spec = "kind: openai, base: 'https://api.openai.com/v1', key: OPENAI_API_KEY, model: gpt-5.1, temperature: 1, max_tokens: 5"
     with pytest.raises(SettingsError, match=r"gpt-5\.1 of OpenAI takes none"):
         load_plan(write(tmp_path, spec))
-    provider = build_models(write(tmp_path, f"{spec}, omit: [], length_field: max_tokens")).router.find_chain("agent")[0].provider
+    provider = build_providers(write(tmp_path, f"{spec}, omit: [], length_field: max_tokens")).router.find_chain("agent")[0].provider
     assert provider.tuning.build_fields(ModelRequest(messages=ASK).options, "gpt-5.1") == {"temperature": 1, "max_tokens": 5}
 
 
@@ -253,7 +255,7 @@ def test_a_model_takes_what_it_refuses_only_if_the_file_says_so(tmp_path: Path) 
 def test_reasoning_models_are_known_by_their_names(model: str, chat: str) -> None:
     """The others take a temperature."""
     settings = build(openai_model=model)
-    tuning: Tuning = build_models(settings).router.find_chain("agent")[0].provider.tuning
+    tuning: Tuning = build_providers(settings).router.find_chain("agent")[0].provider.tuning
     assert tuning.list_omitted(model) == {"temperature", "top_p", "stop"}
     assert tuning.list_omitted(chat) == frozenset()
 
@@ -262,7 +264,7 @@ def test_reasoning_models_are_known_by_their_names(model: str, chat: str) -> Non
 async def test_a_name_is_sent_as_it_is_written(name: str) -> None:
     """With slashes, colons and blanks; a slash at the end of the address changes nothing."""
     async with serving(lambda _: FINE) as service:
-        made = build_models(build(openai_api_base=f"{service.base}/v1/", openai_model=name))
+        made = build_providers(build(openai_api_base=f"{service.base}/v1/", openai_model=name))
         await made.router.chat(ModelRequest(messages=ASK))
         assert (json.loads(service.seen[0].body)["model"], service.seen[0].path) == (name, "/v1/chat/completions")
         await made.clients["openai"].aclose()
@@ -308,7 +310,7 @@ def test_only_who_really_has_no_model_is_told_so(given: dict[str, Any], reason: 
 async def test_a_local_provider_is_not_sent_the_key_of_another(tmp_path: Path) -> None:
     """A `base` of its own without `key` is asked without any key."""
     async with serving(lambda _: FINE) as service:
-        made = build_models(write(tmp_path, f"kind: openai, base: '{service.base}/v1'"))
+        made = build_providers(write(tmp_path, f"kind: openai, base: '{service.base}/v1'"))
         await made.router.chat(ModelRequest(messages=ASK))
         assert "authorization" not in service.seen[0].head
         await made.clients["one"].aclose()
