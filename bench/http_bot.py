@@ -24,6 +24,7 @@ from bot.composition.database import open_async_store
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
+from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
@@ -80,7 +81,7 @@ async def _serve(settings: Settings) -> None:
             present=api.tokens.refresh_actor,
         )
         listener = bind_socket("127.0.0.1", 0)
-        app = build_app(*api.build_routers(made), identity=api.identity)
+        app = build_app(*api.build_routers(made, load_installed_engines()), identity=api.identity)
         work = [asyncio.ensure_future(part) for part in (made.run(), api.run(), serve(app, listener))]
         print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
         async for count in _orders():

@@ -59,9 +59,9 @@ def expand_paths(paths: list[Path]) -> Iterator[Path]:
 
 def load_engines() -> "Engines":
     """Return the engines of this program."""
-    from bot.composition.features import SHIPPED_ENGINES  # noqa: PLC0415 - it takes seconds to import, and pictures need none of it
+    from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - it takes seconds to import, and pictures need none of it
 
-    return SHIPPED_ENGINES
+    return load_installed_engines()
 
 
 def load_classes() -> "FindClasses":

@@ -59,9 +59,9 @@ def build_app(load_engines: "Callable[[], Engines]") -> typer.Typer:
 
 
 def _load_shipped_engines() -> "Engines":
-    from bot.composition.features import SHIPPED_ENGINES  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
-    return SHIPPED_ENGINES
+    return load_installed_engines()
 
 
 def _open_desk(load_engines: "Callable[[], Engines]", *, reads: bool = False) -> "AbstractContextManager[DefinitionDesk]":

@@ -21,13 +21,13 @@ from bitrix.masking import SecretMask
 from bot.access.portal_auth import build_portal_auth
 from bot.composition.agent_texts import AgentTexts, load_agent_texts
 from bot.composition.crm_agent import build_agent, build_queries
-from bot.composition.features import SHIPPED_ENGINES, Members, Ports, build_features
+from bot.composition.features import Members, Ports, build_features
 from bot.composition.http_transport import build_transport
 from bot.composition.model_providers import build_model_settings, build_providers
 from bot.composition.title_search import TitleSearch
 from bot.composition.tool_services import build_service_clients, build_tool_agent
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
-from bot.plugins.building import connect_engines
+from bot.plugins.building import connect_engines, load_installed_engines
 from bot.plugins.wiring import EnginePorts
 from bot.settings.http_credentials import load_http_credentials
 from bot.settings.loading import hide_secrets
@@ -113,7 +113,7 @@ def build_orchestrator(  # noqa: PLR0913 - as `build_from_clients`
     members: Members | None = None,
     files: Files | None = None,
     ears: ReachabilityTracker | None = None,
-    engines: Engines = SHIPPED_ENGINES,
+    engines: Engines | None = None,
     messenger: ChatMessenger | None = None,
     documents: "EmbeddedRag | None" = None,
     sign_link: SignLink | None = None,
@@ -188,7 +188,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     members: Members | None = None,
     ear: VoiceInput | None = None,
     files: Files | None = None,
-    engines: Engines = SHIPPED_ENGINES,
+    engines: Engines | None = None,
     messenger: ChatMessenger | None = None,
     services: ServiceClients | None = None,
     shelf: DocumentShelf | None = None,
@@ -203,6 +203,7 @@ def build_from_clients(  # noqa: PLR0913 - the composition root: each is one wir
     arguments are those of `build_orchestrator`, which calls this function. Benchmarks and tests call it with clients that have transports
     of their own.
     """
+    engines = load_installed_engines() if engines is None else engines
     policy, catalogue = load_rules(settings, engines)
     models = model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model)
     services = services or build_service_clients(settings, ATTACHED_MODELS)
@@ -340,7 +341,7 @@ def open_title_search(settings: Settings, webhook: SecretStr) -> TitleSearch:
         client = BitrixClient(webhook, limiter=Limiter(plan.rate, plan.burst))
     except ValueError as error:
         raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
-    return TitleSearch(PortalReader(client, load_rules(settings)[1], SystemClock()), close=client.aclose)
+    return TitleSearch(PortalReader(client, load_rules(settings, load_installed_engines())[1], SystemClock()), close=client.aclose)
 
 
 def _build_http(credentials: Mapping[str, HttpCredential], policies: PolicySource) -> HttpPerformer:
@@ -368,7 +369,7 @@ def _build_files(
     return found
 
 
-def load_rules(settings: Settings, engines: Engines = SHIPPED_ENGINES) -> tuple[Policy, Catalogue]:
+def load_rules(settings: Settings, engines: Engines) -> tuple[Policy, Catalogue]:
     """Return the company's policy, and the catalogue of portal methods with the policy's additions.
 
     Raises SettingsError if the policy is invalid, or names methods, fields or kinds of definitions that there are not with these engines.

@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from bot.plugins.building import build_engines
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
@@ -42,9 +41,6 @@ from orchestrator.schedules import feature as schedules
 from orchestrator.turns.feature import Feature, Files, merge_features
 from state.journal.async_store import AsyncStore
 
-SHIPPED_ENGINES = Engines(runs=build_engines())
-"""The engines of runs that this program has."""
-
 
 class Members(People, Staff, LeadStaff, KnownPeople, Protocol):
     """Looks up the people who may use the bot. `Access` implements it for the features that write to people or admit new ones."""
@@ -60,7 +56,7 @@ class Ports(NamedTuple):
     switch: FreezeSwitch
     members: Members | None = None
     ear: VoiceInput | None = None
-    engines: Engines = SHIPPED_ENGINES
+    engines: Engines = Engines()
     files: Files | None = None
     """Downloads what people send; None without a messenger that gives files."""
     shelf: DocumentShelf | None = None

@@ -17,7 +17,6 @@ from bot.access.access import Access, load_access
 from bot.composition.bootstrap import build_orchestrator
 from bot.composition.console_door import build_link_signer
 from bot.composition.database import open_async_store
-from bot.composition.features import SHIPPED_ENGINES
 from bot.composition.late_app import BuiltApp, LateApp, Work
 from bot.composition.model_checks import log_models
 from bot.composition.tool_services import open_documents
@@ -26,6 +25,7 @@ from bot.http_api.server.serving import bind_socket, serve
 from bot.http_api.server.tokens import PREFIX
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
+from bot.plugins.building import load_installed_engines
 from bot.plugins.faults import list_faults
 from bot.plugins.loading import list_parts
 from bot.plugins.wiring import LIFETIME
@@ -58,10 +58,11 @@ _TURNS_TIMEOUT = 15.0
 _DELIVERY_TIMEOUT = 5.0
 
 
-async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None, engines: Engines = SHIPPED_ENGINES) -> None:
+async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None, engines: Engines | None = None) -> None:
     """Serve Telegram, the HTTP API, or both until SIGTERM or SIGINT; raises SettingsError if it cannot start.
 
-    `ready` is called once when everything has been started. `engines` are those of runs (executions of scenarios, flows and workflows).
+    `ready` is called once when everything has been started. `engines` are those of runs (executions of scenarios, flows and workflows), by
+    default all that are installed.
     """
     check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
     access = load_access(settings.access_file)
@@ -69,6 +70,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     for fault in list_faults():  # met while the engines were looked for, before there was a log
         log.error("%s", fault.describe(), extra={"action": "engine_fault", "engine": fault.engine, "slot": fault.slot})
     clock = SystemClock()
+    engines = load_installed_engines() if engines is None else engines
     async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor, AsyncExitStack() as stack:
         for lifetime in list_parts(LIFETIME).values():
             stack.enter_context(lifetime.open(settings.log_dir, settings.log_level))
@@ -200,7 +202,7 @@ async def _open_http_door(  # noqa: PLR0913 - each is one door
     api: Api | None = None,
     monitor: Monitor | None = None,
     checks: HealthChecks | None = None,
-    engines: Engines = SHIPPED_ENGINES,
+    engines: Engines,
     access: Access | None = None,
 ) -> AsyncIterator[Work | None]:
     """Bind the HTTP port and yield a function that serves it; yield None if no setting needs HTTP.

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bot.access.access import Access
-from bot.composition.features import SHIPPED_ENGINES
 from bot.http_api.chat.mailbox import Mailbox
 from bot.http_api.server.authentication import Authenticator, parse_networks
 from bot.http_api.server.tokens import Tokens, read_tokens
@@ -32,7 +31,7 @@ class Api:
         proxies = parse_networks(settings.http_trusted_proxies)
         self.identity = Authenticator(self.tokens, per_minute=settings.http_rate_limit, proxies=proxies)
 
-    def build_routers(self, orchestrator: Orchestrator, engines: Engines = SHIPPED_ENGINES) -> "Sequence[APIRouter]":
+    def build_routers(self, orchestrator: Orchestrator, engines: Engines) -> "Sequence[APIRouter]":
         """Return the routers of all endpoints, as `build_api_routers` does; imports FastAPI, which takes half a second with them."""
         from bot.http_api.routers import build_api_routers  # noqa: PLC0415 - not needed for the start
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-from bot.composition.features import SHIPPED_ENGINES
 from bot.definition_service import build_definition_service
 from bot.http_api.approvals.confirmations import build_confirmations_router
 from bot.http_api.approvals.freeze import build_freeze_router
@@ -27,7 +26,7 @@ from state.clock import Clock
 
 
 def build_api_routers(
-    settings: Settings, orchestrator: Orchestrator, mailbox: Mailbox, clock: Clock, engines: Engines = SHIPPED_ENGINES
+    settings: Settings, orchestrator: Orchestrator, mailbox: Mailbox, clock: Clock, engines: Engines
 ) -> Sequence[APIRouter]:
     """Return the routers of all endpoints of the API; they pass requests to the given orchestrator (S004-67).
 
@@ -50,7 +49,7 @@ def build_api_routers(
     return [build_chat_router(chat), *build_read_routers(orchestrator, clock, engines), build_freeze_router(switch, clock)]
 
 
-def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engines = SHIPPED_ENGINES) -> Sequence[APIRouter]:
+def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engines) -> Sequence[APIRouter]:
     """Return the routers of /confirmations, /sessions, /audit, /runs, /schedules, /definitions and /api/…, which read the database.
 
     /confirmations also submits decisions, /runs and /schedules what callers order, and /definitions and /api/… change definitions.

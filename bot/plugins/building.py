@@ -1,12 +1,19 @@
 """Builds the engines of runs, and connects them with the services of the process. Part of the composition root."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from bot.plugins.faults import note_fault
 from bot.plugins.loading import UNUSABLE, list_kinds, list_parts, load_plugins
 from bot.plugins.wiring import WIRING, EnginePorts, Wiring
 from orchestrator.domain.errors import SettingsError
-from orchestrator.runs.registry import RegisteredEngine
+from orchestrator.runs.registry import Engines, RegisteredEngine
+
+
+@cache
+def load_installed_engines() -> Engines:
+    """Return the engines of runs of all plugins, as they check definitions; one that cannot be built is left out. Built by the first call."""
+    return Engines(runs=build_engines())
 
 
 def build_engines() -> dict[str, RegisteredEngine]:

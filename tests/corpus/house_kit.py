@@ -21,6 +21,7 @@ from bot.access.access import Access, load_access
 from bot.cli.app import app
 from bot.composition import bootstrap
 from bot.composition.database import open_async_store
+from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
@@ -346,7 +347,7 @@ def same_version(event: StoredEvent) -> bool:
 
 def opened_rules(folder: Path) -> Any:
     """Policy and catalogue of the house."""
-    return bootstrap.load_rules(settings_of(folder))
+    return bootstrap.load_rules(settings_of(folder), load_installed_engines())
 
 
 def told_of(folder: Path) -> dict[str, Any]:

@@ -270,7 +270,7 @@ def main() -> None:
     worker.POLL = 0.02
     merge_inputs.CUT_PAUSE = merge_inputs.FORWARD_PAUSE = 0.02
     atexit.register(shutil.rmtree, TEMPLATE.parent)
-    policy, catalogue = bootstrap.load_rules(_settings())
+    policy, catalogue = bootstrap.load_rules(_settings(), Engines())
     dear = Rule(entity="deal", field="OPPORTUNITY", above=LIMIT, then="lead", why="дороже двух миллионов")
     rules = policy.model_copy(update={"sum_jump": None, "rules": (dear,)}), catalogue  # the lab's people press once, whatever the sum
     bootstrap.load_rules = lambda *_: rules

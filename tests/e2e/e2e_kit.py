@@ -19,7 +19,6 @@ from bot.access.access import load_access
 from bot.cli.app import app
 from bot.composition.bootstrap import build_orchestrator
 from bot.composition.database import open_async_store
-from bot.composition.features import SHIPPED_ENGINES
 from bot.composition.process import run_bot
 from bot.settings.settings import Settings
 from bot.telegram.door import TelegramDoor, build_bot
@@ -124,7 +123,7 @@ class World:
         }
 
     @asynccontextmanager
-    async def bot(self, *, clock: Clock | None = None, engines: Engines = SHIPPED_ENGINES, **over: Any) -> AsyncIterator[Running]:
+    async def bot(self, *, clock: Clock | None = None, engines: Engines | None = None, **over: Any) -> AsyncIterator[Running]:
         """The bot as `sdelka run` makes it, without its signals; over the same data each time."""
         told = {name.lower(): value for name, value in self.environment(**over).items()}
         settings = Settings(_env_file=None, **told)  # type: ignore[arg-type]

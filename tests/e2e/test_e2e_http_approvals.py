@@ -12,6 +12,7 @@ from bot.access.access import load_access
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
+from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
 from state.clock import SystemClock
 from tests.e2e.e2e_kit import World
@@ -48,7 +49,7 @@ async def served(world: World) -> AsyncIterator[tuple[Caller, Caller, Caller]]:
     with closing(bind_socket("127.0.0.1", 0)) as listener:
         async with world.bot() as running:
             api = Api(settings, running.store, load_access(settings.access_file), SystemClock())
-            app = build_app(*api.build_routers(running.orchestrator), identity=api.identity)
+            app = build_app(*api.build_routers(running.orchestrator, load_installed_engines()), identity=api.identity)
             serving = [asyncio.ensure_future(api.run()), asyncio.ensure_future(serve(app, listener))]
             address = f"http://127.0.0.1:{listener.getsockname()[1]}"
             async with httpx.AsyncClient(base_url=address, trust_env=False, timeout=40) as http:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from bot.composition.features import SHIPPED_ENGINES
+from bot.plugins.building import load_installed_engines
 from examples.engines.definitions import load_engines
 from orchestrator.runs.registry import StaticDefinitions
 from tests.e2e.e2e_people import Person, Shown, until
@@ -94,7 +94,7 @@ async def scenarios(studio: Studio) -> None:
     """A scenario from the list: how far it is, a step back, a second one beside it that gets the words, and the end by a button."""
     definitions = StaticDefinitions({("scenario", "lead"): QUALIFICATION, ("scenario", "brief"): BRIEF})
     await studio.bot.aclose()
-    await studio.begin(RULES, replace(SHIPPED_ENGINES, definitions=definitions))
+    await studio.begin(RULES, replace(load_installed_engines(), definitions=definitions))
     boris = studio.world.boris
     (listed,) = await boris.ask("/run")
     await boris.decide(listed, "Квалификация")

@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 
 from playwright.async_api import Browser
 
-from bot.composition.features import SHIPPED_ENGINES
 from orchestrator.runs.registry import Engines
 from tests.e2e.e2e_kit import MovedClock, World
 from tests.e2e.e2e_people import Person, Shown
@@ -55,7 +54,7 @@ class Studio:
         (self.folder / f"{name}.png").write_bytes(await shrink_picture(page, picture) if is_small else picture)
         await page.close()
 
-    async def begin(self, policy: str = RULES, engines: Engines = SHIPPED_ENGINES, **settings: str) -> None:
+    async def begin(self, policy: str = RULES, engines: Engines | None = None, **settings: str) -> None:
         """Start the bot, as `sdelka run` does, under this policy, with these engines of runs and these further settings."""
         rules = self.world.folder / "policy.yaml"
         rules.write_text(policy, encoding="utf-8")

@@ -180,7 +180,7 @@ def memory_store() -> SqlStore:
 @cache
 def _shipped_rules() -> Any:
     """The shipped catalogue and policy, read once a process; without its second tap for sums that jump, which is no matter of most tests."""
-    policy, catalogue = bootstrap.load_rules(Settings(_env_file=None))
+    policy, catalogue = bootstrap.load_rules(Settings(_env_file=None), Engines())
     return policy.model_copy(update=QUIET), catalogue
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.composition.features import SHIPPED_ENGINES
+from bot.plugins.building import load_installed_engines
 from examples.engines.definitions import ENGINES, load_engines
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.domain.taint import Value
@@ -30,7 +30,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_shipped_bot_has_none_of_the_example_engines() -> None:
     """The examples come in with a program of their own; a bot that somebody installs offers none of their commands."""
-    assert set(SHIPPED_ENGINES.runs) == {"scenario", "flow", "workflow"}
+    assert set(load_installed_engines().runs) == {"scenario", "flow", "workflow"}
 
 
 async def test_each_command_starts_a_definition_and_stands_in_the_menu() -> None:

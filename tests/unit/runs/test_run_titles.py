@@ -9,8 +9,8 @@ from unittest.mock import patch
 
 import pytest
 
-from bot.composition.features import SHIPPED_ENGINES
 from bot.i18n.translate import Translator
+from bot.plugins.building import load_installed_engines
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from examples.engines.steps import StepsEngine
@@ -34,7 +34,7 @@ DOCUMENTS: dict[tuple[str, str], Any] = {
     ("scenario", "lead"): scenario(ask(), name="Квалификация  лида"),
     ("scenario", "bare"): {"steps": [ask()]},
 }
-ENGINES = replace(SHIPPED_ENGINES, definitions=StaticDefinitions(DOCUMENTS))
+ENGINES = replace(load_installed_engines(), definitions=StaticDefinitions(DOCUMENTS))
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +72,7 @@ async def test_the_list_and_the_words_of_two_runs_of_one_scenario_name_title_and
 async def test_a_run_keeps_the_title_with_which_it_began(tmp_path: Path) -> None:
     """A definition that is renamed or gone changes nothing about it, and keeps no list from being shown."""
     documents = dict(DOCUMENTS)
-    engines = replace(SHIPPED_ENGINES, definitions=StaticDefinitions(documents))
+    engines = replace(load_installed_engines(), definitions=StaticDefinitions(documents))
     async with a_world(tmp_path, engines=engines) as world:
         await world.work(start("lead", engine="scenario", key=FIRST))
         rows = world.sql.list_runs(RunFilter())
@@ -85,7 +85,7 @@ async def test_a_run_keeps_the_title_with_which_it_began(tmp_path: Path) -> None
 async def test_a_run_of_an_earlier_program_is_called_by_the_title_of_now_or_its_key(tmp_path: Path) -> None:
     """Its beginning says no title: the list looks it up, and what cannot be looked up has its key, as its messages have."""
     documents = dict(DOCUMENTS)
-    engines = replace(SHIPPED_ENGINES, definitions=StaticDefinitions(documents))
+    engines = replace(load_installed_engines(), definitions=StaticDefinitions(documents))
     async with a_world(tmp_path, engines=engines) as world:
         with patch("orchestrator.runs.runner.find_title", lambda _document, _registered: ""):
             await world.work(start("lead", engine="scenario", key=FIRST))
@@ -115,7 +115,7 @@ def said(world: World, language: Locale) -> list[str]:
 async def test_every_message_about_a_run_calls_it_by_its_title(tmp_path: Path, language: Locale) -> None:
     """Reminded of, paused, restored, cancelled and failed: nobody reads a key."""
     failing = scenario({"type": "branch", "condition": "missing > 5", "branches": {}}, name="Сломанный")
-    engines = replace(SHIPPED_ENGINES, definitions=StaticDefinitions({**DOCUMENTS, ("scenario", "broken"): failing}))
+    engines = replace(load_installed_engines(), definitions=StaticDefinitions({**DOCUMENTS, ("scenario", "broken"): failing}))
     async with a_world(tmp_path, engines=engines) as world:
         await world.work(command("run", args="lead"))
         (row,) = world.sql.list_runs(RunFilter())
@@ -181,8 +181,8 @@ def build_click(words: Sequence[str], key: str) -> InboxRow:
 async def test_each_engine_says_the_title_of_its_definitions(tmp_path: Path, engine: str, title: str) -> None:
     """A flow has it in its metadata; an engine that knows no titles leaves the key."""
     documents = {**DOCUMENTS, ("flow", "lead"): FLOW, ("steps", "lead"): {"steps": [{"name": "a", "ask": "?"}]}}
-    runs = {**SHIPPED_ENGINES.runs, "steps": RegisteredEngine(engine=StepsEngine())}
-    async with a_world(tmp_path, engines=replace(SHIPPED_ENGINES, runs=runs, definitions=StaticDefinitions(documents))) as world:
+    runs = {**load_installed_engines().runs, "steps": RegisteredEngine(engine=StepsEngine())}
+    async with a_world(tmp_path, engines=replace(load_installed_engines(), runs=runs, definitions=StaticDefinitions(documents))) as world:
         await world.work(start("lead", engine=engine, key=FIRST))
         assert find_start(world).get("title", "") == title
 
@@ -191,7 +191,7 @@ async def test_a_child_has_a_title_of_its_own(tmp_path: Path) -> None:
     """The scenario inside is called by its own title where it stands alone, as in a list."""
     sub = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "lead", "output_mapping": []}}
     documents = {**DOCUMENTS, ("scenario", "whole"): scenario(sub, name="Весь путь")}
-    async with a_world(tmp_path, engines=replace(SHIPPED_ENGINES, definitions=StaticDefinitions(documents))) as world:
+    async with a_world(tmp_path, engines=replace(load_installed_engines(), definitions=StaticDefinitions(documents))) as world:
         await world.work(start("whole", engine="scenario", key=FIRST))
         names = await name_runs(world.sql.list_runs(RunFilter()), ENGINES, world.store)
         assert sorted(one.written for one in names.values()) == ["Весь путь", "Квалификация лида"]

@@ -11,6 +11,7 @@ import pytest
 from bitrix.client.batch import find_references as find_results
 from bot.composition.agent_texts import AgentTexts, Example, load_agent_texts
 from bot.composition.bootstrap import load_rules
+from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect
@@ -27,7 +28,7 @@ from orchestrator.language.period_scope import Period
 from orchestrator.language.periods import parse_period
 
 TEXTS = load_agent_texts()
-POLICY, CATALOGUE = load_rules(Settings(_env_file=None))
+POLICY, CATALOGUE = load_rules(Settings(_env_file=None), load_installed_engines())
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 KINDS = {"deal", "lead", "contact", "company", "task", "user", "reminder", "stage", "category", "sum", "field", "option"}

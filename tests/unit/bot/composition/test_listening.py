@@ -9,6 +9,7 @@ from bot.access.access import Access, Person
 from bot.composition.process import _open_http_door
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
+from orchestrator.runs.registry import Engines
 from tests.unit.spine_kit import World
 
 
@@ -29,7 +30,7 @@ def settings(**over: Any) -> Settings:
 async def test_without_a_token_no_port_is_opened_and_nothing_is_asked(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         busy = settings(http_port=taken.getsockname()[1], bitrix_event_token=" , ")
-        async with _open_http_door(busy, world.orchestrator, NO_POSTS, world.clock) as events:
+        async with _open_http_door(busy, world.orchestrator, NO_POSTS, world.clock, engines=Engines()) as events:
             assert events is None
     assert world.portal.requests == []
 
@@ -38,7 +39,7 @@ async def test_a_busy_port_is_one_sentence_before_anything_begins(world: World) 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         busy = settings(http_port=taken.getsockname()[1], bitrix_event_token="secret-token")
         with pytest.raises(SettingsError, match="HTTP_HOST and HTTP_PORT") as caught:
-            async with _open_http_door(busy, world.orchestrator, NO_POSTS, world.clock):
+            async with _open_http_door(busy, world.orchestrator, NO_POSTS, world.clock, engines=Engines()):
                 pass
     assert "secret-token" not in str(caught.value)
     assert await world.orchestrator.is_idle()

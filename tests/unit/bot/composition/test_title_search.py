@@ -9,6 +9,7 @@ from bot.composition.bootstrap import load_rules
 from bot.composition.title_search import TitleSearch
 from bot.settings.settings import Settings
 from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.runs.registry import Engines
 from tests.unit.spine_kit import NOW, WEBHOOK, FixedClock
 from tests.unit.spine_portal import Portal, says
 
@@ -20,7 +21,7 @@ async def test_records_are_found_by_their_names_and_a_portal_that_is_down_is_tol
     if is_down:
         portal.will("crm.deal.list", *[says(403, {"error": "ACCESS_DENIED"})] * 3)
     client = BitrixClient(WEBHOOK, limiter=Limiter.create_unlimited(), transport=httpx.MockTransport(portal))
-    rules = load_rules(Settings(_env_file=None))  # type: ignore[call-arg]  # pydantic-settings
+    rules = load_rules(Settings(_env_file=None), Engines())  # type: ignore[call-arg]  # pydantic-settings
     search = TitleSearch(PortalReader(client, rules[1], FixedClock(NOW)), close=client.aclose)
     found = await search.find_records("Ромашка")
     await search.aclose()

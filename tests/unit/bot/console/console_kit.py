@@ -19,12 +19,12 @@ from nicegui.element import Element
 from pydantic import SecretStr
 
 from bot.access.access import Access, Person
-from bot.composition.features import SHIPPED_ENGINES
 from bot.console.app import ROOT, Console
 from bot.console.keys import ConsoleKeys
 from bot.console.login import COOKIE
 from bot.console.services import ConsoleServices
 from bot.console.visit import Visit
+from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
 from orchestrator.runs.registry import Engines
 from tests.unit.spine_kit import World, a_world
@@ -158,10 +158,11 @@ class ConsoleWorld:
 
 @asynccontextmanager
 async def a_console(
-    folder: Path, *, people: Sequence[Person] = EVERYBODY, engines: Engines = SHIPPED_ENGINES, **more: Any
+    folder: Path, *, people: Sequence[Person] = EVERYBODY, engines: Engines | None = None, **more: Any
 ) -> AsyncIterator[ConsoleWorld]:
     """The product with these people and their console; `more` goes to the spine's world."""
     access = Access(people)
+    engines = load_installed_engines() if engines is None else engines
     async with a_world(folder, people=[person.to_actor() for person in people], engines=engines, **more) as world:
         settings = Settings(_env_file=None, log_dir=folder / "logs", state_dir=folder)  # type: ignore[call-arg]
         services = ConsoleServices(settings=settings, orchestrator=world.orchestrator, access=access, engines=engines, clock=world.clock)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.composition.features import SHIPPED_ENGINES
+from bot.plugins.building import load_installed_engines
 from engines.workflows.core.kind import WORKFLOW
 from orchestrator.runs.registry import StaticDefinitions
 from state.journal.run_index import RunFilter, RunRow
@@ -31,7 +31,7 @@ def asking(name: str, template: str, gives: str, **fields: Any) -> dict[str, Any
 async def a_console_of_runs(folder: Path, documents: Mapping[str, Any], **more: Any) -> AsyncIterator[ConsoleWorld]:
     """A console of a product with these workflows, by key."""
     known = StaticDefinitions({(WORKFLOW, key): document for key, document in documents.items()})
-    async with a_console(folder, engines=replace(SHIPPED_ENGINES, definitions=known), **more) as made:
+    async with a_console(folder, engines=replace(load_installed_engines(), definitions=known), **more) as made:
         yield made
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from bot.composition.features import SHIPPED_ENGINES
 from bot.console.definition_charts import build_definition_chart
 from bot.console.runs.chart_words import say_chart
 from bot.console.runs.run_face import RUN_FACE
 from bot.i18n.translate import Translator
+from bot.plugins.building import load_installed_engines
 from bot.plugins.loading import find_part
 from engines.scenarios.core.kind import KIND as SCENARIO
 from orchestrator.charts.chart import Chart
@@ -67,7 +67,7 @@ def test_ways_and_ends_are_words_of_the_reader_and_no_version_of_an_agent_is_sho
 async def test_the_page_of_a_scenario_lists_its_steps_in_words(tmp_path: Path) -> None:
     """Neither the id nor the type of a step stands in the list."""
     document = {"name": "Скидка", "steps": STEPS[:1]}
-    engines = replace(SHIPPED_ENGINES, definitions=StaticDefinitions({(SCENARIO, "discount"): document}))
+    engines = replace(load_installed_engines(), definitions=StaticDefinitions({(SCENARIO, "discount"): document}))
     async with a_console(tmp_path, engines=engines) as made, made.world.working():
         run = "0190aaaa-0000-7000-8000-000000000001"
         row = start("discount", engine=SCENARIO, actor=ANNA.to_actor(), home=f"tg:{ANNA.telegram_id}", key=f"run:{run}")

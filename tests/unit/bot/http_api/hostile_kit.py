@@ -12,6 +12,7 @@ from fastapi import APIRouter, FastAPI, Request
 
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
+from bot.plugins.building import load_installed_engines
 from tests.unit.bot.http_api.chat_kit import SITE, Door, a_door
 
 PATIENCE = 30.0
@@ -102,7 +103,7 @@ def request(verb: str, path: str, body: bytes | None = None, *, token: str = SIT
 async def a_site(folder: Path, **over: Any) -> AsyncIterator[Site]:
     """The product behind its door; `/held` is answered when somebody sets `app.state.go`."""
     async with a_door(folder, http_rate_limit=0, **over) as door:
-        app = build_app(*door.api.build_routers(door.world.orchestrator), _held(), identity=door.api.identity)
+        app = build_app(*door.api.build_routers(door.world.orchestrator, load_installed_engines()), _held(), identity=door.api.identity)
         app.state.go, app.state.waiting = asyncio.Event(), 0
         with closing(bind_socket("127.0.0.1", 0)) as listener:
             serving = asyncio.ensure_future(serve(app, listener))

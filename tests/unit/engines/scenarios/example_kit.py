@@ -10,7 +10,7 @@ from typing import Any, cast
 import httpx
 
 import engines
-from bot.composition.features import SHIPPED_ENGINES
+from bot.plugins.building import load_installed_engines
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FeatureClick
@@ -124,7 +124,7 @@ async def a_stage(folder: Path, *, person: Actor = BORIS, policy: Mapping[str, A
     app = create_app(Settings(bucket=None, clock=clock))
     wire = Wire(httpx.ASGITransport(app))
     known = {("scenario", key): document for key, document in load_examples().items()}
-    engines = replace(SHIPPED_ENGINES, definitions=StaticDefinitions(known))
+    engines = replace(load_installed_engines(), definitions=StaticDefinitions(known))
     async with a_world(folder, portal=cast("Portal", wire), policy=policy, people=(BORIS, ANNA), engines=engines) as world:
         tools = world.orchestrator.tools
         timers = {**tools.features.timers, **schedules.build_feature(engines, fires=True).timers}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.composition.features import SHIPPED_ENGINES
+from bot.plugins.building import load_installed_engines
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.runs.registry import Engines, StaticDefinitions
 from orchestrator.runtime import worker
@@ -35,7 +35,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def engines(documents: Mapping[tuple[str, str], Any] = GREET) -> Engines:
     """The engines of the program with these scenarios."""
-    return replace(SHIPPED_ENGINES, definitions=StaticDefinitions(documents))
+    return replace(load_installed_engines(), definitions=StaticDefinitions(documents))
 
 
 def replies(world: World) -> list[OutboxRow]:

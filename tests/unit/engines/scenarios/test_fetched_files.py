@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from bot.composition.features import SHIPPED_ENGINES
 from bot.i18n.translate import Translator
+from bot.plugins.building import load_installed_engines
 from bot.rendering.cards import render_card
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
@@ -262,7 +262,7 @@ async def test_the_program_itself_fetches_under_its_policy(tmp_path: Path) -> No
     """As it is put together: a host that the policy opens, but for its private network, is looked at, any other is closed."""
     urls = {"open": "https://127.0.0.1:1/a.pdf", "closed": "https://127.0.0.2:1/a.pdf"}
     documents = {("scenario", key): scenario({"type": "telegram_send_document", "params": {"url": url}}) for key, url in urls.items()}
-    engines = replace(SHIPPED_ENGINES, definitions=StaticDefinitions(documents))
+    engines = replace(load_installed_engines(), definitions=StaticDefinitions(documents))
     async with a_world(tmp_path, policy={"open_kinds": ["http"], "http_hosts": ["https://127.0.0.1:1"]}, engines=engines) as world:
         for key, run in (("open", RUN), ("closed", THIEF)):
             await world.work(runs_kit.start(key, engine="scenario", key=run))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.composition.features import SHIPPED_ENGINES
+from bot.plugins.building import load_installed_engines
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.runs.registry import Engines, StaticDefinitions
 from orchestrator.runtime import worker
@@ -29,7 +29,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shipped() -> Engines:
     """The engines of the program with two scenarios."""
-    return replace(SHIPPED_ENGINES, definitions=StaticDefinitions(TWO))
+    return replace(load_installed_engines(), definitions=StaticDefinitions(TWO))
 
 
 def press(words: list[str]) -> InboxRow:
@@ -72,7 +72,7 @@ async def test_a_name_after_the_command_starts_that_scenario(tmp_path: Path) -> 
 
 async def test_without_published_scenarios_the_list_says_so(tmp_path: Path) -> None:
     """Nothing to start is a sentence, not an empty list."""
-    async with a_world(tmp_path, engines=SHIPPED_ENGINES) as world:
+    async with a_world(tmp_path, engines=load_installed_engines()) as world:
         await world.work(command("run"))
         assert world.codes() == ["run-offers-none"]
 

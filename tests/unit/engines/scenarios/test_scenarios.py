@@ -5,7 +5,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from bot.composition.features import SHIPPED_ENGINES
+from bot.plugins.building import load_installed_engines
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.wiring import connect
 from orchestrator.domain.taint import Value
@@ -174,7 +174,7 @@ async def test_a_condition_that_makes_no_sense_fails_the_run_and_takes_no_branch
 def test_the_settings_bound_steps_and_depth() -> None:
     """Both reach the engine that the program plays scenarios with, and stay when its services are connected (A11)."""
     ports = AsyncMock(settings=AsyncMock(scenario_max_steps=7, scenario_max_depth=2, scenario_max_seconds=60))
-    connected = connect(SHIPPED_ENGINES.runs["scenario"], ports).engine
+    connected = connect(load_installed_engines().runs["scenario"], ports).engine
     assert isinstance(connected, ScenarioEngine)
     assert (connected._most_steps, connected._most_depth, connected._most_seconds) == (7, 2, 60)
 
