@@ -5,18 +5,17 @@ endpoints are not needed before.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse
 
 from bot.access.access import Access
 from bot.composition.console_door import find_console_address
+from bot.composition.http_port import HttpParts
 from bot.composition.late_app import BuiltApp
 from bot.console.app import Console
 from bot.console.keys import ConsoleKeys
 from bot.console.services import ConsoleServices
-from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.http_api.server.authentication import build_monitoring_check
 from bot.http_api.server.health import build_health_router
@@ -27,24 +26,7 @@ from bot.monitoring.monitor import Monitor
 from bot.settings.settings import CONSOLE_PATH, Settings
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime.worker import Orchestrator
-from state.clock import Clock, SystemClock
-
-
-@dataclass(frozen=True, kw_only=True)
-class HttpParts:
-    """What the app is built from. Without `monitor` it has neither health checks nor metrics, and without `access` no console."""
-
-    settings: Settings
-    orchestrator: Orchestrator
-    clock: Clock
-    engines: Engines
-    api: Api | None = None
-    webhook: APIRouter | None = None
-    events_session: str | None = None
-    """The session that gets the events of the portal; None if none are taken."""
-    monitor: Monitor | None = None
-    checks: HealthChecks | None = None
-    access: Access | None = None
+from state.clock import SystemClock
 
 
 def build_http_app(parts: HttpParts) -> BuiltApp:
@@ -61,7 +43,7 @@ def build_http_app(parts: HttpParts) -> BuiltApp:
     app = build_app(*routers, identity=api.identity if api is not None else None)
     if monitor is not None:
         app.add_middleware(RequestCounter, meters=monitor.meters)
-    if parts.access is None or monitor is None or parts.checks is None:
+    if not parts.has_console or parts.access is None or monitor is None or parts.checks is None:
         return BuiltApp(app)
     console = _build_console(settings, parts.orchestrator, parts.access, monitor, parts.engines, parts.checks)
     if console is None:

@@ -4,44 +4,33 @@ import asyncio
 import contextlib
 import logging
 import signal
-import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from bot.access.access import Access, load_access
 from bot.composition.bootstrap import build_orchestrator
 from bot.composition.console_door import build_link_signer
 from bot.composition.database import open_async_store
-from bot.composition.late_app import BuiltApp, LateApp, Work
+from bot.composition.doors import Doors, build_doors
+from bot.composition.http_port import HttpParts, open_http_port
+from bot.composition.late_app import Work
 from bot.composition.model_checks import log_models
 from bot.composition.tool_services import open_documents
-from bot.http_api.api import Api
-from bot.http_api.server.serving import bind_socket, serve
-from bot.http_api.server.tokens import PREFIX
-from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.plugins.building import load_installed_engines
 from bot.plugins.faults import list_faults
 from bot.plugins.loading import list_parts
 from bot.plugins.wiring import LIFETIME
-from bot.settings.settings import Settings, check_required, list_portal_settings, parse_webhook
-from bot.telegram.lazy_aiogram import import_aiogram
-from orchestrator.domain.actor import Actor
+from bot.settings.settings import Settings, check_required, list_portal_settings
 from orchestrator.domain.errors import SettingsError
-from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.access_removal import build_start_row
-from orchestrator.features.portal_events.watcher import START as PORTAL_START
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime.worker import Orchestrator
 from orchestrator.sessions.paid_models import ATTACHED_MODELS
-from orchestrator.turns.feature import Files
-from state.clock import Clock, SystemClock
-from state.journal.async_store import AsyncStore
+from state.clock import SystemClock
 from state.journal.process_lease import keep_process_lease
 from state.journal.store import StoreError
 
@@ -51,8 +40,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _ZONES_INTERVAL = 3600.0
-_BUILD_HTTP_AFTER = 1.0
-"""Seconds after the start when the app of the HTTP port is built, unless a request needs it before: the start comes first."""
 _TURNS_TIMEOUT = 15.0
 """Seconds that running turns get to finish after a stop signal; service managers wait longer before they kill the process."""
 _DELIVERY_TIMEOUT = 5.0
@@ -76,7 +63,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             stack.enter_context(lifetime.open(settings.log_dir, settings.log_level))
         await access.load_registry(store)
         documents = await open_documents(settings, stack, ATTACHED_MODELS)
-        doors = _build_doors(settings, store, access, clock)
+        doors = build_doors(settings, store, access, clock)
         if doors.telegram is not None:
             monitor.watch_bot(doors.telegram.bot)
             if not len(access):
@@ -97,152 +84,42 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             documents=documents,
             sign_link=build_link_signer(settings),
         )
+        for part in closing:
+            stack.push_async_callback(part.aclose)
         monitor.track_cost(lambda: orchestrator.tools.gate.deps.policy.budget)
         await orchestrator.receive([build_start_row(clock.now())])
-        try:
-            checks = monitor.build_health_checks(
-                orchestrator, delivers=doors.telegram.is_delivering if doors.telegram is not None else None
-            )
-            async with _open_http_door(
-                settings,
-                orchestrator,
-                doors.telegram,
-                clock,
-                api=doors.api,
-                monitor=monitor,
-                checks=checks,
-                engines=engines,
-                access=access,
-            ) as http:
-                await _run_until_stopped(
-                    lambda: _serve(
-                        doors,
-                        orchestrator,
-                        (access, store),
-                        [
-                            http,
-                            partial(watch_loop_lag, monitor.meters.observe_lag),
-                            # the embedded database belongs to one process: nobody would take over its sessions
-                            partial(keep_process_lease, store, clock, orchestrator.owner) if settings.database_url is not None else None,
-                        ],
-                        ready,
-                    ),
-                    partial(_stop_gracefully, doors.telegram, orchestrator),
-                )
-        finally:
-            for part in closing:
-                await part.aclose()
+        parts = HttpParts(
+            settings=settings,
+            orchestrator=orchestrator,
+            clock=clock,
+            engines=engines,
+            telegram=doors.telegram,
+            api=doors.api,
+            monitor=monitor,
+            checks=monitor.build_health_checks(orchestrator, doors.telegram.is_delivering if doors.telegram is not None else None),
+            access=access,
+        )
+        async with open_http_port(parts) as http:
+            works = [*_list_works(settings, doors, orchestrator, monitor), *([http] if http is not None else [])]
+            await _run_until_stopped(partial(_serve, works, ready), partial(_stop_gracefully, doors.telegram, orchestrator))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Doors:
-    """The doors (ways to talk to the product) of this process; at least one of `telegram` and `api` is not None."""
-
-    access: Access
-    telegram: "TelegramDoor | None"
-    api: Api | None
-    files: Files | None = None
-    """Downloads files that people send in Telegram."""
-
-    async def report_partial(self, session: str, what: str | Notice) -> None:
-        """Pass the progress of a turn (text so far, or a notice) to its session's door, Telegram or HTTP; the orchestrator calls it."""
-        if self.api is not None and session.startswith(PREFIX):
-            await self.api.mailbox.report_partial(session, what)
-        elif self.telegram is not None:
-            await self.telegram.delivery.report_partial(session, what)
-
-    async def report_trouble(self, session: str, notice: Notice) -> None:
-        """Pass the notice that nothing can be stored to the session's door, Telegram or HTTP; the orchestrator calls it."""
-        if self.api is not None and session.startswith(PREFIX):
-            await self.api.mailbox.report_trouble(session, notice)
-        elif self.telegram is not None:
-            await self.telegram.delivery.report_trouble(session, notice)
-
-    def refresh_actor(self, actor: Actor) -> Actor | None:
-        """Return the actor with the rights that its person or HTTP token has now, None if access was lost."""
-        if actor.key.startswith(PREFIX):
-            return self.api.tokens.refresh_actor(actor) if self.api is not None else None
-        return self.access.refresh_actor(actor)
-
-
-def _build_doors(settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> _Doors:
-    """Return the doors (ways to talk to the product): Telegram if a bot token is set, the HTTP API if API tokens are set.
-
-    Raises SettingsError if the settings of either are invalid.
-    """
-    api = Api(settings, store, access, clock) if settings.http_api_tokens is not None else None
-    token = settings.telegram_bot_token
-    if token is None:
-        return _Doors(access=access, telegram=None, api=api)
-    hook = parse_webhook(settings.telegram_webhook_url, settings.telegram_webhook_secret)
-    import_telegram(settings)
-    from bot.telegram.door import TelegramDoor, build_bot  # noqa: PLC0415 - see import_telegram
-    from bot.telegram.intake.files import TelegramFiles  # noqa: PLC0415 - as above
-    from bot.telegram.intake.people import ChatPeople  # noqa: PLC0415 - as above
-
-    bot = build_bot(token.get_secret_value(), settings.telegram_api_base)
-    telegram = TelegramDoor(bot, store, ChatPeople(access), clock, webhook=hook, is_alone=settings.database_url is None)
-    return _Doors(access=access, telegram=telegram, files=TelegramFiles(bot), api=api)
-
-
-def import_telegram(settings: Settings) -> None:
-    """Import the Telegram modules if a bot token is set; without one the process skips them, because they are a third of the program."""
-    if settings.telegram_bot_token is not None:
-        import_aiogram()
-        import_module("bot.telegram.door")
-
-
-@contextlib.asynccontextmanager
-async def _open_http_door(  # noqa: PLR0913 - each is one door
-    settings: Settings,
-    orchestrator: Orchestrator,
-    door: "TelegramDoor | None",
-    clock: Clock,
-    *,
-    api: Api | None = None,
-    monitor: Monitor | None = None,
-    checks: HealthChecks | None = None,
-    engines: Engines,
-    access: Access | None = None,
-) -> AsyncIterator[Work | None]:
-    """Bind the HTTP port and yield a function that serves it; yield None if no setting needs HTTP.
-
-    The port serves the API, portal events, Telegram's webhook, health checks, metrics, and the console for the people of `access`.
-    """
-    has_console = settings.console_secret is not None and access is not None
-    posts = door.build_router() if door is not None else None
-    if not settings.event_tokens and posts is None and api is None and settings.metrics_token is None and not has_console:
-        yield None
-        return
-    with contextlib.closing(bind_socket(settings.http_host, settings.http_port)) as listener:
-        session = await orchestrator.start_feature(PORTAL_START) if settings.event_tokens else None
-
-        def build() -> BuiltApp:
-            from bot.composition.http_door import HttpParts, build_http_app  # noqa: PLC0415 - FastAPI and the endpoints, see `late_app`
-
-            parts = HttpParts(
-                settings=settings,
-                orchestrator=orchestrator,
-                clock=clock,
-                engines=engines,
-                api=api,
-                webhook=posts,
-                events_session=session,
-                monitor=monitor,
-                checks=checks,
-                access=access if has_console else None,
-            )
-            return build_http_app(parts)
-
-        app = LateApp(build, early={"/healthz": {"ok": True}})
-        yield partial(_serve_http, app, listener, has_sockets=has_console)
-
-
-async def _serve_http(app: LateApp, listener: socket.socket, *, has_sockets: bool) -> None:
-    """Serve the port until cancelled, and what the app does beside requests; raises what building the app raises."""
-    async with asyncio.TaskGroup() as group:
-        group.create_task(serve(app, listener, has_sockets=has_sockets))
-        group.create_task(app.run(_BUILD_HTTP_AFTER))
+def _list_works(settings: Settings, doors: Doors, orchestrator: Orchestrator, monitor: Monitor) -> list[Work]:
+    """Return what goes on until the process is stopped, beside the HTTP port."""
+    access, store = doors.access, orchestrator.tools.store
+    works: list[Work] = [
+        partial(access.watch_registry, store),
+        partial(_refresh_zones, access, orchestrator),
+        orchestrator.run,
+        partial(watch_loop_lag, monitor.meters.observe_lag),
+    ]
+    if doors.telegram is not None:
+        works.append(partial(doors.telegram.run, orchestrator))
+    if doors.api is not None:
+        works.append(doors.api.run)
+    if settings.database_url is not None:  # the embedded database belongs to one process: nobody would take over its sessions
+        works.append(partial(keep_process_lease, store, SystemClock(), orchestrator.owner))
+    return works
 
 
 async def _stop_gracefully(door: "TelegramDoor | None", orchestrator: Orchestrator) -> None:
@@ -260,21 +137,10 @@ async def _stop_gracefully(door: "TelegramDoor | None", orchestrator: Orchestrat
                 await door.delivery.wait_until_empty()
 
 
-async def _serve(
-    doors: _Doors, orchestrator: Orchestrator, people: tuple[Access, AsyncStore], more: Sequence[Work | None], ready: Callable[[], None]
-) -> None:
-    access, store = people
+async def _serve(works: Sequence[Work], ready: Callable[[], None]) -> None:
     async with asyncio.TaskGroup() as group:
-        group.create_task(access.watch_registry(store))
-        group.create_task(_refresh_zones(access, orchestrator))
-        group.create_task(orchestrator.run())
-        if doors.telegram is not None:
-            group.create_task(doors.telegram.run(orchestrator))
-        if doors.api is not None:
-            group.create_task(doors.api.run())
-        for work in more:
-            if work is not None:
-                group.create_task(work())
+        for work in works:
+            group.create_task(work())
         ready()
 
 

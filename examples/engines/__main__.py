@@ -8,7 +8,8 @@ import asyncio
 import sys
 
 from bot.cli.definitions import build_app
-from bot.composition.process import import_telegram, run_bot
+from bot.composition.doors import import_telegram
+from bot.composition.process import run_bot
 from bot.monitoring.logging_setup import configure_logging
 from bot.settings.loading import load_settings
 from examples.engines.definitions import load_engines

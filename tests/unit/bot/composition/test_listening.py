@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.access.access import Access, Person
-from bot.composition.process import _open_http_door
+from bot.composition.http_port import HttpParts, open_http_port
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.runs.registry import Engines
@@ -27,10 +27,14 @@ def settings(**over: Any) -> Settings:
     return Settings(_env_file=None, **over)
 
 
+def _parts(of: Settings, world: World) -> HttpParts:
+    return HttpParts(settings=of, orchestrator=world.orchestrator, clock=world.clock, engines=Engines(), telegram=NO_POSTS)
+
+
 async def test_without_a_token_no_port_is_opened_and_nothing_is_asked(world: World) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         busy = settings(http_port=taken.getsockname()[1], bitrix_event_token=" , ")
-        async with _open_http_door(busy, world.orchestrator, NO_POSTS, world.clock, engines=Engines()) as events:
+        async with open_http_port(_parts(busy, world)) as events:
             assert events is None
     assert world.portal.requests == []
 
@@ -39,7 +43,7 @@ async def test_a_busy_port_is_one_sentence_before_anything_begins(world: World) 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         busy = settings(http_port=taken.getsockname()[1], bitrix_event_token="secret-token")
         with pytest.raises(SettingsError, match="HTTP_HOST and HTTP_PORT") as caught:
-            async with _open_http_door(busy, world.orchestrator, NO_POSTS, world.clock, engines=Engines()):
+            async with open_http_port(_parts(busy, world)):
                 pass
     assert "secret-token" not in str(caught.value)
     assert await world.orchestrator.is_idle()
