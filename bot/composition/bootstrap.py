@@ -24,6 +24,7 @@ from bot.composition.crm_agent import build_agent, build_queries
 from bot.composition.features import Members, Ports, build_features
 from bot.composition.http_transport import build_transport
 from bot.composition.model_providers import build_model_settings, build_providers
+from bot.composition.outside import build_downloader, build_file_reader
 from bot.composition.title_search import TitleSearch
 from bot.composition.tool_services import build_service_clients, build_tool_agent
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
@@ -301,8 +302,8 @@ def _connect_engines(core: _Core, engines: Engines, scripts: ScriptRunner) -> En
         catalogue=core.catalogue,
         naming=core.naming,
         find_documents=core.documents.ask,
-        http=core.http,
-        folder=core.folder,
+        read_file=build_file_reader(core.folder, core.live),
+        download=build_downloader(core.http, core.live),
         scripts=scripts,
     )
     stored = add_stored_definitions(engines, core.store)

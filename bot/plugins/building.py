@@ -12,7 +12,7 @@ from orchestrator.runs.registry import Engines, RegisteredEngine
 
 @cache
 def load_installed_engines() -> Engines:
-    """Return the engines of runs of all plugins, as they check definitions; one that cannot be built is left out. Built by the first call."""
+    """Return the engines of runs of all plugins, as they check definitions. The first call builds them; one that cannot be is left out."""
     return Engines(runs=build_engines())
 
 

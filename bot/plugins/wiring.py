@@ -11,10 +11,9 @@ from bot.plugins.plugin import Slot
 from bot.settings.settings import Settings
 from orchestrator.directory.naming import Naming
 from orchestrator.domain.own_reads import FindDocuments
+from orchestrator.engines.shared.file_access import Download, ReadFile
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.performers.files.folder import Folder
-from orchestrator.performers.http import HttpPerformer
 from orchestrator.runs.registry import RegisteredEngine
 from state.journal.async_store import AsyncStore
 
@@ -29,8 +28,10 @@ class EnginePorts:
     catalogue: Catalogue
     naming: Naming
     find_documents: FindDocuments
-    http: HttpPerformer
-    folder: Folder | None
+    read_file: ReadFile
+    """Reads the folder of files, as far as the policy opens it."""
+    download: Download
+    """Fetches files from the hosts that the policy opens."""
     scripts: ScriptRunner
 
 

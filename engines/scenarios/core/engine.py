@@ -11,11 +11,12 @@ from engines.scenarios.core.executor_log import ExecutorLog
 from engines.scenarios.core.logged_context import LoggedContext
 from engines.scenarios.core.plan import Plan, PlannedStep, Plans, StepTypes
 from engines.scenarios.core.steering import CANCELLED, Point, Steering
-from engines.scenarios.core.step_types import AnyStepCall, Download, ReadFile, StepCall, StepResult, Surroundings
+from engines.scenarios.core.step_types import AnyStepCall, StepCall, StepResult, Surroundings
 from engines.scenarios.core.variables import ReservedName, Variables, VariablesRefused
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunFailed, RunInfo, RunResult, RunSuspended
+from orchestrator.engines.shared.file_access import Download, ReadFile
 from orchestrator.expressions.placeholders import TemplateRefused
 
 MOST_STEPS: Final = 1000

@@ -17,6 +17,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import NOWHERE, Origins, Value, join_origins, split_values
 from orchestrator.engines.runs import Option, RunContext, RunFailed
+from orchestrator.engines.shared.file_access import Download, ReadFile
 from orchestrator.expressions.conditions import Condition
 from orchestrator.expressions.placeholders import format_value
 from state.stored import JsonObject
@@ -60,32 +61,6 @@ class Fetched:
     """How much this run has fetched from other hosts, in bytes."""
 
     size: int = 0
-
-
-class ReadFile(Protocol):
-    """Reads a file of the folder of files."""
-
-    async def __call__(self, path: str, /) -> bytes:
-        """Return the content. Raises FileUnavailable, which says why there is none."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Downloaded:
-    """A file as another host gave it."""
-
-    content: bytes
-    media_type: str = ""
-    """What the host says that it is, such as application/pdf."""
-
-
-class Download(Protocol):
-    """Fetches files from the hosts that the policy opens."""
-
-    async def __call__(self, url: str, limit: int, /, *, fetches: bool) -> Downloaded | None:
-        """Return what stands at the address, of at most `limit` bytes; None without `fetches`, which only asks whether it may be fetched.
-
-        Raises FileUnavailable, which says why not.
-        """
 
 
 class NoteStep(Protocol):

@@ -18,7 +18,6 @@ from pydantic import Field
 from engines.scenarios.core.step_types import (
     DONE,
     AnyStepType,
-    Downloaded,
     Raw,
     StepCall,
     StepMistake,
@@ -35,6 +34,7 @@ from orchestrator.domain.http_address import LONGEST, OddAddress, parse_address
 from orchestrator.domain.outputs import Notice, SentFile, build_reply
 from orchestrator.domain.taint import FOREIGN, Origins, Value, join_origins, split_values
 from orchestrator.engines.runs import LARGEST_FILES, MEGABYTE
+from orchestrator.engines.shared.file_access import Downloaded
 from orchestrator.language.text import to_visible_line
 
 Kind = Literal["photo", "document"]

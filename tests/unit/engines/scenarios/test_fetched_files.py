@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from bot.composition.outside import build_downloader
 from bot.i18n.translate import Translator
 from bot.plugins.building import load_installed_engines
 from bot.rendering.cards import render_card
@@ -15,7 +16,6 @@ from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.files import TelegramFiles
 from engines.scenarios.core.steps import sent_files
-from engines.scenarios.wiring import build_downloader
 from examples.engines.steps import StepsEngine
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.card_view import CardView

@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 from aiogram.types import BufferedInputFile
 
+from bot.composition.outside import build_file_reader
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.files import TelegramFiles
-from engines.scenarios.wiring import build_file_reader
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.performers.files.folder import Folder

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from engines.scenarios.core.step_types import Downloaded
 from engines.scenarios.rehearsal.playing import compare, play_dialogue
 from engines.scenarios.rehearsal.recording import complete_recording, read_recording
 from orchestrator.domain.errors import FileUnavailable
+from orchestrator.engines.shared.file_access import Downloaded
 from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from orchestrator.rehearsals.script import Script
