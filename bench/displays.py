@@ -27,8 +27,8 @@ from bench.runs import build_row, build_settings
 from bench.servers import started
 from bench.turn_world import InstantClient, Portal
 from bot.access.access import Access, Person
-from bot.composition.bootstrap import build_from_clients
 from bot.composition.database import open_async_store
+from bot.composition.people import People
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
@@ -50,6 +50,7 @@ from orchestrator.model_client.router import ModelRouter
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import SystemClock, generate_id
+from tests.assembly_kit import assemble
 
 UPDATES: Final = 50
 WARM_UP: Final = 3
@@ -192,16 +193,18 @@ async def _open_stage(folder: Path, moments: Moments) -> AsyncIterator[Stage]:
         client = InstantClient(Portal())
         stack.push_async_callback(client.aclose)
         engines = _build_engines()
-        orchestrator = build_from_clients(
+        orchestrator = assemble(
             settings,
             store,
             client,
             ModelRouter([], {}),
-            trouble=delivery.report_trouble,
-            partial=delivery.report_partial,
             clock=SystemClock(),
-            present=lambda actor: api.tokens.refresh_actor(actor) if actor.key == "http:bench" else actor,
             engines=engines,
+            people=People(
+                report_trouble=delivery.report_trouble,
+                show_partial=delivery.report_partial,
+                refresh_actor=lambda actor: api.tokens.refresh_actor(actor) if actor.key == "http:bench" else actor,
+            ),
         )
         delivery.progress.set_guard(orchestrator.tools.guard)
         listener = bind_socket("127.0.0.1", 0)

@@ -18,8 +18,8 @@ from typing import Any
 
 from bench.journal import turn
 from bench.turn_world import InstantClient, InstantModel, Portal
-from bot.composition.bootstrap import build_from_clients
 from bot.composition.database import open_async_store
+from bot.composition.people import People
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
@@ -36,6 +36,7 @@ from state.events.confirmations import ConfirmationApproved, ConfirmationRequest
 from state.journal.store import Commit, EffectChange, InboxRow
 from state.sql import build_sqlite_url, open_store
 from state.sql.dialect import open_database
+from tests.assembly_kit import assemble
 from tests.unit.state.transfer.older_kit import take_back_to_0003
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -112,14 +113,13 @@ async def _memory(settings: Settings, ask: Callable[[Orchestrator], Awaitable[No
 async def _started(settings: Settings) -> AsyncIterator[Orchestrator]:
     """The product on that database, as after a start."""
     async with open_async_store(settings) as store:
-        orchestrator = build_from_clients(
+        orchestrator = assemble(
             settings,
             store,
             InstantClient(Portal()),
             InstantModel(),  # type: ignore[arg-type]
-            trouble=_ignore,
-            partial=_silent,
             clock=SystemClock(),
+            people=People(report_trouble=_ignore, show_partial=_silent),
         )
         orchestrator.tools = replace(orchestrator.tools, features=replace(orchestrator.tools.features, periodic_tasks=()))
         working = asyncio.ensure_future(orchestrator.run())

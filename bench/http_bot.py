@@ -19,8 +19,8 @@ from pydantic import SecretStr
 
 from bench.turn_world import InstantClient, Portal
 from bot.access.access import Access
-from bot.composition.bootstrap import build_from_clients
 from bot.composition.database import open_async_store
+from bot.composition.people import People
 from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
@@ -31,6 +31,7 @@ from orchestrator.domain.models import ModelAnswer
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import SystemClock, generate_id
 from state.journal.store import InboxRow
+from tests.assembly_kit import assemble
 
 TOKEN = "b" * 32
 CLIENT = Actor(key="http:bench", name="bench", sees="all", max_mode="full", may_approve=True)
@@ -70,15 +71,15 @@ async def _serve(settings: Settings) -> None:
     async with open_async_store(settings) as store:
         api = Api(settings, store, Access([]), clock)
         client = InstantClient(Portal())
-        made = build_from_clients(
+        made = assemble(
             settings,
             store,
             client,
             Answering(),  # type: ignore[arg-type]
-            trouble=api.mailbox.report_trouble,
-            partial=api.mailbox.report_partial,
             clock=clock,
-            present=api.tokens.refresh_actor,
+            people=People(
+                report_trouble=api.mailbox.report_trouble, show_partial=api.mailbox.report_partial, refresh_actor=api.tokens.refresh_actor
+            ),
         )
         listener = bind_socket("127.0.0.1", 0)
         app = build_app(*api.build_routers(made, load_installed_engines()), identity=api.identity)

@@ -24,9 +24,9 @@ import httpx
 from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.access.access import load_access
-from bot.composition.bootstrap import build_from_clients
 from bot.composition.database import open_async_store
 from bot.composition.http_transport import AiohttpTransport, build_transport
+from bot.composition.people import People
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from bot.telegram.door import TelegramDoor, build_bot
@@ -38,6 +38,7 @@ from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.model_client.settings import ModelSettings
 from state.clock import SystemClock
+from tests.assembly_kit import assemble
 
 _FINALS = frozenset({"SendMessage", "SendDocument", "EditMessageText"})
 _AT_WORK: contextvars.ContextVar[str] = contextvars.ContextVar("at_work", default="")
@@ -179,17 +180,19 @@ async def serve(settings: Settings, marks: Marks) -> None:
             ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key),
             transport=build_transport(settings.openai_api_base, kept=MODEL_KEPT),
         )
-        made = build_from_clients(
+        made = assemble(
             settings,
             store,
             client,
             model,
-            trouble=door.delivery.report_trouble,
-            partial=door.delivery.report_partial,
             clock=clock,
-            present=access.refresh_actor,
-            audience=access,
-            members=access,
+            people=People(
+                report_trouble=door.delivery.report_trouble,
+                show_partial=door.delivery.report_partial,
+                refresh_actor=access.refresh_actor,
+                audience=access,
+                members=access,
+            ),
         )
         engines = {name: Begun(engine, marks) for name, engine in made.tools.engines.items()}
         made.tools = replace(made.tools, engines=engines, model=ModelRouter.from_client(cast("WireClient", Asked(model, marks))))

@@ -21,8 +21,8 @@ from pydantic import SecretStr
 
 from bench.postgres_clients import ManyDeals, build_clients
 from bench.turn_world import ignore_trouble, show_nothing
-from bot.composition.bootstrap import build_from_clients
 from bot.composition.database import open_async_store
+from bot.composition.people import People
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.runtime.worker import Orchestrator
@@ -30,6 +30,7 @@ from orchestrator.sessions.session import LEASE
 from state.clock import SystemClock, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import Commit, InboxRow, Lane, OutboxRow
+from tests.assembly_kit import assemble
 
 WARM_UP = 3
 PATIENCE = 120.0
@@ -103,8 +104,13 @@ async def open_talk(database: str) -> AsyncIterator[Talk]:
             settings = settings.model_copy(update={"database_url": SecretStr(database)})
         async with open_async_store(settings) as store:
             clients = build_clients(ManyDeals())
-            made = build_from_clients(
-                settings, store, clients.bitrix, clients.model, trouble=ignore_trouble, partial=show_nothing, clock=SystemClock()
+            made = assemble(
+                settings,
+                store,
+                clients.bitrix,
+                clients.model,
+                clock=SystemClock(),
+                people=People(report_trouble=ignore_trouble, show_partial=show_nothing),
             )
             made.tools = replace(made.tools, features=replace(made.tools.features, periodic_tasks=()))  # no part of a turn
             working = asyncio.ensure_future(made.run())

@@ -19,8 +19,8 @@ import httpx
 
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot.composition.bootstrap import build_from_clients
 from bot.composition.database import open_async_store
+from bot.composition.people import People
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
@@ -31,6 +31,7 @@ from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings as PortalSettings
 from state.clock import SystemClock, generate_id
 from state.journal.store import InboxRow
+from tests.assembly_kit import assemble
 
 TURNS = 25
 SESSION = "tg:7"
@@ -119,7 +120,9 @@ async def _product(model: Any) -> AsyncIterator[Orchestrator]:
         app = create_app(PortalSettings(bucket=None))
         client = BitrixClient("http://127.0.0.1:9/rest/1/sandbox/", limiter=Limiter.create_unlimited(), transport=httpx.ASGITransport(app))
         async with open_async_store(settings) as store, client:
-            orchestrator = build_from_clients(settings, store, client, model, trouble=_ignore, partial=_silent, clock=SystemClock())
+            orchestrator = assemble(
+                settings, store, client, model, clock=SystemClock(), people=People(report_trouble=_ignore, show_partial=_silent)
+            )
             working = asyncio.ensure_future(orchestrator.run())
             yield orchestrator
             working.cancel()

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import SecretStr
 
 from bench.turn_world import InstantClient, InstantModel, Portal
-from bot.composition.bootstrap import build_from_clients
 from bot.composition.database import open_async_store
+from bot.composition.people import People
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
@@ -39,6 +39,7 @@ from state.events import codec
 from state.events.runs import NodeDone
 from state.journal.store import InboxRow
 from state.stored import JsonObject
+from tests.assembly_kit import assemble
 
 NODES = 1000
 TRIES = 3
@@ -184,15 +185,14 @@ def build_row(key: str, kind: str, body: JsonObject) -> InboxRow:
 async def started(settings: Settings, engines: Engines, model: ModelRouter | None = None) -> AsyncIterator[Orchestrator]:
     """The product on that database, with these engines, and with a model that answers at once unless another is given."""
     async with open_async_store(settings) as store:
-        orchestrator = build_from_clients(
+        orchestrator = assemble(
             settings,
             store,
             InstantClient(Portal()),
             model or ModelRouter.from_client(InstantModel()),  # type: ignore[arg-type]  # answers in a stream alone
-            trouble=_ignore,
-            partial=_silent,
             clock=SystemClock(),
             engines=Engines(),
+            people=People(report_trouble=_ignore, show_partial=_silent),
         )
         features = merge_features(replace(orchestrator.tools.features, periodic_tasks=()), build_feature(engines))
         orchestrator.tools = replace(orchestrator.tools, features=features)

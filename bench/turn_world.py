@@ -19,8 +19,8 @@ from pydantic import SecretStr
 from bitrix.answers import Answer
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot.composition.bootstrap import build_from_clients
 from bot.composition.database import open_async_store
+from bot.composition.people import People
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
@@ -31,6 +31,7 @@ from orchestrator.runtime.worker import Orchestrator
 from state.clock import SystemClock, generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import Commit, InboxRow, OutboxRow
+from tests.assembly_kit import assemble
 
 SESSION = "tg:7"
 PERSON = 7
@@ -152,8 +153,13 @@ async def product(clients_of: Callable[[Portal], Clients]) -> AsyncIterator["Run
         async with open_async_store(settings) as store:
             portal = Portal()
             clients = clients_of(portal)
-            orchestrator = build_from_clients(
-                settings, store, clients.bitrix, clients.model, trouble=ignore_trouble, partial=show_nothing, clock=SystemClock()
+            orchestrator = assemble(
+                settings,
+                store,
+                clients.bitrix,
+                clients.model,
+                clock=SystemClock(),
+                people=People(report_trouble=ignore_trouble, show_partial=show_nothing),
             )
             # What falls due by itself is no part of a turn, and would end the wait for one too early.
             orchestrator.tools = replace(orchestrator.tools, features=replace(orchestrator.tools.features, periodic_tasks=()))

@@ -21,10 +21,11 @@ from bitrix.masking import SecretMask
 from bot.access.portal_auth import build_portal_auth
 from bot.composition.agent_texts import AgentTexts, load_agent_texts
 from bot.composition.crm_agent import build_agent, build_queries
-from bot.composition.features import Members, Ports, build_features
+from bot.composition.features import Ports, build_features
 from bot.composition.http_transport import build_transport
 from bot.composition.model_providers import build_model_settings, build_providers
 from bot.composition.outside import build_downloader, build_file_reader
+from bot.composition.people import NOBODY, Members
 from bot.composition.title_search import TitleSearch
 from bot.composition.tool_services import build_service_clients, build_tool_agent
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
@@ -50,7 +51,7 @@ from orchestrator.features.history.reader import HistoryData, HistoryReader
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.policy_news import PolicyWatcher
 from orchestrator.features.people.staff import Employees
-from orchestrator.features.portal_events.news import Audience, Nobody
+from orchestrator.features.portal_events.news import Audience
 from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.call.gate_deps import PolicySource
@@ -88,7 +89,6 @@ from state.trace import build_trace_headers
 if TYPE_CHECKING:  # not every installation has documents
     from orchestrator.services.rag.building import EmbeddedRag
 
-NOBODY = Nobody()
 PROBE = 5.0
 """Seconds that a probe of the portal (a harmless call that shows whether it answers) may wait in the queue before it is sent."""
 DATA = Path(__file__).resolve().parents[2] / "data"

@@ -3,20 +3,20 @@
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from bot.composition.people import Members
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.chat_messages import KnownPeople
 from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.console import feature as console
 from orchestrator.features.console.handlers import SignLink
 from orchestrator.features.daily import feature as daily
-from orchestrator.features.daily.ports import Nobody, People
+from orchestrator.features.daily.ports import Nobody
 from orchestrator.features.definitions import feature as definitions
 from orchestrator.features.documents import feature as documents
 from orchestrator.features.freezing import feature as freezing
@@ -25,13 +25,12 @@ from orchestrator.features.leads import feature as leads
 from orchestrator.features.leads.lead_inbox import find_pending_elsewhere
 from orchestrator.features.people import feature as people
 from orchestrator.features.people.people_context import PeopleContext
-from orchestrator.features.people.staff import Employees, Staff
+from orchestrator.features.people.staff import Employees
 from orchestrator.features.portal_events import feature as portal_events
 from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking import feature as talking
 from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.features.undo import feature as undo
-from orchestrator.gate.call.permissions import Staff as LeadStaff
 from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.language.work_calendar import load_workdays
 from orchestrator.runs import feature as runs
@@ -40,10 +39,6 @@ from orchestrator.runs.retention import KEPT
 from orchestrator.schedules import feature as schedules
 from orchestrator.turns.feature import Feature, Files, merge_features
 from state.journal.async_store import AsyncStore
-
-
-class Members(People, Staff, LeadStaff, KnownPeople, Protocol):
-    """Looks up the people who may use the bot. `Access` implements it for the features that write to people or admit new ones."""
 
 
 class Ports(NamedTuple):

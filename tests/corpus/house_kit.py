@@ -19,13 +19,13 @@ from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.access.access import Access, load_access
 from bot.cli.app import app
-from bot.composition import bootstrap
+from bot.composition.bootstrap import load_rules
 from bot.composition.database import open_async_store
+from bot.composition.people import People
 from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
-from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.model_client.client import ModelClient
 from orchestrator.runtime.worker import Orchestrator
@@ -39,6 +39,7 @@ from state.journal.store import EffectStatus, InboxRow, OutboxRow, Store, Stored
 from state.model.session_state import SessionState
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
+from tests.assembly_kit import assemble
 from tests.unit.spine_kit import ScriptedModel, until
 from tests.unit.spine_portal import WEBHOOK, Portal, deal, user
 
@@ -243,19 +244,15 @@ async def opened_house(folder: Path, clock: FixedClock, portal: HousePortal) -> 
     client = BitrixClient(WEBHOOK, limiter=Limiter.create_unlimited(sleep=_at_once), transport=httpx.MockTransport(portal), now=clock.now)
     async with open_async_store(settings) as store:
         await access.load_registry(store)
-        orchestrator = bootstrap.build_from_clients(
-            settings,
-            store,
-            client,
-            cast("ModelClient", model),
-            trouble=_trouble,
-            partial=_partial,
-            clock=clock,
-            present=lambda actor: access.refresh_actor(actor) or actor,
+        people = People(
+            report_trouble=_trouble,
+            show_partial=_partial,
+            refresh_actor=lambda actor: access.refresh_actor(actor) or actor,
             audience=access,
             members=access,
-            ear=VoiceInput(files=Hearing(), transcriber=Hearing()),
+            files=Hearing(),
         )
+        orchestrator = assemble(settings, store, client, cast("ModelClient", model), people, clock=clock, transcriber=Hearing())
         house = House(folder, store, clock, portal, model, orchestrator, access)
         working = asyncio.ensure_future(orchestrator.run())
         try:
@@ -347,7 +344,7 @@ def same_version(event: StoredEvent) -> bool:
 
 def opened_rules(folder: Path) -> Any:
     """Policy and catalogue of the house."""
-    return bootstrap.load_rules(settings_of(folder), load_installed_engines())
+    return load_rules(settings_of(folder), load_installed_engines())
 
 
 def told_of(folder: Path) -> dict[str, Any]:

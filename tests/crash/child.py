@@ -31,10 +31,10 @@ from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.composition import bootstrap
 from bot.composition.database import open_async_store
+from bot.composition.people import People, keep_actor
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outputs import Notice
-from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.gate.call.policy_format import Rule
 from orchestrator.language.work_calendar import load_workdays
 from orchestrator.model_client.client import ModelClient
@@ -49,6 +49,7 @@ from state.journal import journal
 from state.journal.store import EffectStatus, Store
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
+from tests.assembly_kit import assemble
 from tests.crash.lab import opened_world
 from tests.crash.lab_faults import FAULTS
 from tests.crash.lab_flows import LIMIT
@@ -126,21 +127,16 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
         told.add("begun", pid=os.getpid(), answers=await store.read(known_answers))
         client = BitrixClient(f"{address}/rest/1/lab/", limiter=Limiter.create_unlimited(), transport=Wire(points))
         model = ModelClient(ModelSettings(base_url=f"{address}/v1", api_key=SecretStr("lab")), transport=Wire(points))
-        people = staff() if config["script"] in STAFFED else None
-        orchestrator = bootstrap.build_from_clients(
-            settings,
-            store,
-            client,
-            model,
-            trouble=trouble,
-            partial=silent,
-            clock=clock,
+        known = staff() if config["script"] in STAFFED else None
+        people = People(
+            report_trouble=trouble,
+            show_partial=silent,
+            refresh_actor=known.refresh_actor if known else keep_actor,
             audience=Listeners(),
-            members=people,
-            present=people.refresh_actor if people else lambda actor: actor,
-            ear=VoiceInput(files=Hearing(), transcriber=Hearing()),
-            engines=Engines(),
+            members=known,
+            files=Hearing(),
         )
+        orchestrator = assemble(settings, store, client, model, people, clock=clock, engines=Engines(), transcriber=Hearing())
         # The card reads the portal in the first turn, and the lab's points are calls that a person's request leads to.
         orchestrator.tools = replace(orchestrator.tools, queries={**orchestrator.tools.queries, "portal_card": build_no_card})
         if is_run := config["script"] in ALL_WAYS:

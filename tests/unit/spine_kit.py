@@ -23,6 +23,7 @@ from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.composition import bootstrap
 from bot.composition.agent_texts import AgentTexts, load_agent_texts
+from bot.composition.people import People
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect, Provenance
@@ -47,6 +48,7 @@ from state.journal.store import InboxRow, Lane, OutboxRow, StoredEvent
 from state.model.card import Card
 from state.sql.dialect import build_sqlite_url, open_database
 from state.sql.store import SqlStore, open_store
+from tests.assembly_kit import assemble
 from tests.unit.spine_portal import WEBHOOK, Portal
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -201,11 +203,14 @@ class GivenSettings(Settings):
 
 
 def _assembled(
-    settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, *, card: bool = False, **rest: Any
+    settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, people: People, *, card: bool = False, **rest: Any
 ) -> Orchestrator:
     rules = _shipped_rules() if settings.policy_file is None else bootstrap.load_rules(settings, rest["engines"])
-    with patch.object(bootstrap, "load_rules", lambda *_: rules), patch.object(bootstrap, "load_agent_texts", lambda _: _shipped_texts()):
-        made = bootstrap.build_from_clients(settings, store, client, cast("ModelClient", model), **rest)
+    with (
+        patch.object(bootstrap, "load_rules", lambda *_: rules),
+        patch.object(bootstrap, "load_agent_texts", lambda _: _shipped_texts()),
+    ):
+        made = assemble(settings, store, client, cast("ModelClient", model), people, **rest)
     made.tools = replace(
         made.tools, features=replace(made.tools.features, periodic_tasks=())
     )  # they come by the real clock, and the tests' own jumps
@@ -383,15 +388,12 @@ async def a_world(
         wrapped,
         client,
         model,
+        People(report_trouble=trouble, show_partial=partial, refresh_actor=lambda actor: known.get(actor.key, actor), files=files),
         card=card,
-        trouble=trouble,
-        partial=partial,
         clock=clock,
-        present=lambda actor: known.get(actor.key, actor),
         services=services,
         engines=engines or Engines(),
         shelf=shelf,
-        files=files,
     )
     world = World(sql, wrapped, clock, wire, model, orchestrator, client, folder / "logs", troubles, partials)
     try:
