@@ -1,16 +1,24 @@
-"""Builds the orchestrator as `build_orchestrator` does, over clients that tests and benchmarks made with transports of their own."""
+"""Builds the orchestrator as `open_orchestrator` does, over clients that tests and benchmarks made with transports of their own."""
 
 from bitrix.client.client import BitrixClient
-from bot.composition.bootstrap import build_from_clients
+from bot.composition.bootstrap import build_orchestrator
+from bot.composition.engines import build_engines
+from bot.composition.installation import build_installation
+from bot.composition.models import Models
+from bot.composition.outside import build_outside
 from bot.composition.people import People
+from bot.composition.portal import connect_portal
+from bot.composition.tool_services import build_service_clients
+from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
 from orchestrator.domain.shelf import DocumentShelf
-from orchestrator.features.talking.voice import SpeechToText, VoiceInput
+from orchestrator.features.talking.voice import SpeechToText
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime.worker import Orchestrator
 from orchestrator.services.http_client import ServiceClients
+from orchestrator.sessions.paid_models import ATTACHED_MODELS
 from state.clock import Clock, SystemClock
 from state.journal.async_store import AsyncStore
 
@@ -29,20 +37,10 @@ def assemble(
     transcriber: SpeechToText | None = None,
 ) -> Orchestrator:
     """Return the orchestrator; the caller closes the clients. Without `engines` it has those of the program."""
-    return build_from_clients(
-        settings,
-        store,
-        client,
-        model,
-        trouble=people.report_trouble,
-        partial=people.show_partial,
-        clock=clock or SystemClock(),
-        present=people.refresh_actor,
-        audience=people.audience,
-        members=people.members,
-        ear=VoiceInput(files=people.files, transcriber=transcriber) if people.files else None,
-        files=people.files,
-        engines=engines,
-        services=services,
-        shelf=shelf,
-    )
+    engines = load_installed_engines() if engines is None else engines
+    installation = build_installation(settings, store, clock or SystemClock(), engines)
+    router = model if isinstance(model, ModelRouter) else ModelRouter.from_client(model, model=settings.openai_model)
+    portal, models = connect_portal(installation, client), Models(router=router, transcriber=transcriber)
+    services = services or build_service_clients(settings, ATTACHED_MODELS)
+    outside = build_outside(installation, portal, people, services, shelf)
+    return build_orchestrator(installation, portal, models, people, build_engines(installation, portal, outside, engines), outside)

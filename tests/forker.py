@@ -230,10 +230,10 @@ def _read_bot() -> None:
 
     What its endpoints take and answer is found out here, too: the routes are built for nobody, and built again by each bot (shared_routes.py).
     """
-    bootstrap, types = import_module("bot.composition.bootstrap"), import_module("aiogram.types")
+    installation, types = import_module("bot.composition.installation"), import_module("aiogram.types")
     engines = import_module("bot.plugins.wiring").load_installed_engines()
     settings = import_module("bot.settings.settings").Settings(_env_file=None)
-    bootstrap.load_rules(settings, engines)
+    installation.load_rules(settings, engines)
     import_module("tests.shared_routes").share_routes()
     import_module("bot.http_api.routers").build_api_routers(settings, MagicMock(), MagicMock(), MagicMock(), engines)
     for locale in ("ru", "en"):

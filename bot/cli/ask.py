@@ -267,7 +267,7 @@ def _open_portal(settings: Settings) -> "TitleSearch | None":
     """Return what searches the portal if its webhook is set: a conversation in a terminal only reads there."""
     if settings.bitrix_webhook_url is None:
         return None
-    from bot.composition.bootstrap import open_title_search  # noqa: PLC0415 - takes seconds to import, and most sessions need none of it
+    from bot.composition.portal import open_title_search  # noqa: PLC0415 - takes seconds to import, and most sessions need none of it
 
     return open_title_search(settings, settings.bitrix_webhook_url)
 

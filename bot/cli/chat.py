@@ -10,10 +10,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Literal
 
-from bot.composition.bootstrap import build_orchestrator
+from bot.composition.bootstrap import open_orchestrator
 from bot.composition.database import open_async_store
+from bot.composition.installation import build_installation
+from bot.composition.people import People
 from bot.composition.tool_services import open_documents
 from bot.i18n.translate import Translator
+from bot.plugins.building import load_installed_engines
 from bot.plugins.loading import list_parts
 from bot.plugins.wiring import LIFETIME
 from bot.rendering.kinds import render_message
@@ -141,19 +144,16 @@ async def run_chat(settings: Settings, *, name: str, user: int | None, language:
         for lifetime in list_parts(LIFETIME).values():
             stack.enter_context(lifetime.open(settings.log_dir, settings.log_level))
         documents = await open_documents(settings, stack, ATTACHED_MODELS)
-        orchestrator, closing = build_orchestrator(
-            settings, store, trouble=_build_trouble_reporter(actor), partial=_discard, documents=documents
-        )
+        engines = load_installed_engines()
+        installation = build_installation(settings, store, SystemClock(), engines)
+        people = People(report_trouble=_build_trouble_reporter(actor), show_partial=_discard)
+        orchestrator = await stack.enter_async_context(open_orchestrator(installation, people, engines, documents=documents))
         orchestrator.serves = is_served
         terminal = Terminal(store, actor, actor.key, read_line=_read_line, show=_show)
-        try:
-            working = asyncio.ensure_future(orchestrator.run())
-            await terminal.run(orchestrator)
-            working.cancel()
-            await asyncio.gather(working, return_exceptions=True)
-        finally:
-            for part in closing:
-                await part.aclose()
+        working = asyncio.ensure_future(orchestrator.run())
+        await terminal.run(orchestrator)
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
 
 
 def is_served(key: str) -> bool:

@@ -1,10 +1,12 @@
-"""Builds the doors of a process (ways to talk to the product: Telegram, HTTP API)."""
+"""Builds the doors of a process (ways to talk to the product: Telegram, HTTP API), and the people as these doors know them."""
 
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from bot.access.access import Access
+from bot.composition.console_door import build_link_signer
+from bot.composition.people import People
 from bot.http_api.api import Api
 from bot.http_api.server.tokens import PREFIX
 from bot.settings.settings import Settings, parse_webhook
@@ -42,6 +44,19 @@ class Doors:
             await self.api.mailbox.report_trouble(session, notice)
         elif self.telegram is not None:
             await self.telegram.delivery.report_trouble(session, notice)
+
+    def build_people(self, settings: Settings) -> People:
+        """Return the people of these doors. Raises SettingsError for an invalid address of the console."""
+        return People(
+            report_trouble=self.report_trouble,
+            show_partial=self.report_partial,
+            refresh_actor=self.refresh_actor,
+            audience=self.access,
+            members=self.access,
+            files=self.files,
+            messenger=self.telegram.messages if self.telegram is not None else None,
+            sign_link=build_link_signer(settings),
+        )
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
         """Return the actor with the rights that its person or HTTP token has now, None if access was lost."""

@@ -11,11 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.access.access import Access, load_access
-from bot.composition.bootstrap import build_orchestrator
-from bot.composition.console_door import build_link_signer
+from bot.composition.bootstrap import open_orchestrator
 from bot.composition.database import open_async_store
 from bot.composition.doors import Doors, build_doors
 from bot.composition.http_port import HttpParts, open_http_port
+from bot.composition.installation import Installation, build_installation
 from bot.composition.late_app import Work
 from bot.composition.model_checks import log_models
 from bot.composition.tool_services import open_documents
@@ -68,25 +68,12 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             monitor.watch_bot(doors.telegram.bot)
             if not len(access):
                 log.warning("nobody may use the bot yet: use ACCESS_FILE or `sdelka invite`", extra={"action": "no_access"})
-        orchestrator, closing = build_orchestrator(
-            settings,
-            store,
-            trouble=doors.report_trouble,
-            partial=doors.report_partial,
-            clock=clock,
-            present=doors.refresh_actor,
-            audience=access,
-            members=access,
-            files=doors.files,
-            messenger=doors.telegram.messages if doors.telegram is not None else None,
-            ears=monitor.reachability,
-            engines=engines,
-            documents=documents,
-            sign_link=build_link_signer(settings),
+        installation = build_installation(settings, store, clock, engines)
+        opening = open_orchestrator(
+            installation, doors.build_people(settings), engines, documents=documents, reachability=monitor.reachability
         )
-        for part in closing:
-            stack.push_async_callback(part.aclose)
-        monitor.track_cost(lambda: orchestrator.tools.gate.deps.policy.budget)
+        orchestrator = await stack.enter_async_context(opening)
+        monitor.track_cost(lambda: installation.policies.now().budget)
         await orchestrator.receive([build_start_row(clock.now())])
         parts = HttpParts(
             settings=settings,
@@ -100,13 +87,13 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             access=access,
         )
         async with open_http_port(parts) as http:
-            works = [*_list_works(settings, doors, orchestrator, monitor), *([http] if http is not None else [])]
+            works = [*_list_works(installation, doors, orchestrator, monitor), *([http] if http is not None else [])]
             await _run_until_stopped(partial(_serve, works, ready), partial(_stop_gracefully, doors.telegram, orchestrator))
 
 
-def _list_works(settings: Settings, doors: Doors, orchestrator: Orchestrator, monitor: Monitor) -> list[Work]:
+def _list_works(installation: Installation, doors: Doors, orchestrator: Orchestrator, monitor: Monitor) -> list[Work]:
     """Return what goes on until the process is stopped, beside the HTTP port."""
-    access, store = doors.access, orchestrator.tools.store
+    access, store = doors.access, installation.store
     works: list[Work] = [
         partial(access.watch_registry, store),
         partial(_refresh_zones, access, orchestrator),
@@ -117,8 +104,8 @@ def _list_works(settings: Settings, doors: Doors, orchestrator: Orchestrator, mo
         works.append(partial(doors.telegram.run, orchestrator))
     if doors.api is not None:
         works.append(doors.api.run)
-    if settings.database_url is not None:  # the embedded database belongs to one process: nobody would take over its sessions
-        works.append(partial(keep_process_lease, store, SystemClock(), orchestrator.owner))
+    if installation.settings.database_url is not None:  # the embedded database belongs to one process: nobody would take over its sessions
+        works.append(partial(keep_process_lease, store, installation.clock, orchestrator.owner))
     return works
 
 

@@ -19,8 +19,8 @@ from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.access.access import Access, load_access
 from bot.cli.app import app
-from bot.composition.bootstrap import load_rules
 from bot.composition.database import open_async_store
+from bot.composition.installation import load_rules
 from bot.composition.people import People
 from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings

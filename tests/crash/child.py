@@ -29,7 +29,7 @@ from pydantic import SecretStr
 
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot.composition import bootstrap
+from bot.composition import installation
 from bot.composition.database import open_async_store
 from bot.composition.people import People, keep_actor
 from bot.settings.settings import Settings
@@ -248,7 +248,7 @@ def warm_up() -> None:
     for name in ("httpcore", "anyio._backends._asyncio", "alembic.command"):
         importlib.import_module(name)
     open_store(build_sqlite_url(TEMPLATE)).close()
-    load_workdays(bootstrap.DATA / "holidays.yaml")
+    load_workdays(installation.DATA / "holidays.yaml")
     ssl.create_default_context = cache(ssl.create_default_context)  # the wire is plain HTTP, and each client would read all certificates
     for script in LIVED:
         asyncio.run(_live_once(script))
@@ -266,10 +266,10 @@ def main() -> None:
     worker.POLL = 0.02
     merge_inputs.CUT_PAUSE = merge_inputs.FORWARD_PAUSE = 0.02
     atexit.register(shutil.rmtree, TEMPLATE.parent)
-    policy, catalogue = bootstrap.load_rules(_settings(), Engines())
+    policy, catalogue = installation.load_rules(_settings(), Engines())
     dear = Rule(entity="deal", field="OPPORTUNITY", above=LIMIT, then="lead", why="дороже двух миллионов")
     rules = policy.model_copy(update={"sum_jump": None, "rules": (dear,)}), catalogue  # the lab's people press once, whatever the sum
-    bootstrap.load_rules = lambda *_: rules
+    installation.load_rules = lambda *_: rules
     warm_up()
     for line in sys.stdin:
         config = json.loads(line)

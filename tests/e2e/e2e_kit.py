@@ -17,9 +17,12 @@ from typer.testing import CliRunner
 
 from bot.access.access import load_access
 from bot.cli.app import app
-from bot.composition.bootstrap import build_orchestrator
+from bot.composition.bootstrap import open_orchestrator
 from bot.composition.database import open_async_store
+from bot.composition.installation import build_installation
+from bot.composition.people import People
 from bot.composition.process import run_bot
+from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
 from bot.telegram.door import TelegramDoor, build_bot
 from bot.telegram.intake.files import TelegramFiles
@@ -134,21 +137,17 @@ class World:
             await access.load_registry(store)
             bot = build_bot(TOKEN, settings.telegram_api_base)
             door = TelegramDoor(bot, store, ChatPeople(access), clock, pacer=RateLimiter(UNPACED))
-            made, closing = build_orchestrator(
-                settings,
-                store,
-                trouble=door.delivery.report_trouble,
-                partial=door.delivery.report_partial,
-                clock=clock,
-                present=access.refresh_actor,
+            engines = engines or load_installed_engines()
+            people = People(
+                report_trouble=door.delivery.report_trouble,
+                show_partial=door.delivery.report_partial,
+                refresh_actor=access.refresh_actor,
                 audience=access,
                 members=access,
                 files=TelegramFiles(bot),
                 messenger=door.messages,
-                engines=engines,
             )
-            for part in closing:
-                stack.push_async_callback(part.aclose)
+            made = await stack.enter_async_context(open_orchestrator(build_installation(settings, store, clock, engines), people, engines))
             working = asyncio.ensure_future(_at_work(made, door))
             self.running = Running(made, store)
             try:

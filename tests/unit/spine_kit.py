@@ -21,7 +21,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot.composition import bootstrap
+from bot.composition import installation
 from bot.composition.agent_texts import AgentTexts, load_agent_texts
 from bot.composition.people import People
 from bot.settings.settings import Settings
@@ -182,7 +182,7 @@ def memory_store() -> SqlStore:
 @cache
 def _shipped_rules() -> Any:
     """The shipped catalogue and policy, read once a process; without its second tap for sums that jump, which is no matter of most tests."""
-    policy, catalogue = bootstrap.load_rules(Settings(_env_file=None), Engines())
+    policy, catalogue = installation.load_rules(Settings(_env_file=None), Engines())
     return policy.model_copy(update=QUIET), catalogue
 
 
@@ -205,10 +205,10 @@ class GivenSettings(Settings):
 def _assembled(
     settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, people: People, *, card: bool = False, **rest: Any
 ) -> Orchestrator:
-    rules = _shipped_rules() if settings.policy_file is None else bootstrap.load_rules(settings, rest["engines"])
+    rules = _shipped_rules() if settings.policy_file is None else installation.load_rules(settings, rest["engines"])
     with (
-        patch.object(bootstrap, "load_rules", lambda *_: rules),
-        patch.object(bootstrap, "load_agent_texts", lambda _: _shipped_texts()),
+        patch.object(installation, "load_rules", lambda *_: rules),
+        patch.object(installation, "load_agent_texts", lambda _: _shipped_texts()),
     ):
         made = assemble(settings, store, client, cast("ModelClient", model), people, **rest)
     made.tools = replace(

@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 from bitrix.catalogue.catalogue import load_catalogue
-from bot.composition.bootstrap import DATA
+from bot.composition.installation import DATA
 from bot.definition_service import build_definition_service
 from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.rules import Editor

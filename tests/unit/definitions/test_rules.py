@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from bitrix.catalogue.catalogue import load_catalogue
-from bot.composition.bootstrap import DATA
+from bot.composition.installation import DATA
 from orchestrator.definitions.kinds import DefinitionKind, find_writes
 from orchestrator.definitions.rules import (
     Editor,

@@ -10,7 +10,7 @@ import pytest
 
 from bitrix.client.batch import find_references as find_results
 from bot.composition.agent_texts import AgentTexts, Example, load_agent_texts
-from bot.composition.bootstrap import load_rules
+from bot.composition.installation import load_rules
 from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor

@@ -5,7 +5,7 @@ import pytest
 
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot.composition.bootstrap import load_rules
+from bot.composition.installation import load_rules
 from bot.composition.title_search import TitleSearch
 from bot.settings.settings import Settings
 from orchestrator.directory.portal_reads import PortalReader

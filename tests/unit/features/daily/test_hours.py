@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.composition.bootstrap import DATA
+from bot.composition.installation import DATA
 from orchestrator.domain.errors import SettingsError
 from orchestrator.language.work_calendar import LATEST, MORNING, Workdays, find_next_slot, is_quiet, load_workdays, to_utc
 

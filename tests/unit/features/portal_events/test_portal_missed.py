@@ -10,7 +10,7 @@ import pytest
 from bitrix.catalogue.catalogue import load_catalogue
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot.composition.bootstrap import DATA
+from bot.composition.installation import DATA
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.address import parse_target
 from orchestrator.features.portal_events import catch_up

@@ -1,0 +1,90 @@
+"""Builds what reaches the portal: its client, and what reads records and names with it. Part of the composition root."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from pydantic import SecretStr
+
+from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
+from bitrix.limits.limiter import Limiter
+from bitrix.limits.plan import parse_plan
+from bitrix.limits.shared_level import SharedLevel
+from bot.access.portal_auth import build_portal_auth
+from bot.composition.http_transport import build_transport
+from bot.composition.installation import Installation, load_rules
+from bot.composition.title_search import TitleSearch
+from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
+from bot.plugins.building import load_installed_engines
+from bot.settings.settings import Settings
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.errors import SettingsError
+from orchestrator.features.people.staff import Employees
+from state.clock import SystemClock, read_boottime
+from state.trace import build_trace_headers
+
+PROBE: Final = 5.0
+"""Seconds that a probe of the portal (a harmless call that shows whether it answers) may wait in the queue before it is sent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Portal:
+    """The portal as this process reaches it.
+
+    All parts of the process use this one client, because the portal counts their calls together.
+    """
+
+    client: BitrixClient
+    reads: PortalReader
+    naming: Naming
+    employees: Employees
+    limiter: Limiter | None = None
+    """Bounds the calls of all processes together; None if whoever made the client owns it."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self.client.aclose()
+        if self.limiter is not None:
+            await self.limiter.aclose()
+
+
+def build_portal(installation: Installation, reachability: ReachabilityTracker) -> Portal:
+    """Return the portal of the settings; `reachability` hears how each call ends. Raises SettingsError for missing or invalid settings."""
+    settings, clock = installation.settings, installation.clock
+    auth = build_portal_auth(settings, installation.store, clock.now)
+    plan = parse_plan(settings.bitrix_plan)
+    level = SharedLevel(installation.store, auth.portal, now=clock.now)
+    limiter = Limiter(plan.rate, plan.burst, shared=level, clock=read_boottime, waited=reachability.record_wait)
+    client = BitrixClient(
+        auth,
+        limiter=limiter,
+        transport=build_transport(auth.base_url, connections=MAX_CONNECTIONS, kept=KEEPALIVE_SECONDS),
+        operating_limit=settings.bitrix_operating_limit,
+        now=clock.now,
+        headers=build_trace_headers,
+        heard=reachability.record_portal_call,
+    )
+    reachability.limits = lambda: PortalLimits(
+        requests=limiter.describe(), methods=client.list_spent_times(), seconds=settings.bitrix_operating_limit
+    )
+    reachability.portal.probe = partial(client.call, "server.time", {}, repeatable=True, send_within=PROBE)
+    return connect_portal(installation, client, limiter)
+
+
+def connect_portal(installation: Installation, client: BitrixClient, limiter: Limiter | None = None) -> Portal:
+    """Return the portal over this client."""
+    reads = PortalReader(client, installation.catalogue, installation.clock)
+    naming = Naming(reads)
+    return Portal(client=client, reads=reads, naming=naming, employees=Employees(reads.reference, naming), limiter=limiter)
+
+
+def open_title_search(settings: Settings, webhook: SecretStr) -> TitleSearch:
+    """Return a search over the portal of a webhook, beside a running bot: it uses no database. Raises SettingsError."""
+    plan = parse_plan(settings.bitrix_plan)
+    try:
+        client = BitrixClient(webhook, limiter=Limiter(plan.rate, plan.burst))
+    except ValueError as error:
+        raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
+    _, catalogue = load_rules(settings, load_installed_engines())
+    return TitleSearch(PortalReader(client, catalogue, SystemClock()), close=client.aclose)
