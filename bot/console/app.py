@@ -193,7 +193,7 @@ class Console:
         async with self._loading:
             if self._pages is None:
                 module = await asyncio.to_thread(import_module, "bot.console.pages")
-                self._pages = await module.open_pages(self)
+                self._pages = await module.open_pages(self.services, self.feed, self.find_actor)
             return self._pages
 
     async def run(self) -> None:

@@ -7,7 +7,7 @@ to stands in its scope.
 import copy
 import logging
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI
@@ -21,21 +21,21 @@ from bot.console import nicegui_speed
 from bot.console.first_frame import add_first_frame
 from bot.console.frame import build_frame, show_problem
 from bot.console.keys import Pass
+from bot.console.live import ChangeFeed
 from bot.console.page_list import PAGES
 from bot.console.page_spec import PageSpec
 from bot.console.security import PageGuard, find_path
+from bot.console.services import ConsoleServices
 from bot.console.sockets import guard_sockets
-from bot.console.visit import Visit, VisitOver
+from bot.console.visit import FindActor, Visit, VisitOver
 from bot.http_api.server.errors import ApiError
 from state.journal.encryption import DamagedCiphertext
 from state.journal.store import StoreError
 
-if TYPE_CHECKING:
-    from bot.console.app import Console
-
 log = logging.getLogger(__name__)
 
-_CONSOLE: Final = "sdelka.console"
+
+_PAGES: Final = "sdelka.pages"
 _LOGIN: Final = "sdelka.login"
 _ASSETS: Final = "/_nicegui/"
 _SOCKET: Final = "/_nicegui_ws/"
@@ -59,34 +59,32 @@ _KNOWN: Final = [compile_path(spec.path)[0] for spec in PAGES]
 def _register(spec: PageSpec) -> None:
     @ui.page(spec.path, title="Sdelka", dark=None, response_timeout=_BUILD_WITHIN, reconnect_timeout=_RECONNECT_WITHIN)
     async def show(request: Request) -> None:
-        console: Console = request.scope[_CONSOLE]
-        await _show_page(console, request.scope[_LOGIN], spec, request)
+        await _show_page(request.scope[_PAGES], request.scope[_LOGIN], spec, request)
 
 
 for _spec in PAGES:
     _register(_spec)
 
 
-async def _show_page(console: "Console", login: Pass, spec: PageSpec, request: Request) -> None:
-    page, actor = ui.context.client, console.find_actor(login)
+async def _show_page(pages: "Pages", login: Pass, spec: PageSpec, request: Request) -> None:
+    page, actor = ui.context.client, pages.find_actor(login)
     if actor is None or (spec.roles and actor.role not in spec.roles):
         ui.navigate.to("/")
         return
     page.page = copy.copy(page.page)  # the language belongs to the person, NiceGUI's to the page
     page.page.language = "ru" if actor.locale == "ru" else "en-US"
     visit = Visit(
-        services=console.services,
-        feed=console.feed,
+        services=pages.services,
+        feed=pages.feed,
         login=login,
         opened_as=actor,
         page=page,
         path=spec.path,
         params=dict(request.path_params),
         query=dict(request.query_params),
-        find_actor=console.find_actor,
+        find_actor=pages.find_actor,
     )
     page.page.title = f"{visit.say(f'console-{spec.name}')} · Sdelka"
-    pages = console.pages
     pages.visits[page.id] = visit
     page.on_delete(lambda: pages.visits.pop(page.id, None))
     page.on_exception(lambda error: _tell_error(visit, error))
@@ -123,9 +121,10 @@ def _tell_error(visit: Visit, error: Exception) -> None:
 class Pages:
     """The open pages of one console."""
 
-    def __init__(self, console: "Console", stack: AsyncExitStack) -> None:
-        """Serve for the console until `aclose`, which leaves `stack`."""
-        self._console, self._stack = console, stack
+    def __init__(self, services: ConsoleServices, feed: ChangeFeed, find_actor: FindActor, stack: AsyncExitStack) -> None:
+        """Serve until `aclose`, which leaves `stack`; `feed` tells the pages of changes, and `find_actor` who may still see them."""
+        self.services, self.feed, self.find_actor, self._stack = services, feed, find_actor, stack
+        self._is_open = True
         self.visits: dict[str, Visit] = {}
         """The open pages, by NiceGUI's id."""
         self._told: set[str] = set()
@@ -140,6 +139,10 @@ class Pages:
     def is_asset(self, path: str) -> bool:
         """Return whether the path is that of a file of NiceGUI, of which a page has many."""
         return path.startswith(_ASSETS)
+
+    def find_visit(self, page_id: str) -> Visit | None:
+        """Return the open page with this id of NiceGUI; None if there is none, or no page any more."""
+        return self.visits.get(page_id) if self._is_open else None
 
     def make_room(self, person: str, path: str) -> bool:
         """Return whether the person may open one more page, which no file of NiceGUI is.
@@ -156,7 +159,7 @@ class Pages:
 
     async def serve_request(self, login: Pass, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request of somebody who is logged in."""
-        asked = {**scope, _CONSOLE: self._console, _LOGIN: login}
+        asked = {**scope, _PAGES: self, _LOGIN: login}
         served = self._assets if find_path(scope).startswith(_ASSETS) else self._app
         await served(asked, receive, send)
 
@@ -168,7 +171,7 @@ class Pages:
             await receive()
             await send({"type": "websocket.close", "code": 4403})
             return
-        await self._app({**scope, _CONSOLE: self._console, _LOGIN: login}, receive, send)
+        await self._app({**scope, _PAGES: self, _LOGIN: login}, receive, send)
 
     def close_ended(self) -> None:
         """Close the pages of people who lost access, have other rights now, or have logged out.
@@ -185,6 +188,7 @@ class Pages:
 
     async def aclose(self) -> None:
         """Stop NiceGUI."""
+        self._is_open = False
         await self._stack.aclose()
 
 
@@ -209,8 +213,8 @@ ui.run_with(
 
 def _may_use(scope: Scope, page_id: str, *, acts: bool) -> bool:
     """Return whether the socket's login opened the page, and still may use it; a page of an error is nobody's, and takes nothing."""
-    console: Console | None = scope.get(_CONSOLE)
-    visit = console.pages.visits.get(page_id) if console is not None and console.is_loaded else None
+    pages: Pages | None = scope.get(_PAGES)
+    visit = pages.find_visit(page_id) if pages is not None else None
     if visit is None:
         return not acts
     return visit.login == scope.get(_LOGIN) and not visit.is_over
@@ -219,8 +223,8 @@ def _may_use(scope: Scope, page_id: str, *, acts: bool) -> bool:
 guard_sockets(_may_use)
 
 
-async def open_pages(console: "Console") -> Pages:
-    """Start NiceGUI in the running event loop, and return the pages for this console."""
+async def open_pages(services: ConsoleServices, feed: ChangeFeed, find_actor: FindActor) -> Pages:
+    """Start NiceGUI in the running event loop, and return the pages of one console."""
     stack = AsyncExitStack()
     await stack.enter_async_context(_HOST.router.lifespan_context(_HOST))
-    return Pages(console, stack)
+    return Pages(services, feed, find_actor, stack)

@@ -22,6 +22,8 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.reports.viewer import Viewer
 
 T = TypeVar("T")
+FindActor = Callable[[Pass], Actor | None]
+"""Returns the person of a login with their present rights; None if they have no access, or the login has ended."""
 
 
 class VisitOver(Exception):
@@ -41,7 +43,7 @@ class Visit:
     params: Mapping[str, str]
     """The parts of the address that stand in braces in the path of the page."""
     query: Mapping[str, str]
-    find_actor: Callable[[Pass], Actor | None]
+    find_actor: FindActor
     tr: Translator = field(init=False)
     is_away: bool = field(init=False, default=False)
     """Whether the browser was connected and is not any more: it has left the page, or lost the connection for a while."""
