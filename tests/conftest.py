@@ -19,7 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 from tests.forker import forking, share_what_is_read
-from tests.long import is_long, is_long_path, is_short_run
+from tests.long import find_left_out, is_long, is_long_path, is_short_run
 
 if TYPE_CHECKING:
     from tests.postgres_kit import Server
@@ -122,9 +122,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give the long tests their mark, before pytest looks who has it."""
-    for item in items:
-        if is_long(item):
-            item.add_marker("long")
+    for item in (*filter(is_long, items), *find_left_out(items)):
+        item.add_marker("long")
 
 
 def pytest_collection_finish() -> None:

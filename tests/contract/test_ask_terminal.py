@@ -170,7 +170,7 @@ async def a_company(folder: Path) -> AsyncIterator[tuple[dict[str, str], Service
         )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S001-1", "S001-20", "S001-22", "S001-28", "S001-38", "S001-76", "S001-77", "S001-80", "S001-X3", "S001-X5")
 async def test_every_branch_is_said_line_by_line_as_the_seed_says(tmp_path: Path) -> None:
     """Each message gets exactly its lines; the functions' arguments are objects; the log has no stranger's line without a prefix."""
@@ -193,7 +193,7 @@ async def test_every_branch_is_said_line_by_line_as_the_seed_says(tmp_path: Path
     assert log[-1] == "DEBUG [main] AgentEnd"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S001-29", "S001-59", "S001-69", "S001-A4")
 async def test_what_fails_is_said_and_a_model_that_fails_ends_the_program(tmp_path: Path) -> None:
     """Services that are not there are apologised for; a key that is refused ends the session with a code of its own."""
@@ -216,7 +216,7 @@ async def test_what_fails_is_said_and_a_model_that_fails_ends_the_program(tmp_pa
         await asyncio.to_thread(talk)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_ctrl_c_ends_politely_in_the_middle_of_everything(tmp_path: Path) -> None:
     """At the prompt it says goodbye; no stack trace is shown."""
     async with a_company(tmp_path) as (env, _):

@@ -102,6 +102,7 @@ def _by_status(outcomes: list[ItemOutcome]) -> dict[str, list[ItemOutcome]]:
     return {status: [item for item in outcomes if item.status == status] for status in {item.status for item in outcomes}}
 
 
+@pytest.mark.long
 async def test_the_time_limit_half_way() -> None:
     """2,000 updates that spend a method's time half-way wait until the portal forgets, and are all done once (peers lose 1,000)."""
     async with both(bulk_deals=2000) as (client, portal, hours):
@@ -116,6 +117,7 @@ async def test_the_time_limit_half_way() -> None:
     assert 500 <= hours.now - started <= 1300
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("bulk", "fault"), [(0, None), (2452, None), (7000, None), (7000, "commit_then_drop"), (7000, "html_200")])
 async def test_a_whole_list(bulk: int, fault: str | None) -> None:
     """The two deal lists give every deal once, rising, also when an answer is lost."""

@@ -52,6 +52,7 @@ def batch(count: int) -> dict[str, Any]:
     return {"verb": "batch", "lines": [], "count": count, "items": [{**item, "key": f"k{n}", "title": f"С{n}"} for n in range(count)]}
 
 
+@pytest.mark.long
 async def test_every_state_of_a_card_is_taken_by_telegram_at_the_first_try(bench: Bench) -> None:
     """Folded blocks, styles, copy buttons, a forced reply, edits in place, a file: nothing has to be sent plain or without its buttons."""
     now = SystemClock().now()

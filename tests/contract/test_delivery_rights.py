@@ -87,6 +87,7 @@ async def _idle(bench: Bench) -> None:
     await until(nothing_waits, 15)
 
 
+@pytest.mark.long
 @pytest.mark.req("S004-15")
 async def test_what_waits_for_somebody_who_is_removed_is_never_shown(tmp_path: Path) -> None:
     """A flood wait holds the chat; meanwhile the person leaves the list: of what waits only the sentence about that comes through."""
@@ -130,6 +131,7 @@ async def test_who_joined_a_moment_ago_is_no_stranger(tmp_path: Path) -> None:
         assert _closed(tmp_path) == [NO_ACCESS]
 
 
+@pytest.mark.long
 async def test_who_was_dismissed_in_the_portal_is_a_stranger_and_reads_about_links(tmp_path: Path) -> None:
     access = _listed()
     async with _benched(tmp_path, ChatPeople(access), _url(tmp_path)) as bench:

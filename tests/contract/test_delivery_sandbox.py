@@ -91,6 +91,7 @@ async def _until(bench: Bench, chat: int, check: Callable[[list[str]], bool]) ->
     return list(await until(look, 15))
 
 
+@pytest.mark.long
 async def test_within_the_documented_limits_nothing_is_refused(bench: Bench) -> None:
     """Many chats, one that has much to say, and a group: each message once, in order, none refused, none over a limit."""
     for number in range(2000, 2030):
@@ -110,6 +111,7 @@ async def test_within_the_documented_limits_nothing_is_refused(bench: Bench) -> 
     assert counts["rates"]["all"]["sends"] == len(chats)
 
 
+@pytest.mark.long
 async def test_every_last_message_arrives_whatever_the_wire_does(bench: Bench) -> None:
     """429 with and without a number, 502 after the message was stored, a cut connection: at least once, and never before the named wait is over."""
     faults: dict[int, dict[str, Any]] = {

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -164,6 +165,7 @@ deed = st.one_of(
 few_runs = settings(max_examples=RUNS, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.long
 @every_store
 @few_runs
 @example(deeds=[("propose", 0, "tg:7", 481, 8, "direct"), ("move", 0, 0, 0), ("erase", "tg:7")])
@@ -213,6 +215,7 @@ act = st.one_of(
 )
 
 
+@pytest.mark.long
 @every_store
 @few_runs
 @given(acts=st.lists(act, max_size=30))

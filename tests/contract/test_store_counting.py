@@ -277,6 +277,7 @@ moves = st.builds(
 )
 
 
+@pytest.mark.long
 @given(st.lists(moves, max_size=25), st.integers(0, 24))
 @settings(max_examples=60, deadline=None)
 def test_no_order_of_starts_passes_the_cap_nor_is_refused_without_need(order: list[Move], lost: int) -> None:

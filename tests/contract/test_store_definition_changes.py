@@ -80,7 +80,7 @@ moves = st.one_of(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(st.lists(moves, max_size=25))
 @settings(max_examples=60, deadline=None)
 def test_any_order_of_changes_leaves_what_a_plain_model_says(order: list[tuple[Any, ...]]) -> None:

@@ -99,6 +99,7 @@ def race_insisting(works: Sequence[tuple[Author, Callable[[Author], Any]]]) -> l
     return race(*(partial(insist, work, who) for who, work in works))
 
 
+@pytest.mark.long
 @lasting_store
 def test_everybody_may_add_versions_at_once(world: World) -> None:
     """Threads with stores of their own and processes: no error, and the versions are 1 to n, each with the text of who made it."""
@@ -200,6 +201,7 @@ def test_what_is_published_is_the_text_that_the_publisher_saw(world: World) -> N
     assert check(world) == set()
 
 
+@pytest.mark.long
 @lasting_store
 def test_a_process_killed_at_any_moment_leaves_whole_changes_only(world: World) -> None:
     """Killed while it works as fast as it can; its turn ends by itself, and the next process goes on."""
@@ -220,6 +222,7 @@ def test_a_process_killed_at_any_moment_leaves_whole_changes_only(world: World) 
     assert check(world) == set()
 
 
+@pytest.mark.long
 @lasting_store
 def test_a_process_killed_in_the_middle_of_its_commit_leaves_nothing_of_it(world: World) -> None:
     """All rows but the last were written; until its turn is over nobody changes anything, then somebody else can."""

@@ -70,6 +70,7 @@ class TestBlocks:
         assert sorted(answers) == ["", "busy", "busy"]
         assert len(record_blocks.read_blocks(store, DEAL)) == 1
 
+    @pytest.mark.long
     def test_old_blocks_and_too_many_are_not_read_any_more(self, store: SqlStore) -> None:
         for number in range(MOST_BLOCKS + 5):
             open_one(store, f"r{number}")

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.demo_kit import running_demo
 
 
+@pytest.mark.long
 async def test_the_two_flows_of_the_tour_are_played_to_their_ends(tmp_path: Path) -> None:
     """A proposal after four questions; a review of the pipeline with one card of to-dos; after «start over» flows are offered once more."""
     async with running_demo(tmp_path) as demo:

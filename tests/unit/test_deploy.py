@@ -182,6 +182,7 @@ def test_the_compose_file_is_what_the_page_says() -> None:
     assert int(bot["stop_grace_period"].removesuffix("s")) > 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [unit for unit in UNITS if unit.endswith(".service")])
 def test_a_unit_runs_a_command_that_exists(name: str) -> None:
     """The words after `-m bot` are a command with these options; variables are settings; secrets come from a file."""

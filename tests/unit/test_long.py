@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.long import TESTS, is_long, is_short_run
+from tests.long import TESTS, find_left_out, is_long, is_short_run
 
 
 def item(path: str = "unit/test_x.py", test: object = None, **given_to: Any) -> pytest.Item:
     """A test as the rules see it."""
     marks, parameters, fixtures = (given_to.get(name, ()) for name in ("marks", "parameters", "fixtures"))
-    found = SimpleNamespace(path=TESTS / path, obj=test, fixturenames=list(fixtures))
+    found = SimpleNamespace(nodeid=given_to.get("nodeid", path), path=TESTS / path, obj=test, fixturenames=list(fixtures))
     found.get_closest_marker = lambda name: name if name in marks else None
     if parameters:
         found.callspec = SimpleNamespace(params=dict(enumerate(parameters)))
@@ -44,7 +44,9 @@ def with_more(_: int) -> None:
         item("crash/test_x.py"),
         item("fuzz/test_x.py"),
         item("contract/test_sandbox_portal_x.py"),
-        item("unit/state/transfer/test_moving_killed.py"),
+        item("unit/performers/test_moving_killed.py"),
+        item("contract/test_runs_survive.py"),
+        item("unit/state/transfer/test_x.py"),
         item(marks=["browser"]),
         item(fixtures=["world", "postgres"]),
         item(parameters=[1, "postgresql"]),
@@ -70,6 +72,20 @@ def test_what_takes_processes_servers_or_many_examples_is_long(made: pytest.Item
 )
 def test_what_runs_in_this_process_is_not(made: pytest.Item) -> None:
     assert not is_long(made)
+
+
+def test_of_many_cases_that_build_a_world_on_disk_some_stay() -> None:
+    """The first and every fourth; few cases, cases without a folder and contracts all do."""
+
+    def cases(name: str, number: int, **more: Any) -> list[pytest.Item]:
+        return [
+            item(f"{more.get('folder', 'unit')}/test_x.py", nodeid=f"{name}[{one}]", fixtures=more.get("fixtures", ["tmp_path"]))
+            for one in range(number)
+        ]
+
+    many, few = cases("many", 9), cases("few", 5)
+    whole = [*cases("pure", 9, fixtures=["request"]), *cases("contract", 9, folder="contract")]
+    assert list(find_left_out([*few, *many, *whole])) == [one for number, one in enumerate(many) if number not in {0, 4, 8}]
 
 
 def test_a_run_without_long_tests_is_known_by_its_words() -> None:

@@ -113,6 +113,7 @@ def test_threads_that_use_a_late_model_first_build_it_once_and_validate_by_its_o
         Child.model_validate({"name": "longer"})
 
 
+@pytest.mark.long
 def test_the_command_line_imports_no_command_line_of_its_libraries() -> None:
     imported = _list_imported("import bot.cli.app, bot.composition.process")
     assert imported & {"rich", "pygments"} == set()

@@ -156,6 +156,7 @@ async def lived(world: World, block: int) -> tuple[list[Life], Counter[str]]:
     return lives, Counter(params["fields"]["TITLE"] for _, params in world.portal.written(ADD))
 
 
+@pytest.mark.long
 @pytest.mark.req("G2", "S004-A2")
 @pytest.mark.parametrize("block", range(LIVES // BLOCK))
 async def test_no_life_of_a_card_has_two_effects(tmp_path: Path, block: int) -> None:
@@ -176,6 +177,7 @@ async def test_no_life_of_a_card_has_two_effects(tmp_path: Path, block: int) -> 
         assert {"succeeded", "denied", "requested", "expired"} <= set(ends), ends
 
 
+@pytest.mark.long
 @pytest.mark.req("G2")
 async def test_these_lives_would_see_missing_safeguards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a second press is not objected to, a decision takes a card in any status, and its call may start anew: some have two effects."""

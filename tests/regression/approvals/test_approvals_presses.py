@@ -65,6 +65,7 @@ async def test_an_old_button_never_decides_a_newer_card(house: House) -> None:
     assert len(house.portal.ledger) == 1
 
 
+@pytest.mark.long
 @pytest.mark.req("G2", "S004-A2")
 async def test_fifty_further_turns_do_not_bring_the_effect_back(house: House) -> None:
     """Free steps, new cards, denials and talk after an approval, with snapshots in between: the approved call stays at one."""

@@ -95,6 +95,7 @@ async def test_the_settings_of_the_press_hold(
     assert len(house.portal.ledger) == effects
 
 
+@pytest.mark.long
 @pytest.mark.req("G1", "G2", "S004-A2")
 async def test_dead_at_every_event_of_a_press_the_next_message_works(house: House) -> None:
     """Killed before each commit of the decision: after the restart at most one effect, its end is told, and the chat goes on."""

@@ -37,7 +37,7 @@ def id_sets(draw: st.DrawFn) -> list[int]:
     return ids
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(ids=id_sets(), broken=st.sampled_from(["", "0", "#broken", "7"]), interactive=st.booleans(), in_flight=st.integers(1, 6))
 def test_any_ids(ids: list[int], broken: str, interactive: Any, in_flight: int) -> None:

@@ -122,6 +122,7 @@ def test_bottomless() -> None:
 _parts = st.sampled_from([*HIDDEN, *PLAIN, "token", '"', "\\", "=", ":", "/", "auth", "rest/1/", "%2F", "sk-", "bot"])
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(st.lists(_parts | st.text(max_size=5), max_size=6).map("".join))
 def test_idempotent(text: str) -> None:

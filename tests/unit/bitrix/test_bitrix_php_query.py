@@ -172,7 +172,7 @@ def _keys_collide(value: Any) -> bool:
     return isinstance(value, list) and any(_keys_collide(item) for item in value)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(deadline=None)
 @given(st.dictionaries(_top, _value.filter(lambda value: not _keys_collide(value)), max_size=4))
 def test_round_trip(params: dict[str, Any]) -> None:

@@ -66,6 +66,7 @@ async def type_in(*arguments: str) -> tuple[int, str]:
     return await asyncio.to_thread(call, *arguments)
 
 
+@pytest.mark.long
 async def test_a_definition_is_saved_published_and_executed_by_the_bot_that_runs(tmp_path: Path) -> None:
     async with a_bot(tmp_path) as world, world.working():
         code, told = await type_in("save", "steps", "welcome", "welcome.yaml", "--title", "Привет", "--note", "первая")

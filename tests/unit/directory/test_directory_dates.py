@@ -374,6 +374,7 @@ MOMENTS = st.datetimes(min_value=datetime(2026, 1, 1), max_value=datetime(2030, 
 ZONES = st.sampled_from([MOSCOW, "Europe/Berlin", "Asia/Vladivostok", "America/New_York", "Pacific/Kiritimati"])
 
 
+@pytest.mark.long
 @given(MOMENTS, ZONES, st.integers(min_value=1, max_value=3000))
 def test_a_shown_day_reads_back_as_the_same_day(now: datetime, zone: str, ahead: int) -> None:
     """Both written forms with a year mean the same day at 18:00, in every zone and on every day of a clock change."""
@@ -394,6 +395,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from(WORDS), max_size=8), st.sampled_from([" ", ""]), MOMENTS, ZONES)
 def test_any_words_are_answered(words: list[str], gap: str, now: datetime, zone: str) -> None:
     """No text raises; a When is ahead, a Choice has two to six options ahead, a Past is over."""

@@ -213,6 +213,7 @@ async def _card_of(name: str) -> str:
         return await _card(desk).build(ANNA)
 
 
+@pytest.mark.long
 @given(st.sampled_from([EVIL, "ACTION:", "a\r\nTHOUGHT:", "»«»", "<<<DATA", "\x00\u202e"]) | st.text(max_size=40))
 def test_a_name_cannot_leave_its_place(name: str) -> None:
     """The lines are those of a portal with harmless names: none is added, none reads as a header or a fence."""

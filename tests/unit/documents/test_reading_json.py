@@ -24,6 +24,7 @@ def find_mistakes(text: str | bytes) -> list[tuple[str, int, int]]:
     return [(one.code.removeprefix("finding-"), one.line, one.column) for one in reading.findings]
 
 
+@pytest.mark.long
 @given(json_data, st.booleans(), st.sampled_from([None, 1, "\t"]))
 def test_every_json_text_is_read_as_python_reads_it(data: object, is_ascii: bool, indent: object) -> None:  # noqa: FBT001
     text = json.dumps(data, ensure_ascii=is_ascii, indent=indent)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ def find_mistakes(text: str) -> list[tuple[str, int, int]]:
     return [(one.code.removeprefix("finding-"), one.line, one.column) for one in read_document(text, "yaml").findings]
 
 
+@pytest.mark.long
 @pytest.mark.req("S002-5")
 @given(json_data, st.sampled_from(["json", "yaml"]))
 def test_what_is_written_reads_back_as_it_was(data: object, form: str) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ _PART = st.fixed_dictionaries({}, optional={"title": _TEXT, "verb": st.just("upd
 _PREVIEW = st.builds(lambda part, items: {**part, "items": items}, _PART, st.lists(_PART, max_size=3))
 
 
+@pytest.mark.long
 @given(_PREVIEW)
 @example({})
 @example({"items": [{}] * CARD_COMMANDS})

@@ -106,7 +106,7 @@ async def test_of_two_cards_approved_at_once_one_runs(tmp_path: Path) -> None:
         assert begun(world) == len(world.portal.ledger) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=len(PLACES)), min_size=1, max_size=4), st.integers(0, 12))
 @settings(max_examples=15, deadline=None)
 def test_no_interleaving_passes_the_cap(rounds: list[list[int]], cap: int) -> None:

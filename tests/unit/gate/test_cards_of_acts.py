@@ -17,6 +17,7 @@ async def lines(desk: Desk, method: str, params: dict[str, Any] | None = None) -
     return [line for part in text.split("\n\n")[:2] for line in part.split("\n")]
 
 
+@pytest.mark.long
 @pytest.mark.req("S004-30")
 async def test_no_card_has_two_lines_of_one_name_and_no_doubled_word(tmp_path: Path) -> None:
     """Of two lines with one name nobody knows which is which; «отдел Отдел продаж» says a word twice."""

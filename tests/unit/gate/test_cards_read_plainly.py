@@ -42,6 +42,7 @@ def _has_words(row: Method, name: str) -> bool:
     return bool(info or find_param_words(row.name, row.entity, name) or find_common_words(name))
 
 
+@pytest.mark.long
 @pytest.mark.req("S004-30")
 @pytest.mark.parametrize("family", FAMILIES)
 async def test_no_card_shows_a_bare_id_a_code_or_a_word_of_another_language(family: str, tmp_path: Path) -> None:

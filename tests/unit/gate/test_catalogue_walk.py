@@ -83,7 +83,7 @@ def walk(family: str) -> Iterator[tuple[Method, str, Actor, str, Call | Refuse]]
                     yield row, who, actor, how, found
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S004-3", "S004-24", "S004-28")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_row_has_a_call_and_no_mode_lets_through_what_it_must_not(family: str) -> None:
@@ -103,6 +103,7 @@ def test_every_row_has_a_call_and_no_mode_lets_through_what_it_must_not(family: 
             assert isinstance(said_by["canary"], Refuse), where
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_who_sees_all_is_never_refused_an_open_row(family: str) -> None:
     """A lead and an administrator read everything, and may ask for every change that is not closed."""
@@ -115,6 +116,7 @@ def test_who_sees_all_is_never_refused_an_open_row(family: str) -> None:
             assert isinstance(judged, Ask), (row.name, who, how)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_opened_deletion_asks_twice_and_an_opened_row_of_weight_asks(family: str) -> None:
     """The policy opens the question, never the deed: D needs a second tap, C, M and N one."""
@@ -182,7 +184,7 @@ def test_a_persons_own_calendar_and_working_day_are_open() -> None:
         assert not isinstance(verdict(made(effect(row.name, sample(row, 7)), actor=ANNA), ANNA), Refuse), row.name
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_in_a_batch_a_row_is_judged_as_it_is_alone() -> None:
     """Hiding a call in a batch gains and loses nothing, for anybody, in any mode."""
     for row in ROWS:

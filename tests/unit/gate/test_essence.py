@@ -138,6 +138,7 @@ def respell(value: Any, draw: st.DrawFn) -> Any:
 CALLS = sorted(load_calls())
 
 
+@pytest.mark.long
 @given(st.data())
 def test_any_realistic_write_keeps_its_essence_when_it_is_spelled_anew(data: st.DataObject) -> None:
     """Every write of the catalogue: numbers as text, other order of names, another letter case of the method."""
@@ -159,6 +160,7 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path] if isinstance(value, str) else [found for key, item in pairs for found in leaves(item, (*path, key))]
 
 
+@pytest.mark.long
 @given(st.data())
 def test_any_realistic_write_with_another_text_has_another_essence(data: st.DataObject) -> None:
     """One letter more in any text of any write makes another write."""

@@ -99,7 +99,7 @@ def is_left_out(method: str, call: Mapping[str, Any], path: Path_) -> bool:
     return method in ONE_NAME_FOR_ALL and name == "id"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S004-30", "G2")
 async def test_another_value_is_another_card(tmp_path: Path) -> None:
     """Each value of each realistic call is changed, one at a time. Failed before, for a contact that is unlinked and for a process among them."""
@@ -115,7 +115,7 @@ async def test_another_value_is_another_card(tmp_path: Path) -> None:
     assert hidden == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S004-30", "G2")
 async def test_a_parameter_that_nobody_knows_is_shown(tmp_path: Path) -> None:
     """A word under an unknown name, put into every mapping of every realistic call, stands on the card."""

@@ -86,7 +86,7 @@ def test_every_row_of_the_facts_is_listed() -> None:
     assert len(METHODS) > 900
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_loads_fast() -> None:
     """Reading all rows costs a start less than 250 ms of processor time where 500 plain rows of YAML cost 31 ms."""
     command = [sys.executable, "-c", TIMED, str(ROOT)]  # a process of its own, as the product starts

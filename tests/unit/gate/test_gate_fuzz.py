@@ -181,7 +181,7 @@ class Nameless(NoOwnNames):
         return ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(parent=SETTINGS, max_examples=1500 if LONG else 100)
 @given(what=effects(), record=records)
 def test_every_call_can_be_shown(what: Effect, record: Any) -> None:
@@ -233,7 +233,7 @@ def odd_write(method: Method, chance: Random) -> Effect:
     return Effect(method=method.name, params=params)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2))
 def test_no_odd_value_stops_the_gate(caplog: pytest.LogCaptureFixture, seed: int) -> None:
     """Judging answers, a card can be shown, and a free write has a name: nothing is raised for a value, also not behind a net."""

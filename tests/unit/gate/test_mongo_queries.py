@@ -236,6 +236,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(st.dictionaries(st.sampled_from(["a", "b", "$set", "c.d"]), VALUES, max_size=3))
 def test_what_is_accepted_can_be_written_and_read_again_as_the_same(document: dict[str, Any]) -> None:
     """Any data: refused before a card, or what the driver sends without an error. An error then would leave the outcome in doubt."""

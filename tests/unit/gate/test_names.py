@@ -54,7 +54,7 @@ def test_what_is_no_plain_change_of_case(classic: str, universal: str, kind: str
     assert names.to_classic(universal, kind) == classic
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(st.from_regex(r"UF_CRM_([0-9]{1,3}_)?[A-Z0-9]{1,8}(_[A-Z0-9]{1,5}){0,2}", fullmatch=True))
 def test_own_fields_go_there_and_back(name: str) -> None:
     """Whatever the owner called them: two of them never become one."""

@@ -168,6 +168,7 @@ def test_a_name_that_means_nothing_here_leads_nowhere(written: str) -> None:
     assert find_nearest_method(written, CATALOGUE) == ""
 
 
+@pytest.mark.long
 @given(st.sampled_from(list(CATALOGUE)), st.sampled_from(["add", "create", "update", "list", "find", "close", "send", "set", "x"]))
 def test_a_deletion_is_never_suggested_to_who_wrote_of_none(method: object, last: str) -> None:
     family = str(getattr(method, "name", "")).rpartition(".")[0]
@@ -175,6 +176,7 @@ def test_a_deletion_is_never_suggested_to_who_wrote_of_none(method: object, last
     assert found is None or found.verb != "delete"
 
 
+@pytest.mark.long
 @given(st.text(alphabet="abcdefghijklmnopqrstuvwxyz.ABZ_0é-", max_size=40))
 def test_no_name_breaks_it(written: str) -> None:
     """What is suggested exists."""

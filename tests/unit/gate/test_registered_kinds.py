@@ -84,6 +84,7 @@ def test_a_card_has_words_for_a_method_and_its_parameters(kind: EffectKind, meth
             assert all(load_lexicon("card_kinds").read_titles(f"{kind.name}_{name}")[locale] for name in names)
 
 
+@pytest.mark.long
 @given(data=st.data())
 def test_any_parameters_are_refused_or_have_one_form(data: st.DataObject) -> None:
     """Normalizing raises nothing but a refusal, and changes nothing the second time."""

@@ -67,6 +67,7 @@ async def judge(desk: Desk, method: str, params: dict[str, Any], actor: Actor = 
         return refusal.verdict
 
 
+@pytest.mark.long
 @pytest.mark.req("S004-24")
 @pytest.mark.parametrize("locale", ["ru", "en"])
 async def test_a_value_that_means_nothing_is_refused_whatever_the_method(portal: Desk, locale: str) -> None:
@@ -86,6 +87,7 @@ async def test_a_value_that_means_nothing_is_refused_whatever_the_method(portal:
     assert wrong == []
 
 
+@pytest.mark.long
 @pytest.mark.req("S004-24")
 async def test_no_value_that_the_portal_accepts_is_refused(portal: Desk) -> None:
     """Numbers as text, days with and without a zone, an empty text that clears a field, phones by their IDs."""

@@ -178,6 +178,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from(WORDS), max_size=7), MOMENTS, ZONES, LOOKS, SIDES)
 @example(["999", "года", "назад"], NOON, MOSCOW, "back", "whole")
 def test_any_words_are_answered(words: list[str], now: datetime, zone: str, look: Look, side: Side) -> None:
@@ -187,6 +188,7 @@ def test_any_words_are_answered(words: list[str], now: datetime, zone: str, look
         assert found.start <= found.end
 
 
+@pytest.mark.long
 @given(MOMENTS, st.integers(min_value=0, max_value=3000), ZONES)
 def test_written_days_are_read_as_these_days_in_either_direction(now: datetime, ago: int, zone: str) -> None:
     """A full date is that day, whichever way words look; without its year, looking back never finds a day to come."""

@@ -130,7 +130,7 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(
     st.lists(st.tuples(st.sampled_from(["read", "delete"]), st.dictionaries(st.text(max_size=3), JSON, max_size=4)), max_size=6), st.data()
 )

@@ -162,7 +162,7 @@ def answer_vectors(request: Seen) -> bytes:
     return reply({"data": [{"index": place, "embedding": [int(text), 0.5]} for place, text in reversed(list(enumerate(texts)))]})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_ten_thousand_texts_are_asked_for_in_portions_and_come_in_order() -> None:
     """No service takes them at once, and their vectors would be longer than an answer may be."""
     async with serving(answer_vectors) as service:

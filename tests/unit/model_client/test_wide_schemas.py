@@ -250,7 +250,7 @@ def draw_value(data: st.DataObject, schema: Mapping[str, Any], root: Mapping[str
             return data.draw(st.sampled_from(["a", "b"]))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=60)
 @given(objects(SCHEMAS), objects(LEAVES.filter(lambda one: "$ref" not in one)), st.data())
 def test_arguments_survive_the_way_through_parts(top: dict[str, Any], one: dict[str, Any], data: st.DataObject) -> None:

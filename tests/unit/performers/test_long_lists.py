@@ -117,7 +117,7 @@ def exact(sums: Any) -> dict[str, Decimal]:
     return {currency: Decimal(amount) for currency, amount in (sums or {}).items()}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S004-33")
 @pytest.mark.parametrize("what", [DEALS, ITEMS, EITHER_ITEMS, PART])
 async def test_a_long_list_is_added_up_whole(desk: Desk, what: tuple[str, dict[str, Any]]) -> None:
@@ -153,7 +153,7 @@ async def test_only_what_needs_it_is_read_to_its_end(desk: Desk, what: tuple[str
     assert "batch" not in desk.wire.sent
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_a_list_that_changes_agrees_with_itself(desk: Desk) -> None:
     """A deal that comes after the portal's count is in the number and in the sum."""
 
@@ -236,7 +236,7 @@ async def test_who_waits_sees_how_far_it_is(desk: Desk) -> None:
     assert said == {"ru": "Считаю: 12\xa0500 из 23\xa0400…", "en": "Counting: 12,500 of 23,400…"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_signs_are_rare_and_hold_nothing_up(caplog: pytest.LogCaptureFixture) -> None:
     """One in two seconds, none while one is on its way, and one that fails costs nothing."""
     now, release, shown = [0.0], asyncio.Event(), list[int]()

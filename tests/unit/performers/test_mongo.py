@@ -242,6 +242,7 @@ async def test_an_address_that_cannot_be_used_is_told_without_its_secrets(url: s
         assert server.commands == []
 
 
+@pytest.mark.long
 async def test_options_of_the_address_cannot_make_the_driver_repeat_a_write() -> None:
     async with a_mongo_server(setName="rs", hosts=["127.0.0.1:1"]) as server:
         url = f"{server.url}?retryWrites=true&retryReads=true&directConnection=true"
@@ -252,6 +253,7 @@ async def test_options_of_the_address_cannot_make_the_driver_repeat_a_write() ->
             assert "txnNumber" not in server.list_commands("insert")[0]
 
 
+@pytest.mark.long
 async def test_a_server_that_announces_messages_without_bound_is_refused() -> None:
     async with a_mongo_server(maxMessageSizeBytes=2_000_000_000) as server, a_performer(server) as performer:
         result = await performer.execute(a_call("find_one"))

@@ -101,6 +101,7 @@ async def test_a_database_that_cannot_be_read_leaves_the_outcome_unclear() -> No
         assert (await performer.reconcile(a_call(name, **params), {})).verdict == "unclear"
 
 
+@pytest.mark.long
 async def test_the_image_holds_what_is_touched_in_a_form_that_can_be_put_back() -> None:
     async with a_mongo_server() as server, a_performer(server) as performer:
         oid = bson.ObjectId()

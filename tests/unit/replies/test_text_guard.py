@@ -67,6 +67,7 @@ def test_the_links_of_a_reply_are_known_hosts_and_the_persons_exact_addresses() 
     assert cleaned.links == ("https://portal.example/a", "https://client.example/page")
 
 
+@pytest.mark.long
 @given(st.from_regex(r"\A\w{1,7}\Z").filter(str.isalnum))
 def test_a_word_that_is_too_short_for_a_secret_is_what_a_thorough_look_would_leave(word: str) -> None:
     """The states of steps in pictures of progress are not searched; a longer word and one with other signs are."""

@@ -59,6 +59,7 @@ def without(events: Events, at: int) -> Events:
     return [*events[:at], *events[at + 1 :]]
 
 
+@pytest.mark.long
 def test_what_the_gate_did_is_consistent(happened: tuple[Events, Rows]) -> None:
     """Nothing is found in an honest conversation, reads and a waiting card included."""
     events, rows = happened
@@ -152,6 +153,7 @@ def test_a_row_that_belies_the_events_is_named(slip: str, happened: tuple[Events
     assert why in found[0]
 
 
+@pytest.mark.long
 def test_an_unknown_outcome_may_be_settled_once(happened: tuple[Events, Rows]) -> None:
     """Started → unknown → (unclear) → done is a way that effects go; what is settled is not settled again."""
     events, rows = happened

@@ -53,7 +53,7 @@ def archive(home: Home, user: str) -> None:
     assert logger.close(10)  # or the files are read while they are packed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("home", ["file", "postgresql"], indirect=True)
 async def test_what_a_person_said_is_gone_everywhere_and_the_journal_still_holds(home: Home) -> None:
     """Texts, names, values, large answers: found in the files before, in none after; cards, hashes and the chain are as they were."""
@@ -102,6 +102,7 @@ async def test_what_others_said_and_did_stays(home: Home) -> None:
     assert THEIRS in json.dumps(list(read_records(home.folder / "logs", BORIS.key)), ensure_ascii=False)
 
 
+@pytest.mark.long
 async def test_the_next_message_begins_anew(home: Home) -> None:
     """Who still has access may go on: a new key, a conversation without a past, nothing of the old one in a prompt."""
     await talk(home)
@@ -178,6 +179,7 @@ def row_position(home: Home) -> int:
         return int(transaction._cursor.execute("SELECT pos FROM outbox WHERE session = ?", (BORIS.key,)).fetchone()[0])
 
 
+@pytest.mark.long
 async def test_erasing_twice_finds_nothing(home: Home) -> None:
     """The second time there is nothing of the person; somebody who was never there is nobody."""
     await talk(home)

@@ -18,7 +18,7 @@ from tests.unit.reports.erasing_kit import LATER, THEIRS, WISH, Home, a_command,
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_the_command_shows_asks_erases_and_proves(home: Home, command: Any) -> None:
     """Exit codes as its help says: 3 while the bot runs or nobody agreed, 0 when proven, 2 for nobody, 1 where something remains."""
     from filelock import FileLock  # noqa: PLC0415 - only this test needs it
@@ -40,6 +40,7 @@ async def test_the_command_shows_asks_erases_and_proves(home: Home, command: Any
     assert [json.loads(line)["place"] for line in shown.splitlines() if json.loads(line)["kind"] == "remains"] == ["stray"]
 
 
+@pytest.mark.long
 async def test_the_command_refuses_while_a_card_is_open(home: Home, command: Any) -> None:
     """Unless it is told to withdraw it."""
     await talk(home, decide=False)
@@ -67,7 +68,7 @@ async def test_the_command_touches_nothing_without_todays_database(home: Home, c
     assert {path: path.read_bytes() for path in (home.folder / "logs").rglob("*")} == logs
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_an_erasure_that_breaks_off_says_so_and_is_finished_by_the_next(home: Home, command: Any) -> None:
     """The database takes no change any more: one sentence that says what to do, and nobody believes that it is done."""
     await talk(home)
@@ -83,6 +84,7 @@ async def test_an_erasure_that_breaks_off_says_so_and_is_finished_by_the_next(ho
     assert command(CHAT, "--yes")[0] == 0
 
 
+@pytest.mark.long
 async def test_a_log_that_the_journal_knows_nothing_of_is_no_proof(home: Home, command: Any) -> None:
     """Another database of today's schema: the log may be deleted, but that nothing is left is not claimed."""
     await talk(home)
@@ -94,6 +96,7 @@ async def test_a_log_that_the_journal_knows_nothing_of_is_no_proof(home: Home, c
     assert (code, "Proven" in shown, "Not proven" in shown) == (1, False, True)
 
 
+@pytest.mark.long
 async def test_records_in_clear_are_told_of_before_the_question(home: Home, command: Any) -> None:
     """Also where nothing but them is left."""
     await talk(home)
@@ -111,6 +114,7 @@ async def test_records_in_clear_are_told_of_before_the_question(home: Home, comm
         assert not erase.inspect_person(store, CHAT, home.place).empty
 
 
+@pytest.mark.long
 async def test_who_is_not_found_is_told_who_there_is(home: Home, command: Any) -> None:
     """A part of a name will do where the key is typed, not with --yes."""
     await talk(home)

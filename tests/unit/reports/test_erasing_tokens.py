@@ -48,6 +48,7 @@ async def test_what_a_token_said_goes_and_is_proven_to_be_gone(home: Home) -> No
     assert TOKEN.encode() in kept
 
 
+@pytest.mark.long
 async def test_a_text_of_a_token_that_stayed_is_found(home: Home) -> None:
     """What is left out of the search is only what the program made: a copy of a message is a trace."""
     await talk(home)
@@ -56,6 +57,7 @@ async def test_a_text_of_a_token_that_stayed_is_found(home: Home) -> None:
     assert {trace.place for trace in done.remains} == {"stray"}
 
 
+@pytest.mark.long
 async def test_a_second_run_claims_nothing_that_it_did_not_search(home: Home, command: Any) -> None:
     """After a proof there is nothing to prove; after a run that found something nothing is proven, however often it is repeated."""
     await talk(home)
@@ -71,6 +73,7 @@ async def test_a_second_run_claims_nothing_that_it_did_not_search(home: Home, co
         assert (code, "Not proven" in shown, "found 1 places" in shown) == (1, True, True)
 
 
+@pytest.mark.long
 async def test_an_erasure_that_was_broken_off_before_its_search_proves_nothing(home: Home, command: Any) -> None:
     """The keys are gone and nothing was searched: the next run says so and does not call it a proof."""
     await talk(home)

@@ -120,6 +120,7 @@ def test_cef_says_who_did_what_with_which_outcome(run: Run, told: Told) -> None:
     assert refused["reason"] == "gate-delete"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("nasty", ["a|b", "a=b", "a\\b", "a\nb", "a\r\nb", "a\\|b cs1=root", "a suser=root", "x\x1b[31m\u202ey", "\\", "="])
 def test_nothing_breaks_out_of_its_field(store: Store, voice: Narrator, nasty: str) -> None:
     """A session, a method and a code of any signs make one line of seven header fields, and come back as they were."""

@@ -234,7 +234,7 @@ async def test_steps_that_nobody_can_judge_are_said_to_be_such(tmp_path: Path) -
     assert [(one.now, one.step.fate) for one in said] == [("not judged", "planned"), ("refused", "unnamed")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_the_report_for_leaving_shadow_mode_counts_every_step_once(tmp_path: Path) -> None:
     """Totals, people, methods and reasons add up; the words name what was supposed."""
     summary = Summary()

@@ -91,7 +91,7 @@ def test_differences_name_the_smallest_place(before: dict[str, object], after: d
     assert [f"{change.sign} {change.path}" for change in compare_states(before, after)] == expected
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S004-48")
 def test_a_replay_cannot_send() -> None:
     """Neither the replay nor any report it needs loads a performer, a client of the portal or of a model, or HTTP at all."""

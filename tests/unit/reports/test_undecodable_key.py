@@ -50,6 +50,7 @@ def secret(told: Told, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return str(whole[5:25])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", READING, ids="_".join)
 def test_no_command_shows_it_and_all_others_are_read(run: Run, secret: str, words: tuple[str, ...]) -> None:
     """The records that it opens cannot be read, exit code 1; nothing of the key is shown, in no traceback either."""

@@ -308,6 +308,7 @@ async def test_the_end_of_a_child_that_is_none_changes_nothing(tmp_path: Path) -
         assert (index(world).status, events(world, "RunWoken")) == ("waiting", [])
 
 
+@pytest.mark.long
 async def test_two_hundred_questions_wait_in_one_chat(tmp_path: Path) -> None:
     """Words go to the one that was asked last, and each can be answered."""
     async with a_run_world(tmp_path, {"plan": WORDS}) as world:

@@ -36,6 +36,7 @@ async def _give() -> int:
     return 7
 
 
+@pytest.mark.long
 async def test_ten_thousand_nodes_are_done_and_read_back(tmp_path: Path) -> None:
     """One pass, a wait, and a second pass that makes nothing again; the memory that it needs is bounded."""
     made = []
@@ -60,6 +61,7 @@ async def test_ten_thousand_nodes_are_done_and_read_back(tmp_path: Path) -> None
         assert more < PEAK, f"{more} KiB"
 
 
+@pytest.mark.long
 async def test_nodes_that_never_wait_are_stored_and_let_others_work_meanwhile(tmp_path: Path) -> None:
     """An engine whose nodes give their values at once does not hold the loop until its end, nor keep all its notes in memory."""
     seen: list[int] = []
@@ -90,6 +92,7 @@ class Large(str):
     __slots__ = ("__weakref__",)
 
 
+@pytest.mark.long
 async def test_large_values_are_stored_and_not_kept_in_memory(tmp_path: Path) -> None:
     """What an engine does not keep itself is let go node by node, by notes, memo and audit; a second pass reads each again."""
     alive: WeakSet[Large] = WeakSet()

@@ -267,6 +267,7 @@ async def test_a_database_that_is_gone_is_a_sentence_and_no_exception(tmp_path: 
         assert Translator("ru").translate("mongo-not-reached").startswith("Не удалось связаться с базой данных")
 
 
+@pytest.mark.long
 async def test_a_write_whose_answer_is_lost_is_unknown_and_never_sent_again(tmp_path: Path) -> None:
     """The run waits; nothing is repeated when it is played again."""
 

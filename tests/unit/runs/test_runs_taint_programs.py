@@ -89,6 +89,7 @@ async def _run(program: Any, folder: Path, *, again: bool) -> tuple[bool, int, i
         return said[-1], len(world.portal.written()), len([row for row in world.outbox() if row.kind == "card"])
 
 
+@pytest.mark.long
 @pytest.mark.req("S004-A2")
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(program=PROGRAMS, again=st.booleans())

@@ -248,6 +248,7 @@ async def test_a_typed_message_does_not_wait_for_a_run(tmp_path: Path) -> None:
         assert texts(world) == ["Добрый день"]
 
 
+@pytest.mark.long
 async def test_seven_hundred_answers_are_not_asked_for_again(tmp_path: Path) -> None:
     """A run that dies at its last node asks the model for that one only."""
     plan = {"things": [str(number) for number in range(699)], "prompt": "{thing}?", "summary": "{answers}"}

@@ -111,6 +111,7 @@ async def test_a_step_that_changed_nothing_makes_no_record(world: World) -> None
     assert [method for method, _ in world.portal.written()] == ["crm.deal.update"]
 
 
+@pytest.mark.long
 async def test_a_decided_step_stays_known_as_long_as_its_plan_waits(world: World) -> None:
     """However much is decided meanwhile: the card of the plan keeps its place and all its steps."""
     world.model.will(reply(raise_sum(), raise_sum(deal=482), text="Прошу подтвердить."))

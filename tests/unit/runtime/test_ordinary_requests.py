@@ -19,10 +19,12 @@ def test_the_corpus_holds_what_it_is_said_to_hold() -> None:
     assert sum(request.person.locale == "en" for request in ORDINARY) == 12
 
 
+@pytest.mark.long
 async def test_sixty_ordinary_requests_need_one_card_each_and_none_is_refused(tmp_path: Path) -> None:
     await check_requests(ORDINARY, tmp_path)
 
 
+@pytest.mark.long
 async def test_so_do_twenty_in_the_words_that_people_really_use(tmp_path: Path) -> None:
     """Short, misspelt, dictated without a comma, names in oblique cases, sums in slang."""
     await check_requests(SPOKEN, tmp_path)

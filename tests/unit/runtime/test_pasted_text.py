@@ -66,7 +66,7 @@ async def act(world: World, row: InboxRow, told: Instruction, before: str) -> No
 
 
 @pytest.mark.req("S004-A1")
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("door", [by_telegram, by_terminal, by_http])
 def test_no_paste_causes_a_write_without_a_card(door: Any, tmp_path: Path) -> None:
     """A model that obeys every letter gets nothing but cards, which say why they ask; the letter's numbers name nothing (hypothesis)."""

@@ -331,6 +331,7 @@ async def test_the_steps_of_a_plan_stand_together_and_are_decided_one_by_one(tmp
         assert page.find("Выполнить")
 
 
+@pytest.mark.long
 @pytest.mark.req("C-16", "C-39")
 async def test_hostile_text_stays_text_and_what_is_cut_cannot_be_approved(tmp_path: Path) -> None:
     """Markup, marks of direction and a megabyte stand as text; the button comes only when all of it was shown."""

@@ -295,6 +295,7 @@ def test_no_cell_is_a_formula(cell: str) -> None:
     assert keep_text("Ромашка - юг") == "Ромашка - юг"
 
 
+@pytest.mark.long
 @pytest.mark.req("C-39")
 async def test_hostile_text_is_text_in_the_audit(tmp_path: Path) -> None:
     """As a name, as the value of a field, as the words of a request, and in the address; a long one is cut."""

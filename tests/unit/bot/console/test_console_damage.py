@@ -16,6 +16,7 @@ from tests.unit.spine_kit import CHAT
 ADDRESSES = [spec for spec in PAGES if "{" not in spec.path]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("secret", ["AAAA", ""], ids=["damaged", "erased"])
 @pytest.mark.req("C-13", "C-14", "C-18", "C-22")
 async def test_what_cannot_be_read_of_one_person_closes_no_page(tmp_path: Path, secret: str) -> None:

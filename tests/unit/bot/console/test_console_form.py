@@ -270,6 +270,7 @@ async def test_hostile_text_is_text_in_the_form(tmp_path: Path) -> None:
         assert HOSTILE not in form.page.html
 
 
+@pytest.mark.long
 @pytest.mark.req("C-26")
 async def test_a_large_flow_has_a_small_form(tmp_path: Path) -> None:
     """Steps are drawn when they are opened: a form of 400 steps has few elements for each."""
@@ -284,6 +285,7 @@ async def test_a_large_flow_has_a_small_form(tmp_path: Path) -> None:
         assert len(form.list_fields("Задание")) == 1
 
 
+@pytest.mark.long
 @pytest.mark.req("C-26")
 async def test_a_large_form_is_drawn_with_pauses(tmp_path: Path) -> None:
     """Whoever else works at that moment is served between any few steps of 400."""

@@ -162,6 +162,7 @@ async def test_only_administrators_see_health(tmp_path: Path) -> None:
             assert "Что нужно боту" not in (await made.get("/health", person)).text
 
 
+@pytest.mark.long
 @pytest.mark.req("C-39")
 async def test_hostile_names_in_charts_are_data_of_a_picture(tmp_path: Path) -> None:
     """A name of markup is a category of the chart and text of the table, cut; no tooltip makes HTML of it."""

@@ -226,6 +226,7 @@ async def test_the_answer_of_the_model_streams_in(tmp_path: Path) -> None:
         assert not lead.has("Уважаемая")
 
 
+@pytest.mark.long
 @pytest.mark.req("C-33")
 async def test_runs_are_listed_page_by_page_with_filters(tmp_path: Path) -> None:
     """The newest come first; a page ends with a link to the next, and filters keep what does not fit away."""

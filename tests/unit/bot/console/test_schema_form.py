@@ -138,6 +138,7 @@ def _list_leaves(data: object, path: tuple[str | int, ...]) -> list[tuple[str | 
     return found or ([path] if not isinstance(data, dict | list) else [])
 
 
+@pytest.mark.long
 @pytest.mark.req("C-27")
 @given(JSON)
 def test_a_draft_with_any_content_has_a_form(data: object) -> None:

@@ -246,6 +246,7 @@ async def test_who_goes_away_leaves_the_turn_running(door: Door) -> None:
     assert door.api.mailbox._tickets == {}
 
 
+@pytest.mark.long
 async def test_an_admin_token_is_described_nowhere(door: Door) -> None:
     """The description names no token; every address of it says how it refuses."""
     description = (await door.http.get("/openapi.json")).json()

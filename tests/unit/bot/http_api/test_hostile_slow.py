@@ -88,6 +88,7 @@ async def test_where_all_are_being_answered_one_more_is_told_so(site: Site) -> N
     assert (await site.told(request("GET", "/healthz"))).status == 200
 
 
+@pytest.mark.long
 async def test_who_takes_nothing_of_the_answers_is_let_go(site: Site) -> None:
     """Thousands of requests for the largest page there is, and not a byte of it read: the connection ends."""
     if not hasattr(socket, "TCP_USER_TIMEOUT"):

@@ -144,6 +144,7 @@ async def test_what_is_wrong_is_refused_in_the_one_form(site: Site) -> None:
     assert heard.status == 200
 
 
+@pytest.mark.long
 async def test_a_foreign_id_is_answered_byte_by_byte_as_one_that_does_not_exist(site: Site) -> None:
     """Status, headers and body; for a card, a decision about it and a conversation; with a token that holds none of it."""
     site.door.world.model.will(reply(raise_sum()))
@@ -248,6 +249,7 @@ async def test_who_leaves_in_the_middle_of_a_stream_leaves_nothing_behind(site: 
     assert (await site.told(request("POST", "/chat", b'{"user_id": "1", "message": "/mode"}'))).status == 200
 
 
+@pytest.mark.long
 async def test_floods_of_wrong_tokens_are_turned_away_at_the_door(site: Site) -> None:
     """Of one address without a proxy: the sixth is 429, and so is the right one; its log has one line, whatever is sent."""
     async with site.wire() as wire:

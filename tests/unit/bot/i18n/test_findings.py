@@ -17,6 +17,7 @@ SENTENCES = OF_DEFINITIONS | OF_DOCUMENTS | OF_SCRIPTS | OF_POLICIES
 PLACE = {"path", "line", "column", "step", "suggestion"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("locale", get_args(Locale))
 def test_every_mistake_has_a_sentence_that_uses_only_what_it_is_given(locale: Locale) -> None:
     known = _variables(locale)

@@ -120,7 +120,7 @@ def test_what_ends_the_program_is_one_masked_line(written: Written) -> None:
     assert "verysecretcode" not in told
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_each_log_call_of_the_shipped_packages_has_an_action_word() -> None:
     """A literal one, of small letters; so that ops can look for it."""
     calls = [found for package in SHIPPED for path in sorted((ROOT / package).rglob("*.py")) for found in log_calls(path)]

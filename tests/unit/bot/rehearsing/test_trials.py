@@ -161,6 +161,7 @@ async def test_what_cannot_be_asked_is_told() -> None:
     assert "mocks.one.each has no more" in tried.problem
 
 
+@pytest.mark.long
 @pytest.mark.req("C-32")
 async def test_an_endless_scenario_is_stopped_in_time() -> None:
     """One that waits for ever in a circle ends when its time is over, or when the author stops it; what happened is shown."""

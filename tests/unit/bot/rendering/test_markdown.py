@@ -201,6 +201,7 @@ MARKS = st.sampled_from([
 ])  # fmt: skip
 
 
+@pytest.mark.long
 @example("Ромашка&#46;Ромашка/start")
 @given(st.lists(WORDS | MARKS, max_size=24).map("".join))
 def test_no_markup_makes_something_to_tap_or_an_entity_that_telegram_refuses(text: str) -> None:

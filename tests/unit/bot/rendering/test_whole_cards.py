@@ -37,6 +37,7 @@ def has_approval(body: dict[str, Any]) -> bool:
     return any(isinstance(click, CardClick) and click.approve for row in pressable(body) for click in row)
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(lines=LINES)
 def test_a_card_is_whole_or_says_that_it_is_not(lines: list[dict[str, str]]) -> None:
@@ -54,6 +55,7 @@ def test_a_card_is_whole_or_says_that_it_is_not(lines: list[dict[str, str]]) -> 
     assert all(element in details for line in lines for value in (line["before"], line["after"]) for element in value.split("\n"))
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(items=st.lists(st.builds(an_item, st.integers(1, 99), lines=LINES.map(lambda lines: lines[:3])), min_size=1, max_size=30))
 def test_a_batch_is_whole_or_says_that_it_is_not(items: list[dict[str, Any]]) -> None:

@@ -164,6 +164,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(st.dictionaries(st.text(), JSON), st.dictionaries(st.sampled_from(["messages", "model", "stream", "tools", "reasoning"]), JSON))
 def test_nothing_in_an_extra_body_replaces_a_field_of_the_program(extra: dict[str, Any], fields: dict[str, Any]) -> None:
     """Whatever both are, each field of the program that is no object is sent as it is."""

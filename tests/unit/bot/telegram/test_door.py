@@ -155,6 +155,7 @@ async def test_a_wrong_token_ends_the_door(world: World) -> None:
     assert isinstance(error, TelegramUnauthorizedError)
 
 
+@pytest.mark.long
 def test_types_of_frequent_answers_are_built_once() -> None:
     """A generic type that nobody keeps is built anew for each call, which takes milliseconds: a poll for every update."""
     kept = {method: ref(Response[method.__returning__]) for method in ANSWERED_OFTEN}  # type: ignore[name-defined]

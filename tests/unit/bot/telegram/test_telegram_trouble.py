@@ -127,7 +127,7 @@ async def _time_goes_by(world: World) -> None:
         world.clock.advance(timedelta(seconds=TICK * FASTER))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_whatever_telegram_does_every_request_is_worked_once_and_its_answer_arrives(scene: Scene) -> None:
     """An undecodable update, redelivery, 429 with and without a number, 502 before and after the message was stored, a cut wire, a 500.
 

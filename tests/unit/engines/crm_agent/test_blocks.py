@@ -241,6 +241,7 @@ def cpu_of(text: str) -> float:
     return min(times)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ADVERSARIAL)
 def test_work_grows_with_the_length_and_not_with_its_square(name: str) -> None:
     """Twice the text is at most about twice the calls; sixteen times the text is far from 256 times the CPU."""

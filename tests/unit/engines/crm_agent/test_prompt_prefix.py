@@ -23,6 +23,7 @@ def _before_state(prompt: Sequence[Mapping[str, str]]) -> list[str]:
     return [f"{one['role']}:{one['content']}" for one in prompt[:at]]
 
 
+@pytest.mark.long
 @pytest.mark.req("S004-2", "S004-4")
 async def test_all_before_the_state_begins_the_next_prompt(tmp_path: Path) -> None:
     """While the clock runs and the conversation grows; it is cut ten turns at a time, and then begins anew with a message of the person."""

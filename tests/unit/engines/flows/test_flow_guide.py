@@ -57,6 +57,7 @@ def play(page: str) -> Iterator[tuple[str, list[str], list[str]]]:
             yield command, [line.rstrip() for line in call(*shlex.split(command))[1].splitlines()], output.splitlines()
 
 
+@pytest.mark.long
 def test_the_commands_of_the_guide_print_what_the_page_shows() -> None:
     """From the first check to the difference between two versions, line by line; spaces at the ends of lines do not count."""
     played = list(play(GUIDE.read_text(encoding="utf-8")))

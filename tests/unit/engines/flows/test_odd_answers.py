@@ -124,6 +124,7 @@ async def test_an_answer_of_two_megabytes_ends_the_run_by_name(tmp_path: Path) -
         assert max(len(dumps(one.data)) for one in events(world)) < 10_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attempts", [1, 3])
 async def test_a_model_that_calls_tools_for_ever_leaves_a_bounded_journal(tmp_path: Path, attempts: int) -> None:
     """So many questions and calls an attempt, and no more; each call of an answer has its own node."""

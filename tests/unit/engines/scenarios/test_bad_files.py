@@ -91,6 +91,7 @@ FILES: dict[str, str | bytes] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_nobody_can_play_is_refused_with_a_reason(name: str) -> None:
     """Within a bounded time, with a bounded number of findings, each of which says something."""

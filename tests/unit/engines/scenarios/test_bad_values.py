@@ -90,6 +90,7 @@ RUNS: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RUNS)
 async def test_a_run_that_cannot_go_on_ends_with_a_reason(tmp_path: Path, name: str) -> None:
     """Within a bounded time, in a sentence that people read in both languages."""
@@ -224,7 +225,7 @@ def _list_taken() -> list[str]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_no_hostile_condition_takes_a_branch(tmp_path: Path) -> None:
     """Those that a check cannot refuse stop their runs, each with its column; nothing is said, and the next run is not harmed."""
     taken = _list_taken()

@@ -150,6 +150,7 @@ def test_what_is_no_scenario_is_refused(given: object) -> None:
     assert errors(given)
 
 
+@pytest.mark.long
 def test_ten_thousand_steps_are_checked_without_recursion() -> None:
     """A long chain, and one loop through all of it."""
     steps = [{**say("x"), "id": f"s{number}", "next_step": f"s{number + 1}"} for number in range(9999)]
@@ -171,6 +172,7 @@ def test_a_loop_that_only_a_refusal_leaves_is_endless_and_one_that_a_refusal_ent
     assert errors(scenario(call, {"type": "end"}, {**say("ещё раз"), "id": "z", "next_step": "a"})) == []
 
 
+@pytest.mark.long
 def test_of_eight_thousand_unknown_names_only_those_that_are_listed_get_a_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search for each took half a minute of a processor."""
     asked: list[str] = []

@@ -57,6 +57,7 @@ def test_the_scenario_of_the_guide_is_correct_and_its_dialogues_reach_every_step
     assert "(100 %)" in told
 
 
+@pytest.mark.long
 def test_the_guide_teaches_types_that_there_are() -> None:
     """Each type of the page's short table is one that `sdelka scenario steps` knows."""
     table = GUIDE.read_text(encoding="utf-8").partition("| `type` |")[2].partition("\n\n")[0]

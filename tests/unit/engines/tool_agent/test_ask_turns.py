@@ -174,6 +174,7 @@ async def test_a_command_word_counts_only_when_it_stands_alone(world: World, tex
     assert "/clear" not in last_said
 
 
+@pytest.mark.long
 async def test_a_very_long_answer_of_the_past_does_not_fill_the_next_prompt(world: World) -> None:
     """A service of others may answer with a book; the model is told its beginning, and the conversation goes on."""
     serve(world, Services(search={**FOUND, "answer": "к" * 900_000}))

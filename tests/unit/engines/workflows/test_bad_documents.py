@@ -42,6 +42,7 @@ def test_the_full_workflow_is_right() -> None:
     assert list(check_workflow(Document.from_data(FULL), TYPES)) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("field", FIELDS, ids=name)
 def test_what_may_not_stand_in_a_field_is_an_error_at_that_field(field: Field) -> None:
     """Its path is exact, its line and column are those of the text; elsewhere there is only what follows of it."""
@@ -78,6 +79,7 @@ def spoil(tree: Any, chance: random.Random) -> Any:
     return tree
 
 
+@pytest.mark.long
 def test_documents_of_any_shape_are_checked_and_drawn() -> None:
     """2,000 spoilt ones, as workflows and as tuums: none raises, and what is accepted can be told what it writes."""
     chance = random.Random(20)  # noqa: S311 - a fixed seed repeats a case

@@ -91,6 +91,7 @@ async def test_a_broken_callback_breaks_nothing(tmp_path: Path, name: str) -> No
         assert world.portal.requests == []
 
 
+@pytest.mark.long
 @pytest.mark.req("S003-43", "S003-44", "S003-48")
 async def test_many_pieces_are_all_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The callback runs for each piece of one character, in order, with all that came before it; the service does not wait for it."""

@@ -322,6 +322,7 @@ def test_every_mistake_has_its_sentence_in_both_languages() -> None:
     assert (cycle.args["rule"], cycle.args["grade"]) == ("DataFlow", "Fatal")
 
 
+@pytest.mark.long
 def test_a_large_workflow_is_checked_in_bounded_time() -> None:
     """1,000 tuums of which each needs what nobody gives are checked quickly, and at most `MOST` findings are listed."""
     begun = time.process_time()

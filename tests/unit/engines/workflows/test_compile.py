@@ -273,6 +273,7 @@ def test_declared_types_are_compared() -> None:
     assert list_codes(start) == [("finding-workflow-types", "tuums[0].variableTypes.client")]
 
 
+@pytest.mark.long
 def test_a_chain_of_ten_thousand_compiles() -> None:
     """No way is too long, also not one that goes round."""
     chain = [link(f"t{n}", [f"v{n - 1}"] if n else [], [f"v{n}"]) for n in range(10_000)]
@@ -282,6 +283,7 @@ def test_a_chain_of_ten_thousand_compiles() -> None:
     assert str(wrong.args["names"]).startswith("t0 -> t1 -> t2 ->")
 
 
+@pytest.mark.long
 def test_a_thousand_tuums_compile_within_fifty_milliseconds() -> None:
     """The best of ten, for the machine may be busy."""
     tuums = [link(f"t{n}", [f"v{one}" for one in range(max(n - 3, 0), n)], [f"v{n}"]) for n in range(1000)]

@@ -17,6 +17,7 @@ async def _play(stage: Stage, document: Mapping[str, Any], seed: int) -> tuple[A
     return ended.value.data, outside
 
 
+@pytest.mark.long
 @pytest.mark.req("S003-13", "S003-14", "S003-15", "S003-30", "S003-31", "S003-34", "S003-35", "S003-A5", "S003-A6", "S003-A14")
 async def test_random_workflows_give_what_their_tuums_give_in_a_row() -> None:
     """Of 200 random workflows each tuum runs once, also with the file shuffled and by batches; globals, text and operations are the same."""

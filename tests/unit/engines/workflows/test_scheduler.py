@@ -118,6 +118,7 @@ async def test_cancelling_ends_everything_that_runs() -> None:
     assert sorted(ended) == [0, 2]
 
 
+@pytest.mark.long
 async def test_a_chain_of_ten_thousand_runs() -> None:
     """Depth costs no recursion."""
     chain = graph([], *([place] for place in range(9_999)))

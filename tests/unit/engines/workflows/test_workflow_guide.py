@@ -103,6 +103,7 @@ async def run_in_chat(folder: Path) -> None:
         assert [one["label"]["args"]["label"] for one in last["actions"]] == ["Отправить договор", "Позвонить в пятницу"]
 
 
+@pytest.mark.long
 def test_the_guide_is_true_from_the_first_check_to_the_second_version(tmp_path: Path) -> None:
     """Each command prints what is shown; between publishing and reading the blocks the workflow is run in a chat as the page tells it."""
     page = GUIDE.read_text(encoding="utf-8")

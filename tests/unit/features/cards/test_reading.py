@@ -18,7 +18,7 @@ values = st.recursive(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @given(st.dictionaries(names, values, max_size=5), st.sampled_from(["OPPORTUNITY", "TITLE", "UF_CRM_1"]))
 def test_one_field_changes_and_everything_else_stays(params: dict[str, Any], code: str) -> None:
     """The marks of the old call go: with them the new one would be taken for it."""

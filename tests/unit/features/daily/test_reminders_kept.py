@@ -96,7 +96,7 @@ async def test_a_press_of_somebody_else_does_nothing(home: Home) -> None:
     assert len(home.timers()) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_there_is_a_limit(home: Home) -> None:
     """A loop of a model ends before it fills a chat."""
     home.set_clock(MONDAY)

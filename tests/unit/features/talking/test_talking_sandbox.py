@@ -93,7 +93,7 @@ async def test_a_spoken_request_is_shown_and_answered(chat: Chat) -> None:
     assert texts.index("Услышал: «покажи мои сделки»") < texts.index("Вот ваши сделки.")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_a_forward_and_its_comment_are_one_request_and_a_bare_one_gets_its_buttons(chat: Chat) -> None:
     chat.world.model.will(reply(text="Завожу."), reply(text="Это письмо клиента."), reply(text="Завожу лид."))
     await chat.does("forward", texts=["нужна CRM", "мой телефон +79161234567"], comment="заведи лид", forward_from="Иван")

@@ -160,7 +160,7 @@ def _write(folder: Path, writer: int, count: int) -> None:
         log.record("anna", {"n": writer * count + number, "text": "я" * 200})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.req("S004-49", "S004-A8", "S004-M5", "S004-M6")
 def test_two_processes_on_one_user_lose_and_tear_nothing(tmp_path: Path) -> None:
     """Through many rotations every record is there once, and those of one writer in its order."""

@@ -159,7 +159,7 @@ def kill_at(step: int) -> Any:
     ), left
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_kill_at_any_step_leaves_the_old_log_or_the_new_one(tmp_path: Path) -> None:
     """Readers see the one or the other at once; the next record finishes what was begun, and the check finds nothing."""
     seen = {"old": 0, "new": 0}

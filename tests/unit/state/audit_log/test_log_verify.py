@@ -226,7 +226,7 @@ def test_header_bytes_count_without_a_ledger_too(tmp_path: Path) -> None:
         assert [(finding.kind, finding.file, finding.offset) for finding in found(tmp_path)] == [("damaged", path.name, offset)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_flipped_byte_of_ledger_and_head_is_named_as_theirs(tmp_path: Path) -> None:
     """A flip in them accuses neither an archive nor the log, and none is silent."""
     path = written(tmp_path, 40, limit=900)

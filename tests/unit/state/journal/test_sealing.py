@@ -246,7 +246,7 @@ def test_records_of_the_first_schema_are_read_as_they_are(store: SqlStore) -> No
     assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(sorted(CORE)).flatmap(lambda name: event_of(CORE[name])), max_size=8))
 def test_the_fold_of_an_erased_conversation_never_fails(shared: SqlStore, found: list[Event]) -> None:

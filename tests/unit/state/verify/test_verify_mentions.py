@@ -35,6 +35,7 @@ def test_a_difference_is_named(talked: bytes, tmp_path: Path, change: str, words
     assert all(any(word in line for line in found) for word in words), found
 
 
+@pytest.mark.long
 def test_of_a_damaged_journal_the_damage_alone_is_told(talked: bytes, tmp_path: Path) -> None:
     """What follows from it would only say the same again."""
     path = tmp_path / "one.db"

@@ -29,6 +29,7 @@ def called(*arguments: str) -> tuple[int, str]:
     return made.exit_code, made.output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [b"CREATE TABLE blobs", b"tableevents", b"leases ("])
 def test_a_schema_that_sqlite_cannot_even_name_is_damaged(name: bytes, database: Path) -> None:
     """SQLite quotes the damaged text in its message, which is then no text itself: page 1, byte 0, and no traceback."""

@@ -95,6 +95,7 @@ def test_a_shipped_flow_comes_back_from_its_form(path: Path) -> None:
     assert _dump(_build(read_flow_form(data))) == _dump(data)
 
 
+@pytest.mark.long
 @pytest.mark.req("S002-56")
 @given(FLOWS_GIVEN | JSON)
 def test_any_draft_comes_back_from_its_form(data: object) -> None:
@@ -102,6 +103,7 @@ def test_any_draft_comes_back_from_its_form(data: object) -> None:
     assert _dump(_build(read_flow_form(data))) == _dump(data)
 
 
+@pytest.mark.long
 @pytest.mark.req("S002-56")
 @given(FLOWS_GIVEN, st.text(max_size=12), st.data())
 def test_a_change_of_one_field_changes_nothing_else(data: dict[str, Any], typed: str, choose: st.DataObject) -> None:

@@ -23,6 +23,7 @@ def places(answer: Any) -> list[str]:
     return [one["path"] for one in answer.json()["error"]["findings"] if one["severity"] == "error"]
 
 
+@pytest.mark.long
 @pytest.mark.req("S002-4", "S002-51", "S002-A11", "S002-X4")
 async def test_each_field_of_a_wrong_form_is_400_at_its_place(tmp_path: Path) -> None:
     """Absent, null, of another type or too large; a draft that is replaced is checked the same way, and stays as it was."""

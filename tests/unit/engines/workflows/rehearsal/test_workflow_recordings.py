@@ -268,6 +268,7 @@ async def test_a_run_that_waits_is_not_recorded(tmp_path: Path) -> None:
             await record(world)
 
 
+@pytest.mark.long
 async def test_the_command_saves_a_run_as_a_test_that_is_green_until_the_workflow_breaks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -172,6 +172,7 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(words: tuple[str, ...], why:
     assert why in told
 
 
+@pytest.mark.long
 def test_a_block_that_is_not_kept_any_more_is_told_so() -> None:
     """Its opening still stands in the journal, and nothing of it is read."""
     store = open_here()

@@ -39,6 +39,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     Path("advice.test.yaml").write_text(TESTS, encoding="utf-8")
 
 
+@pytest.mark.long
 def test_the_tests_of_the_example_workflows_are_green_and_reach_every_tuum() -> None:
     """Who copies a workflow copies tests with it that show its ends."""
     code, reports = call_json("test", Path(engines.__file__).parent / "workflows" / "examples")

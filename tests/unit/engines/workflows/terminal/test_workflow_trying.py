@@ -121,6 +121,7 @@ def test_wrong_use_is_refused_with_what_was_meant(folder: Path, words: tuple[str
     assert why in told
 
 
+@pytest.mark.long
 def test_a_workflow_that_stops_is_not_finished_or_has_mistakes_exits_with_1(folder: Path) -> None:
     """Each says why: the words of its script, the answer that is missing, the mistakes of its files."""
     stops = ADVICE.replace('source: \'{"said": ai_error or', 'source: \'await stop("Хватит на сегодня"); {"said": ai_error or')
@@ -139,6 +140,7 @@ def test_a_workflow_that_stops_is_not_finished_or_has_mistakes_exits_with_1(fold
     assert findings
 
 
+@pytest.mark.long
 async def test_the_models_of_the_settings_are_asked_and_their_answer_is_shown_while_it_comes(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
