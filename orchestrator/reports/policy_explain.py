@@ -15,10 +15,10 @@ from orchestrator.gate.call.effect import Allow, Ask, PlanOnly, Refuse, Verdict
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.policy import LoadedPolicy, load_with_places
 from orchestrator.gate.call.policy_format import build_suggestion
-from orchestrator.gate.decide import explain
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.gate.normalize.sums import CURRENCY
+from orchestrator.reports import policy_reasons
 from orchestrator.reports.rehearsal.recorded_plans import read_plans
 from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, RehearsedStep, Rules, evaluate_plans
 from state.journal.store import Store
@@ -68,7 +68,7 @@ class ExplainedCall:
     taps: int
     then: str = ""
     """What happened to a recorded call at the time; "" for a hypothetical one."""
-    reasons: Sequence[explain.ReasonLine]
+    reasons: Sequence[policy_reasons.ReasonLine]
 
 
 def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | None) -> ExplainedCall:
@@ -79,7 +79,7 @@ def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | Non
     loaded = load_with_places(path)
     method = _find_method(asked.method, rules)
     actor = _find_person(asked.person, rules)
-    found = explain.explain_verdict(_decide(asked, method, actor, replace(rules, policy=loaded.policy)), method.name, loaded)
+    found = policy_reasons.explain_verdict(_decide(asked, method, actor, replace(rules, policy=loaded.policy)), method.name, loaded)
     return ExplainedCall(
         kind="supposed",
         method=method.name,
@@ -107,12 +107,12 @@ def _decide(asked: HypotheticalCall, method: Method, actor: Actor, rules: Rules)
     written = {field: str(amount) if amount is not None else "1"} if field else {}
     currency = asked.currency.strip().upper()
     written |= {CURRENCY: currency} if currency and currency != policy.currency else {}
-    effect = explain.build_supposed_effect(method, written)
+    effect = policy_reasons.build_supposed_effect(method, written)
     call = normalize(effect, catalogue=rules.catalogue, portal=rules.portal, actor=actor, effect_id="explain")
     if isinstance(call, Refuse):
         return call
-    facts = explain.build_supposed_facts(call, actor, rules.catalogue, before, currency=policy.currency)
-    named = explain.add_named_targets(effect, call)
+    facts = policy_reasons.build_supposed_facts(call, actor, rules.catalogue, before, currency=policy.currency)
+    named = policy_reasons.add_named_targets(effect, call)
     return evaluate(call, mode=rules.mode, policy=policy, actor=actor, facts=facts, effect=named)[1]
 
 
@@ -177,7 +177,7 @@ def _build_line(plan: RehearsedPlan, step: RehearsedStep, rules: Rules, loaded: 
         verdict=step.now,
         taps=step.taps,
         then=step.step.fate_with_note,
-        reasons=tuple(explain.explain_reasons(step.reasons, step.now, step.step.method, loaded)),
+        reasons=tuple(policy_reasons.explain_reasons(step.reasons, step.now, step.step.method, loaded)),
     )
 
 
