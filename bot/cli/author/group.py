@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NOT_DONE: Final = 1
 Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
 Events = Annotated[bool, typer.Option("--json", help="One event a line as JSON.")]
-Language = Annotated[ops.Language, typer.Option("--language", "--lang", help="The language in which people are told.")]
+Language = Annotated[ops.Language, typer.Option(help="The language in which people are told.")]
 Svg = Annotated[Path | None, typer.Option("--svg", metavar="OUT", help="Write a picture to this file in place of Mermaid to stdout.")]
 Command = Callable[..., None]
 

@@ -94,7 +94,7 @@ def new(
 
 app = build_author_group(
     "scenario",
-    "Write scenarios: check, draw, try, test and record them, or begin a first one. Nothing of it needs a running bot.",
+    "Write scenarios: check, draw, try, test and record them.",
     {
         "steps": steps,
         "validate": validate,

@@ -49,9 +49,9 @@ def test_the_kinds_of_this_program_are_those_that_are_tried_here() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_first_definition_of_each_kind_is_written_checked_and_drawn(kind: str) -> None:
     """Its key is the name of its file; what it lacks is said at once; an existing file stays as it is."""
-    code, told = call("new", kind, "first.yaml", "--lang", "en")
+    code, told = call("new", kind, "first.yaml", "--language", "en")
     assert code == 0
-    checked = call("check", kind, "first.yaml", "--lang", "en")
+    checked = call("check", kind, "first.yaml", "--language", "en")
     assert told == checked[1]
     assert checked[0] == (1 if kind == "flow" else 0), "a flow begins without its agent, which only its author knows"
     text = Path("first.yaml").read_text(encoding="utf-8")
@@ -196,7 +196,7 @@ SCRIPT = """
 import sys
 from tests.unit.bot.cli.author.test_author import call
 print(call("--help")[1].count("tuum, riddle"))
-print(call("new", "riddle", "first.yaml"), call("check", "riddle", "first.yaml", "--lang", "en"), call("draw", "riddle", "first.yaml")[1][:12])
+print(call("new", "riddle", "first.yaml"), call("check", "riddle", "first.yaml", "--language", "en"), call("draw", "riddle", "first.yaml")[1][:12])
 print(call("try", "riddle", "first.yaml", typed="гусь\\n1\\n"))
 print(call("try", "riddle", "first.yaml", "--input", "7", "--json"))
 print(call("try", "riddle", "first.yaml", typed=""))
