@@ -23,7 +23,7 @@ class Reachability:
     at: float = 0.0
     clock: Callable[[], float] = field(default=read_boottime)
     probe: Callable[[], Awaitable[object]] | None = None
-    """Makes a cheap call to the party, to find out whether it answers; set by `bootstrap`, which creates the clients."""
+    """Makes a cheap call to the party, to find out whether it answers; set by who creates the client."""
 
     def record(self, *, answers: bool, why: str = "") -> None:
         """Record whether the outside service answered a call, and if not, why."""
@@ -57,10 +57,10 @@ class ReachabilityTracker:
     record_provider_call: Callable[[str, str, float], None] = lambda *_: None
     """Called for each call of a provider of models with its name, how it ended, and the seconds that it took."""
     breakers: Mapping[str, CircuitBreaker] = field(default_factory=dict)
-    """The circuit breakers of the providers of models, by name; set by `bootstrap`."""
+    """The circuit breakers of the providers of models, by name; set by who builds them."""
 
     limits: Callable[[], PortalLimits] | None = None
-    """Returns how much of the portal's limits is used; set by `bootstrap`."""
+    """Returns how much of the portal's limits is used; set by who builds its client."""
 
     def record_portal_call(self, error: Exception | None) -> None:
         """Record how a portal call ended; `error` is None for success.

@@ -1,6 +1,6 @@
 """The interfaces that the daily feature uses: the people, their preferences, a person's day in the portal, and links to records.
 
-The access list implements the first two, `bot/composition/bootstrap.py` provides the others.
+The access list implements the first two, `bot/composition/features.py` provides the others.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """What a kind of effects other than calls of the portal is: its methods, and how the gate checks, completes and describes its calls.
 
 A new kind has a module here with an `EffectKind` that stands in `registry.KINDS`, its methods in `effect_kinds.METHODS`, a performer
-(orchestrator/performers) that bot/composition/bootstrap.py hands to the gate, and its words: act-<kind>-<method> in acts.ftl, the names of
+(orchestrator/performers) that bot/composition/outside.py hands to the gate, and its words: act-<kind>-<method> in acts.ftl, the names of
 its parameters in data/language/card_kinds.yaml.
 """
 
