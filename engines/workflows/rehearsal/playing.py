@@ -41,8 +41,6 @@ class PlayableWorkflow:
     document: Mapping[str, Any]
     tuums: Mapping[str, object] = field(default_factory=dict)
     """The documents of tuums that are stored on their own, by what is written where it names them."""
-    ids: Sequence[str] = ()
-    """The names of all its tuums."""
     types: RuneTypes
     """The types of its runes."""
 

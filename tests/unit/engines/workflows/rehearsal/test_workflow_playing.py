@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from engines.workflows.core.compile import compile_workflow
-from engines.workflows.core.definition import Workflow
 from engines.workflows.rehearsal.case import WorkflowCase
 from engines.workflows.rehearsal.playing import PlayableWorkflow, WorkflowPlayed, compare_workflow, play_workflow
 from orchestrator.expressions.scripts.runner import ScriptRunner
@@ -19,10 +17,9 @@ READ = f"a/main/q-{hash_text(dumps(['crm.deal.list', {}]))[:12]}"
 async def play(*tuums: dict[str, Any], workflow: dict[str, Any] | None = None, **fields: Any) -> WorkflowPlayed:
     """Play a workflow of these tuums under a test of these fields."""
     document = {"workflowId": "plan", "tuums": list(tuums), **(workflow or {})}
-    ids = [one.id for one in compile_workflow(Workflow.model_validate(document), {}, TYPES).tuums]
     test = WorkflowCase.model_validate({"name": "x", "parameters": {}, **fields})
     async with ScriptRunner(workers=1) as scripts:
-        return await play_workflow(PlayableWorkflow(key="plan", document=document, ids=ids, types=TYPES), test, scripts)
+        return await play_workflow(PlayableWorkflow(key="plan", document=document, types=TYPES), test, scripts)
 
 
 def script(tuum: str, source: str) -> dict[str, Any]:

@@ -78,7 +78,7 @@ async def play(document: Mapping[str, Any], case: WorkflowCase, tuums: Mapping[s
     read = read_document(write_cases([case])).require_document()
     assert list(check_workflow_cases(read, ids)) == []
     (again,) = WorkflowCaseFile.model_validate(read.data).tests
-    playable = PlayableWorkflow(key="dossier", document=document, tuums=tuums or {}, ids=ids, types=TYPES)
+    playable = PlayableWorkflow(key="dossier", document=document, tuums=tuums or {}, types=TYPES)
     async with ScriptRunner() as scripts:
         return compare_workflow(again.expect, await play_workflow(playable, again, scripts))
 
