@@ -1,22 +1,19 @@
 """What a run starts: another run, whose end it waits for, or a turn of an engine that holds conversations, which is played inside of it."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.run_inputs import RunOrder, RunStart
 from orchestrator.domain.taint import NOWHERE, Value
 from orchestrator.engines.runs import Reasons, RunFailed, RunResult, RunSuspended
 from orchestrator.runs.memo import Memo, format_args
+from orchestrator.runs.run_pass import RunPass
 from orchestrator.runs.turns import play_turn
 from state.canonical import hash_text
 from state.clock import generate_id
 from state.events.runs import RunWaits, RunWoken
 from state.journal.run_index import PREFIX, RunFilter
 from state.journal.store import InboxRow
-
-if TYPE_CHECKING:
-    from orchestrator.runs.context import Context
 
 MAX_DEPTH = 12
 """How many runs may wait for each other in a chain; a definition that starts itself ends here."""
@@ -25,7 +22,7 @@ MAX_DEPTH = 12
 class Children:
     """Starts the children of one run and returns their results."""
 
-    def __init__(self, context: "Context") -> None:
+    def __init__(self, context: RunPass) -> None:
         """Keep the run whose children these are."""
         self._context = context
 

@@ -22,13 +22,13 @@ from orchestrator.engines.shared.rendering import OPTION
 from orchestrator.runs import inputs, listening
 from orchestrator.runs.absent_engines import EngineReturns, take_engine_back
 from orchestrator.runs.commands import build_command_specs, build_commands
-from orchestrator.runs.context import SLEEP, TIMEOUT
 from orchestrator.runs.offers import OFFER, take_offer
 from orchestrator.runs.questions import BUTTON
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.reminders import REMIND, remind_person
 from orchestrator.runs.result_options import take_option
 from orchestrator.runs.retention import KEPT, RunRetention, forget_run
+from orchestrator.runs.run_pass import SLEEP, TIMEOUT
 from orchestrator.runs.runner import Runner
 from orchestrator.runs.sent_items import FileTaker, pass_item
 from orchestrator.turns.feature import Feature, Files, PeriodicTask

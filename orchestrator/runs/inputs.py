@@ -14,10 +14,10 @@ from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder, RunRestored
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Reasons, RunResult
-from orchestrator.runs.context import TIMEOUT
 from orchestrator.runs.ending import build_pause_reply, finish_run
 from orchestrator.runs.limits import RETRY
 from orchestrator.runs.questions import BUTTON, build_closing_row, build_reopening_row, is_answer_fitting, store_answer
+from orchestrator.runs.run_pass import TIMEOUT
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.sessions.steps import build_play_row

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer
@@ -11,18 +11,16 @@ from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import RunFailed, RunModelRequest
 from orchestrator.gate.call.budget import to_month
 from orchestrator.runs.nodes import check_value
+from orchestrator.runs.run_pass import RunPass
 from orchestrator.sessions.audit import describe_model_node
 from orchestrator.sessions.model_calls import build_asked_event, describe_cost, hold, to_stored_calls
 from state.events.runs import NodeDone, NodeFailed
-
-if TYPE_CHECKING:
-    from orchestrator.runs.context import Context
 
 OnDelta = Callable[[str], Awaitable[None]]
 _MODEL: Final[Origins] = frozenset({"model"})
 
 
-async def ask_model_once(ctx: "Context", node: str, request: RunModelRequest, on_delta: OnDelta | None) -> Value:
+async def ask_model_once(ctx: RunPass, node: str, request: RunModelRequest, on_delta: OnDelta | None) -> Value:
     """Return the model's answer with its origins, stored as what the node gives.
 
     Raises RunFailed if the budget of the person or of the run is used up or no provider answers, RunSuspended if the run was paused or has
@@ -64,9 +62,7 @@ async def ask_model_once(ctx: "Context", node: str, request: RunModelRequest, on
     return Value(output, origins)
 
 
-async def _ask(
-    ctx: "Context", node: str, request: RunModelRequest, reservation: str, on_delta: OnDelta | None
-) -> tuple[ModelAnswer, float]:
+async def _ask(ctx: RunPass, node: str, request: RunModelRequest, reservation: str, on_delta: OnDelta | None) -> tuple[ModelAnswer, float]:
     """Return the model's answer and how many seconds it took. Raises RunFailed, after the failure is stored."""
     started = time.monotonic()
     try:

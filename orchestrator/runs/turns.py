@@ -6,13 +6,14 @@ decided.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, ChosenOption, Engine, TurnInput
 from orchestrator.engines.runs import Ask, Option, RunFailed, RunResult, RunSuspended
 from orchestrator.runs.memo import load_output
+from orchestrator.runs.run_pass import RunPass
 from orchestrator.sessions import outbox
 from orchestrator.sessions.paused_turns import is_event_of
 from orchestrator.sessions.turn_context import Context as TurnContext
@@ -21,9 +22,6 @@ from state.events.runs import NodeDone
 from state.journal.store import StoredEvent
 from state.model.session_state import Question
 
-if TYPE_CHECKING:
-    from orchestrator.runs.context import Context
-
 ORIGINS: Origins = frozenset({"model", "prose"})
 """Where the text of a turn comes from: the model may have read anything of the CRM."""
 PAGE = 1000
@@ -31,7 +29,7 @@ MAX_QUESTIONS = 5
 """How often the turn may ask which record was meant."""
 
 
-async def play_turn(ctx: "Context", node: str, engine: Engine, args: Mapping[str, Value]) -> RunResult:
+async def play_turn(ctx: RunPass, node: str, engine: Engine, args: Mapping[str, Value]) -> RunResult:
     """Play a turn with the text `args["text"]` and return its reply; waits (RunSuspended) until its cards are decided.
 
     The text of anybody but the person and the definition's author is given to the engine as text of others.
@@ -55,12 +53,12 @@ async def play_turn(ctx: "Context", node: str, engine: Engine, args: Mapping[str
     return RunResult(value=value, status="done" if told["reason"] in {"answered", "waiting", "planned"} else "failed", code=told["reason"])
 
 
-def _build_turn(ctx: "Context", node: str, said: Value) -> TurnInput:
+def _build_turn(ctx: RunPass, node: str, said: Value) -> TurnInput:
     text = str(said.data)
     return TurnInput(turn_id=f"{ctx.session.key}/{node}", text="" if said.is_foreign else text, quoted=text if said.is_foreign else "")
 
 
-async def _ask(ctx: "Context", node: str, turn_id: str, question: Question) -> TurnInput:
+async def _ask(ctx: RunPass, node: str, turn_id: str, question: Question) -> TurnInput:
     """Ask the person which record was meant, and return the turn that goes on with the answer; waits (RunSuspended) until it has come."""
     options = tuple(Option(label=one["label"], value=number) for number, one in enumerate(question.options))
     heard = await ctx.wait_input(node, Ask(notice=Notice.model_validate(question.ask), options=options))
@@ -70,7 +68,7 @@ async def _ask(ctx: "Context", node: str, turn_id: str, question: Question) -> T
     return TurnInput(turn_id=turn_id, text=question.text, answers=question.question_id, choice=choice)
 
 
-async def _play(ctx: "Context", turn: TurnInput, ended: str, engine: Engine) -> None:
+async def _play(ctx: RunPass, turn: TurnInput, ended: str, engine: Engine) -> None:
     """Play the turn to its end, and store its reply together with its cards, or the question that it asks."""
     turn_id = turn.turn_id
     tools = ctx.tools
@@ -101,7 +99,7 @@ async def _play(ctx: "Context", turn: TurnInput, ended: str, engine: Engine) -> 
     await ctx.store(NodeDone(node=ended, kind="turn", output=output, origins=sorted(ORIGINS)), outbox=rows)
 
 
-async def _find_fate(ctx: "Context", node: str, card: str, effect_id: str) -> str | None:
+async def _find_fate(ctx: RunPass, node: str, card: str, effect_id: str) -> str | None:
     """Return the status in which the effect (proposed call) of a card has ended; None while it has not, and then the run waits for it."""
     row = await ctx.session.find_effect(effect_id)
     if row is None or row.status not in {"requested", "approved", "started", "unknown"}:
@@ -113,18 +111,18 @@ async def _find_fate(ctx: "Context", node: str, card: str, effect_id: str) -> st
     return None
 
 
-async def _find_question(ctx: "Context", turn_id: str) -> Question:
+async def _find_question(ctx: RunPass, turn_id: str) -> Question:
     """Return the question with which the turn has ended; another turn of the run may have asked one meanwhile."""
     asked = [one for one in await _list_events(ctx, turn_id) if one.type == "NameAsked"][-1]
     return Question.from_stored({**asked.data, "ts": asked.ts})
 
 
-async def _read_recorded(ctx: "Context", turn_id: str) -> RecordedTurn:
+async def _read_recorded(ctx: RunPass, turn_id: str) -> RecordedTurn:
     """Return what an earlier process recorded of the turn."""
     return RecordedTurn.from_events(await _list_events(ctx, turn_id))
 
 
-async def _list_events(ctx: "Context", turn_id: str) -> list[StoredEvent]:
+async def _list_events(ctx: RunPass, turn_id: str) -> list[StoredEvent]:
     """Return the events of the turn in the run's stream."""
     await ctx.session.flush()
     found: list[StoredEvent] = []

@@ -1,0 +1,194 @@
+"""Defines `RunPass`, one pass through a run: it stores what the nodes give, and lets them wait. What plays a node is built on it."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+
+from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.errors import RunOver
+from orchestrator.engines.runs import Ask, Heard, RunFailed, RunInfo, RunSuspended
+from orchestrator.runs.drafts import Drafts
+from orchestrator.runs.foreign_texts import ForeignTexts
+from orchestrator.runs.limits import LimitedBudget
+from orchestrator.runs.memo import Memo
+from orchestrator.runs.nodes import NodeNames, check_ask, plays_node
+from orchestrator.runs.questions import build_answer, build_question_row, close_question, mark_choice, open_question
+from orchestrator.runs.reminders import build_reminder_timer
+from orchestrator.sessions import outbox
+from orchestrator.sessions.audit import PlayedNode
+from orchestrator.sessions.session import Session
+from orchestrator.sessions.steps import SETTLED, build_play_row, move_to_blob
+from orchestrator.turns.feature import Tools
+from state.clock import format_iso
+from state.events.base import Event
+from state.events.runs import NodeDone, RunWaits, RunWoken
+from state.journal.store import InboxRow, OutboxRow, Timer
+
+MAX_UNWRITTEN: Final = 4_000_000
+"""How many characters of large values may wait in memory until they are stored."""
+SLEEP: Final = "run_sleep"
+TIMEOUT: Final = "run_timeout"
+"""The kinds of the timers of a sleeping node, and of a question that nobody has answered in time."""
+
+
+class RunPass:
+    """One pass through a run: its stream, its services, and what is known of its nodes."""
+
+    def __init__(self, session: Session, row: InboxRow, tools: Tools, *, run: RunInfo, actor: Actor, mode: Mode, memo: Memo) -> None:
+        """Set up the run. `row` is the input whose handling plays it, and `memo` holds what its nodes gave before."""
+        self.run, self.actor, self.mode = run, actor, mode
+        self.known = memo
+        self.names = NodeNames(memo.done, memo.woken)
+        self.records: list[PlayedNode] = []
+        """What the nodes did in this process and is not in the audit log yet."""
+        self._unwritten = 0
+        """How many characters of large values were stored since the audit log was last written, for which the model's answers wait."""
+        self._session, self._row, self._tools = session, row, tools
+        self._is_counted = True
+        """Whether this attempt at the input still counts, because nothing new was stored in it."""
+        self._flushing: asyncio.Task[None] | None = None
+        self.foreign = ForeignTexts(run.definition.document, run.args.values())
+        self.model_budget = LimitedBudget(tools.model_budget, memo.usage, lambda: tools.gate.policy.budget)
+        """The budget of the run in front of that of its person."""
+        self.drafts = Drafts(session.key, run.home, tools, locale=actor.locale)
+
+    @property
+    def session(self) -> Session:
+        """The session of the run, through which its stream is written."""
+        return self._session
+
+    @property
+    def tools(self) -> Tools:
+        """The services of the program."""
+        return self._tools
+
+    @property
+    def now(self) -> datetime:
+        """The present time."""
+        return self._session.now
+
+    def is_waiting(self, node: str) -> bool:
+        """Return whether the node waits already.
+
+        What it waited for when the memo was read may have come since. It must not wait for that again: the memo does not hold what has
+        come, but the run is played once more because of it.
+        """
+        run = self._session.state.run
+        return node in self.known.waited or (run is not None and node in run.waits)
+
+    @plays_node("input")
+    async def wait_input(self, node: str, ask: Ask) -> Heard:
+        """Ask a person in the run's chat and return the answer, once it is given."""
+        check_ask(node, ask)
+        woken = self.known.woken.get(node)
+        if woken is not None:
+            heard = mark_choice(build_answer(woken, ask), ask, self.foreign)
+            self.foreign.add(heard.value)
+            if (closing := f"{node}/closed") not in self.known.done:
+                self.check_going_on(closing)
+                shown = self._tools.guard.clean_reply(close_question(ask, heard), "", locale=self.actor.locale)
+                told = outbox.build_reply_row(self._session.key, shown, self.now, key=f"{self._session.key}:{node}")
+                await self.store(NodeDone(node=closing, kind="input"), outbox=[told])
+                self.records.append(PlayedNode(node=node, what="input", text=heard.kind))
+            return heard
+        self.check_going_on(node)
+        if not self.is_waiting(node):
+            question = open_question(self._session.key, node, ask, owner=self.run.owner, now=self.now)
+            shown = self._tools.guard.clean_reply(question.reply, "", locale=self.actor.locale)
+            told = outbox.build_reply_row(self._session.key, shown, self.now, key=f"{self._session.key}:{node}")
+            listen = [build_question_row(self._session.key, self.run.home, question, now=self.now)] if ask.takes else []
+            remind = build_reminder_timer(self._session.key, node, question.question_id, self.now)
+            timers = [*self.build_timers(node, TIMEOUT, question.until), remind]
+            await self.store(question.event, outbox=[told], timers=timers, inbox_new=listen)
+        raise RunSuspended(node)
+
+    def build_timers(self, node: str, kind: str, until: datetime | None) -> list[Timer]:
+        """Return the timer of a node that waits until then; none for one that waits for ever."""
+        if until is None:
+            return []
+        key = self._session.key
+        return [Timer(id=f"{key}/{node}", due_at=until, session=key, kind=kind, body={"node": node})]
+
+    async def wait_for_effect(self, node: str, effect_id: str, *, outbox: Sequence[OutboxRow] = ()) -> None:
+        """Store that the node waits until the effect (proposed call) is settled.
+
+        An effect that somebody has settled since it was looked at wakes the node at once: whoever settled it saw nothing waiting for it.
+        """
+        session = self._session
+        remind = build_reminder_timer(session.key, node, effect_id, self.now)
+        await self.store(RunWaits(node=node, on="effect", waits_for=effect_id), outbox=outbox, timers=[remind])
+        row = await session.find_effect(effect_id)
+        if row is not None and row.status in SETTLED and session.state.run is not None and node in session.state.run.waits:
+            play = [build_play_row(session.key, self.now)]
+            await session.commit(RunWoken(node=node, by=row.status), actor=self.run.owner, inbox_new=play)
+
+    async def store(
+        self,
+        event: Event,
+        *,
+        at_once: bool = True,
+        outbox: Sequence[OutboxRow] = (),
+        timers: Sequence[Timer] = (),
+        inbox_new: Sequence[InboxRow] = (),
+        blobs: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Store an event of the run, with the blobs that it speaks of, and remember what it says.
+
+        With `at_once` it is durable when this returns; other events are stored with the next ones, before too many wait in memory. Events
+        that several nodes store at the same time share a transaction. The first event that is stored shows that this attempt at the input
+        makes progress, so the attempt is not counted any more. Raises RunSuspended if the run has ended meanwhile.
+        """
+        session = self._session
+        blobs = dict(blobs)
+        event = move_to_blob(event, session.key, blobs)  # the memo, too, keeps no large values in memory
+        self._unwritten += sum(map(len, blobs.values()))
+        much = self._unwritten > MAX_UNWRITTEN
+        try:
+            if self._is_counted or inbox_new:
+                self._is_counted = False
+                new = [replace(self._row, attempts=0), *inbox_new]
+                await session.commit(event, actor=self.run.owner, outbox=outbox, timers=timers, inbox_new=new, blobs=blobs)
+            else:
+                await session.buffer(event, actor=self.run.owner, outbox=outbox, timers=timers, blobs=blobs)
+                if at_once or much or session.is_full:
+                    await self._flush_together()
+        except RunOver as error:
+            raise RunSuspended(event.__dict__.get("node", "")) from error
+        if isinstance(event, NodeDone):
+            self.known.done[event.node] = event
+            self.known.done_at[event.node] = format_iso(self.now)
+        else:
+            self.known.add(type(event).__name__, event.__dict__)
+        if much:
+            self._unwritten = 0
+            await self.record_audit()
+
+    async def record_audit(self) -> None:
+        """Write to the audit log what the nodes did since the last call."""
+        run, nodes = self._session.state.run, self.records
+        if run is not None and nodes:
+            self.records = []
+            told = {"run": self._session.key, "engine": run.engine, "definition": run.definition, "home": run.home}
+            await self._tools.audit.record_nodes(nodes, actor=self.actor, mode=self.mode, **told)
+
+    async def _flush_together(self) -> None:
+        """Make durable what was buffered so far. Nodes that ask for it at the same time share one transaction."""
+        if self._flushing is None:
+            self._flushing = asyncio.ensure_future(self._flush_soon())
+        await asyncio.shield(self._flushing)
+
+    async def _flush_soon(self) -> None:
+        await asyncio.sleep(0)  # nodes that are ready now add their events to the same transaction
+        self._flushing = None
+        await self._session.flush()
+
+    def check_going_on(self, node: str) -> None:
+        """Raise RunSuspended if a person has paused or cancelled the run, RunFailed if its owner has lost access while it was played."""
+        run = self._session.state.run
+        if run is not None and (run.is_over or run.status == "paused"):
+            raise RunSuspended(node)
+        if self._tools.refresh_actor(self.actor) is None:
+            raise RunFailed("run-owner-gone", f"{self.run.owner} has no access any more")
