@@ -81,6 +81,7 @@ run-order-late = { $status ->
 }
 run-offers = Which scenario shall be started?
 run-offers-none = There is nothing to start yet: no scenario is published.
+scenario-offer = ▶ Start “{ $title }”
 run-offer-unknown = There is no such scenario here.
 run-offer-line = • { $title }{ $summary ->
     [none] {""}

@@ -81,6 +81,7 @@ run-order-late = { $status ->
 }
 run-offers = Какой сценарий запустить?
 run-offers-none = Запускать пока нечего: ни один сценарий не опубликован.
+scenario-offer = ▶ Запустить «{ $title }»
 run-offer-unknown = Такого сценария здесь нет.
 run-offer-line = • { $title }{ $summary ->
     [none] {""}

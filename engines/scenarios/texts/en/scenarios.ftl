@@ -30,7 +30,6 @@ scenario-download = Step “{ $step }” did not get the file “{ $name }” fr
 }. Nothing further is done. Tell whoever wrote the scenario.
 scenario-download-planned = 📎 { $name } from { $host }: the file is not fetched in a dry run.
 scenario-file-unread = Step “{ $step }” cannot read the file “{ $name }”, so nothing further is done. Tell whoever wrote the scenario.
-scenario-offer = ▶ Start “{ $title }”
 scenario-broken = This scenario has mistakes and cannot be played. Please tell its author.
 scenario-too-deep = Scenarios start each other more than { $most } times in a row, which looks like a circle. Please tell their author.
 scenario-too-long = The scenario has made more than { $most } steps, which looks like a circle. Please tell its author.

@@ -13,3 +13,4 @@ console-definition-kind--checklist = Checklist
 console-definition-kinds--checklist = Checklists
 console-runs-engine--checklist = Checklist
 run-offers--checklist = Which checklist shall begin?
+kind-of--checklist = checklist
