@@ -231,7 +231,7 @@ def _read_bot() -> None:
     What its endpoints take and answer is found out here, too: the routes are built for nobody, and built again by each bot (shared_routes.py).
     """
     installation, types = import_module("bot.composition.installation"), import_module("aiogram.types")
-    engines = import_module("bot.plugins.wiring").load_installed_engines()
+    engines = import_module("bot.plugins.building").load_installed_engines()
     settings = import_module("bot.settings.settings").Settings(_env_file=None)
     installation.load_rules(settings, engines)
     import_module("tests.shared_routes").share_routes()
