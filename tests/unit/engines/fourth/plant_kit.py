@@ -15,6 +15,7 @@ import pytest
 import engines
 from bot.i18n import translate
 from bot.plugins import loading
+from bot.plugins.building import load_installed_engines
 from bot.plugins.faults import list_faults
 from bot.plugins.loading import load_plugins
 
@@ -28,6 +29,7 @@ def forget() -> None:
     """Let this process look for engines and their sentences anew."""
     importlib.invalidate_caches()
     load_plugins.cache_clear()
+    load_installed_engines.cache_clear()
     translate._load_sentences.cache_clear()
 
 

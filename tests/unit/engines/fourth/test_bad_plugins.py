@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from bot.cli.doctor.engines import check_engines
-from bot.composition.features import SHIPPED_ENGINES
 from bot.console.definition_charts import build_definition_chart
 from bot.console.definitions.starting import build_start
 from bot.http_api.routers import build_read_routers
 from bot.http_api.server.app import build_app
 from bot.i18n.translate import Translator
-from bot.plugins.building import build_engines, connect_engines
+from bot.plugins.building import build_engines, connect_engines, load_installed_engines
 from bot.plugins.faults import list_faults
 from bot.plugins.kind_face import KIND_FACE
 from bot.plugins.loading import find_part_of_kind, list_kinds, load_plugins
@@ -140,9 +139,9 @@ def connect(engine, ports):
         raise SettingsError("FOURTH_PLACE is missing")
     raise KeyError("place")
 WIRING = Wiring(build=build_scenarios, connect=connect)"""
+    engines = {"fourth": load_installed_engines().runs["scenario"]}
     with a_plugin(tmp_path, WORKING, wiring=wiring):
         nothing: Any = None
-        engines = {"fourth": SHIPPED_ENGINES.runs["scenario"]}
         assert connect_engines(engines, nothing) == {}
         assert list_reasons() == ["it cannot be connected with the services: KeyError: 'place'"]
         settings: Any = SimpleNamespace(settings=1)
@@ -172,7 +171,7 @@ async def test_endpoints_that_cannot_be_built_are_left_out(tmp_path: Path, build
     plugin = "EnginePlugin(name='fourth', parts={'http': 'engines.fourth.face:FACE'})"
     with a_plugin(tmp_path / "engines", plugin, face=face):
         async with a_world(tmp_path) as world:
-            paths = build_app(*build_read_routers(world.orchestrator, world.clock)).openapi()["paths"]
+            paths = build_app(*build_read_routers(world.orchestrator, world.clock, load_installed_engines())).openapi()["paths"]
         assert "/api/flows/definitions" in paths
         assert describe_faults() == [("fourth", "http")]
 

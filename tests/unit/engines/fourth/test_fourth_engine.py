@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from bot.composition.features import SHIPPED_ENGINES
 from bot.console.definition_charts import build_definition_chart
 from bot.console.definitions.form.kind_schemas import build_kind_schema
 from bot.console.definitions.form.sources import open_source
@@ -20,7 +19,7 @@ from bot.console.runs.starting import list_choices
 from bot.http_api.routers import build_read_routers
 from bot.http_api.server.app import build_app
 from bot.i18n.translate import Locale, Translator
-from bot.plugins.building import build_engines
+from bot.plugins.building import build_engines, load_installed_engines
 from bot.plugins.faults import list_faults
 from bot.plugins.loading import find_part, find_part_of_kind, list_kinds, load_plugins
 from bot.rehearsing.trial_face import TRIAL_FACE
@@ -158,7 +157,7 @@ def test_taken_out_nothing_is_left_of_it(tmp_path: Path) -> None:
     with planted(plant_checklist(tmp_path, "folder")):
         assert "checklist" in build_engines()
     assert [plugin.name for plugin in load_plugins()] == ["scenario", "flow", "workflow"]
-    assert list(build_engines()) == list(SHIPPED_ENGINES.runs)
+    assert list(build_engines()) == list(load_installed_engines().runs)
     assert (find_part_of_kind(TRIAL_FACE, "checklist"), list_faults()) == (None, ())
     assert Translator("en").translate("menu-checklist") == "menu-checklist"
 

@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 
 from bot.composition import process
-from bot.composition.features import SHIPPED_ENGINES
 from bot.http_api.routers import build_read_routers
 from bot.http_api.server.app import build_app
+from bot.plugins.building import load_installed_engines
 from bot.plugins.faults import list_faults
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.taint import Value
@@ -47,7 +47,7 @@ def build_start(engine: str, key: str) -> InboxRow:
 
 async def play() -> None:
     """Play both, and print what came of it."""
-    engines = Engines(runs=SHIPPED_ENGINES.runs, definitions=StaticDefinitions(DOCUMENTS))
+    engines = Engines(runs=load_installed_engines().runs, definitions=StaticDefinitions(DOCUMENTS))
     async with a_world(Path(tempfile.mkdtemp()), engines=engines) as world:
         await world.work(*(build_start(engine, key) for engine, key in DOCUMENTS))
         paths = build_app(*build_read_routers(world.orchestrator, world.clock, engines)).openapi()["paths"]
