@@ -1,11 +1,12 @@
 """The bodies of inbox rows, one class for each kind of row. An inbox row is an input of a session: a message, a click, a due timer.
 
 The code that receives an input builds its class and stores `to_json()`. The handler of that kind parses the stored body with
-`model_validate`, or with `parse_input` if the row may be of any kind. A stored body may have been written by another version of the
+`model_validate`, or with `read_input` if the row may be of any kind. A stored body may have been written by another version of the
 program, so a new field needs a default.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, Literal, Unpack
 
 from pydantic import BeforeValidator, ConfigDict, StrictBool, ValidationError
@@ -377,6 +378,20 @@ def parse_input(row: InboxRow) -> Input | None:
         return ChoiceMade.model_validate(row.body)
     known = _TYPES.get(row.kind)
     return known.model_validate(row.body) if known is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedInput:
+    """An inbox row with its body, which is parsed once: where the row is taken up."""
+
+    row: InboxRow
+    content: Input | None
+    """None for rows of the kinds that `parse_input` does not parse."""
+
+
+def read_input(row: InboxRow) -> ParsedInput:
+    """Return the row with its parsed body. Raises ValidationError for a malformed body."""
+    return ParsedInput(row, parse_input(row))
 
 
 def parse_neighbour(row: InboxRow) -> Input | None:

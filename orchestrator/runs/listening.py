@@ -4,7 +4,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address, is_run
-from orchestrator.domain.inputs import DEFAULT_ENGINE, Command, FeatureClick, Input, TextMessage, parse_input
+from orchestrator.domain.inputs import DEFAULT_ENGINE, Command, FeatureClick, Input, ParsedInput, TextMessage
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunQuestion, RunStart
 from orchestrator.domain.taint import Value
@@ -39,15 +39,15 @@ async def note_question(row: InboxRow, session: Session, _tools: Tools) -> None:
     await session.commit(event, actor="system", inbox_done=[row.id])
 
 
-async def take_message(row: InboxRow, session: Session, tools: Tools, *, engines: Engines) -> bool:
+async def take_message(message: ParsedInput, session: Session, tools: Tools, *, engines: Engines) -> bool:
     """Pass a message on to the run that waits for words of this person in this chat; return whether there is such a run.
 
     Of several, the run that asked last gets the message.
     """
-    said = parse_input(row)
-    if not session.state.listening or not isinstance(said, TextMessage) or said.origin == "button" or not (said.text or said.quoted):
+    row, content = message.row, message.content
+    if not session.state.listening or not isinstance(content, TextMessage) or content.origin == "button":
         return False
-    if said.engine != DEFAULT_ENGINE:  # the words after a command
+    if not (content.text or content.quoted) or content.engine != DEFAULT_ENGINE:  # nothing, or the words after a command
         return False
     found = find_listener(session, row.actor_key, "text")
     if found is None:
@@ -56,8 +56,8 @@ async def take_message(row: InboxRow, session: Session, tools: Tools, *, engines
     if actor is None:
         return True
     question_id, run = found
-    own, pasted = split_foreign_text(said.text)
-    foreign = "\n\n".join(part for part in (said.quoted, pasted) if part)
+    own, pasted = split_foreign_text(content.text)
+    foreign = "\n\n".join(part for part in (content.quoted, pasted) if part)
     answer = RunAnswer(question_id=question_id, text=own, quoted=foreign)
     told = [*build_receipt("run-passed", run, session), *await _tell_choice(session, row.actor_key, run, tools, engines)]
     await session.commit(

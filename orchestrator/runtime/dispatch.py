@@ -3,7 +3,7 @@
 import logging
 
 from orchestrator.domain.address import TALK_CHANNELS, Address, is_run
-from orchestrator.domain.inputs import SYSTEM, FeatureClick, TimerDue, TurnGoesOn
+from orchestrator.domain.inputs import SYSTEM, FeatureClick, ParsedInput, TimerDue, TurnGoesOn, read_input
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.runtime import commands, timers
 from orchestrator.sessions import merge_inputs, outbox
@@ -24,11 +24,11 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
     """Handle one input completely. An input of unknown kind is quarantined (set aside for good). Raises the errors of the handler."""
     match row.kind:
         case "message":
-            whole = await merge_inputs.merge_fragments(row, session, tools.store)
-            if whole is not None and not await _is_taken(whole, session, tools):
-                await turn.run_turn(whole, session, tools)
+            message = await merge_inputs.merge_fragments(read_input(row), session, tools.store)
+            if message is not None and not await _is_taken(message, session, tools):
+                await turn.run_turn(message, session, tools)
         case TurnGoesOn.KIND:
-            await turn.run_turn(row, session, tools)
+            await turn.run_turn(read_input(row), session, tools)
         case "decision":
             await decisions.run_decision(row, session, tools)
         case "command":
@@ -41,10 +41,10 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
             await tools.store.finish_inbox(row.id, "quarantined", f"unknown kind {row.kind}")
 
 
-async def _is_taken(row: InboxRow, session: Session, tools: Tools) -> bool:
+async def _is_taken(message: ParsedInput, session: Session, tools: Tools) -> bool:
     """Return whether a feature has handled this message to its end, so that no turn begins with it."""
     for take in tools.features.message_takers:
-        if await take(row, session, tools):
+        if await take(message, session, tools):
             return True
     return False
 

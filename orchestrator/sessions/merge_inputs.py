@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from orchestrator.domain.address import Address
-from orchestrator.domain.inputs import DEFAULT_ENGINE, Input, TextMessage, parse_input, parse_neighbour
+from orchestrator.domain.inputs import DEFAULT_ENGINE, Input, ParsedInput, TextMessage, parse_neighbour
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.sessions import outbox
 from orchestrator.sessions.input_filter import build_dropped_event, recognize_answer
@@ -47,18 +47,18 @@ class _Piece(NamedTuple):
     said: TextMessage
 
 
-async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) -> InboxRow | None:
+async def merge_fragments(message: ParsedInput, session: Session, store: AsyncStore) -> ParsedInput | None:
     """Return the input merged with the messages that continue it; None if nothing is left to handle.
 
     The merged input keeps the id of the first message. If the turn of the input has already begun, or if the input was merged before a
     crash, it is returned unchanged.
     """
-    said = parse_input(row)
-    asked = await recognize_answer(row, said, session, store)
-    if asked is not None:
-        await session.commit(actor=row.actor_key, inbox_done=[row.id], inbox_new=[asked])
+    row = message.row
+    answer = await recognize_answer(row, message.content, session, store)
+    if answer is not None:
+        await session.commit(actor=row.actor_key, inbox_done=[row.id], inbox_new=[answer])
         return None
-    first = _to_piece(row, said)
+    first = _to_piece(row, message.content)
     begun = first is None or session.state.turn_id == row.id or first.said.pieces is not None
     pieces = [] if first is None else [first] if begun else await _collect_fragments(first, session, store)
     rows = [piece.row for piece in pieces] or [row]
@@ -67,7 +67,7 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
         await session.commit(*left_out, actor=row.actor_key, inbox_done=[one.id for one in rows])
         return None
     if first is None or (len(pieces) == 1 and (_count_chars(first) or first.said.album is None)):
-        return row
+        return message
     joined = _join(pieces)
     fault = _find_fault(joined)
     if fault is not None:
@@ -75,7 +75,7 @@ async def merge_fragments(row: InboxRow, session: Session, store: AsyncStore) ->
         await session.commit(actor=row.actor_key, inbox_done=[one.id for one in rows], outbox=[told])
         return None
     await session.commit(actor=row.actor_key, inbox_done=[one.id for one in rows[1:]], inbox_new=[joined.row])
-    return joined.row
+    return ParsedInput(joined.row, joined.said)
 
 
 def _to_piece(row: InboxRow, said: Input | None) -> _Piece | None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.inputs import ParsedInput
 from orchestrator.domain.models import Models
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import Engine
@@ -99,7 +100,7 @@ class Feature:
 
     They are used only in a process that asks for it (`Orchestrator.start_feature`).
     """
-    message_takers: Sequence[Callable[[InboxRow, Session, "Tools"], Awaitable[bool]]] = ()
+    message_takers: Sequence[Callable[[ParsedInput, Session, "Tools"], Awaitable[bool]]] = ()
     """Functions that see each message before a turn begins with it. One that returns True has handled the message to its end."""
     given_up_inputs: Mapping[str, Handler] = field(default_factory=dict)
     """Handlers, by kind of input, that end the work which an input of that kind would have done, when the input is quarantined."""

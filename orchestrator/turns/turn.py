@@ -19,9 +19,9 @@ from orchestrator.domain.inputs import (
     Click,
     Command,
     Input,
+    ParsedInput,
     TextMessage,
     TurnGoesOn,
-    parse_input,
     parse_neighbour,
 )
 from orchestrator.domain.outputs import Notice, build_reply
@@ -54,18 +54,19 @@ ANNOUNCED_FOR = timedelta(minutes=10)
 """How long a message that announces somebody else's words makes the next one theirs."""
 
 
-async def run_turn(row: InboxRow, session: Session, tools: Tools) -> None:
+async def run_turn(request: ParsedInput, session: Session, tools: Tools) -> None:
     """Handle one request completely: run its turn and answer the person.
 
     Raises StoreError if the journal cannot be written; the turn then stops.
     """
+    row = request.row
     async with tools.turns:
         stopped = is_cancelled(row, session)  # a /stop may have come while the request waited for a free place
         left_out = build_dropped_event(row, session) if stopped else None
         if left_out is not None:
             await session.commit(left_out, actor=left_out.by, inbox_done=[row.id])
             return
-        await _run(row, session, tools, stopped=stopped)
+        await _run(request, session, tools, stopped=stopped)
 
 
 @dataclass
@@ -80,30 +81,30 @@ class _StartingTurn:
         self.stopped = True
 
 
-async def _run(row: InboxRow, session: Session, tools: Tools, *, stopped: bool) -> None:
-    asker = Actor.model_validate(row.actor)
+async def _run(request: ParsedInput, session: Session, tools: Tools, *, stopped: bool) -> None:
+    asker = Actor.model_validate(request.row.actor)
     tools.running[session.key] = _StartingTurn(actor=asker, stopped=stopped)
     try:
-        await _run_admitted(row, asker, session, tools)
+        await _run_admitted(request, asker, session, tools)
     finally:
         tools.running.pop(session.key, None)
 
 
-async def _run_admitted(row: InboxRow, asker: Actor, session: Session, tools: Tools) -> None:
-    said = parse_input(row)
-    actor = await (_admit_asker if isinstance(said, TurnGoesOn) else _admit_stored)(row, asker, session, tools)
+async def _run_admitted(request: ParsedInput, asker: Actor, session: Session, tools: Tools) -> None:
+    row, content = request.row, request.content
+    actor = await (_admit_asker if isinstance(content, TurnGoesOn) else _admit_stored)(row, asker, session, tools)
     if actor is None:
         return
     turn: TurnInput | None
     stored: Sequence[StoredEvent] | None = None
-    if isinstance(said, TurnGoesOn):
-        restored = await _restore_turn(said, session, tools)
+    if isinstance(content, TurnGoesOn):
+        restored = await _restore_turn(content, session, tools)
         if not isinstance(restored, RestoredTurn):
             outbox_rows = [outbox.build_reply_row(session.key, build_reply(restored), session.now)] if restored is not None else []
             await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
             return
         turn, stored = restored.turn, restored.events
-    elif (turn := _build_turn_input(row, said, session)) is None:
+    elif (turn := _build_turn_input(row, content, session)) is None:
         outdated = Notice(code="choice-outdated")
         told = build_click_toasts(row, session, outdated) or [outbox.build_reply_row(session.key, build_reply(outdated), session.now)]
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
@@ -112,7 +113,7 @@ async def _run_admitted(row: InboxRow, asker: Actor, session: Session, tools: To
         told = build_click_toasts(row, session, Notice(code="choice-not-yours"))
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
-    engine = said.engine if isinstance(said, TextMessage | TurnGoesOn) else DEFAULT_ENGINE
+    engine = content.engine if isinstance(content, TextMessage | TurnGoesOn) else DEFAULT_ENGINE
     toasts = build_click_toasts(row, session, Notice(code="toast-doing"))
     recorded = await _begin(turn, actor, session, tools, engine=engine, toasts=toasts, stored=stored)
     if not turn.is_resumed:  # one that goes on may end without a message, which would leave a placeholder of its progress behind

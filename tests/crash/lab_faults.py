@@ -318,7 +318,7 @@ def paste_apart() -> None:
     """The pieces of a paste are done with before the joined input is stored."""
     whole = merge_inputs.merge_fragments
 
-    async def parted(row: Any, session: Any, store: Any) -> Any:
+    async def parted(message: Any, session: Any, store: Any) -> Any:
         commit = session.commit
 
         async def twice(*events: Any, inbox_new: Sequence[Any] = (), **more: Any) -> None:
@@ -328,7 +328,7 @@ def paste_apart() -> None:
 
         session.commit = twice
         try:
-            return await whole(row, session, store)
+            return await whole(message, session, store)
         finally:
             session.commit = commit
 

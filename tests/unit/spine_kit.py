@@ -27,6 +27,7 @@ from bot.composition.people import People
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.inputs import read_input
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
@@ -274,7 +275,7 @@ class World:
         await self.put(row)
         taken = await self.store.take_inbox(session.key, row.lane)
         assert taken is not None
-        await run_turn(taken, session, self.tools)
+        await run_turn(read_input(taken), session, self.tools)
 
     def events(self, *types: str, key: str = CHAT) -> list[StoredEvent]:
         """The journal of a session, or those types of it."""

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import FileUnavailable, ModelClientError
-from orchestrator.domain.inputs import TextMessage, VoiceMessage
+from orchestrator.domain.inputs import ParsedInput, TextMessage, VoiceMessage
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.sessions import outbox
 from orchestrator.sessions.input_filter import build_dropped_event, recognize_answer
@@ -67,7 +67,7 @@ class VoiceInput:
         request = replace(row, kind=TextMessage.KIND, body=heard.to_json())
         answer = await recognize_answer(request, heard, session, tools.store) if session.state.turn_id != row.id else None
         if answer is None:
-            await run_turn(request, session, tools)
+            await run_turn(ParsedInput(request, heard), session, tools)
             return
         await session.commit(actor=actor.key, inbox_new=[answer], inbox_done=[row.id])
 

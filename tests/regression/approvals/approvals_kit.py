@@ -13,6 +13,7 @@ from unittest.mock import patch
 import pytest
 
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.inputs import read_input
 from orchestrator.turns.decisions import run_decision
 from orchestrator.turns.turn import run_turn
 from state.journal.store import InboxRow, OutboxRow, StoreUnwritable
@@ -119,7 +120,7 @@ async def worked(world: World, row: InboxRow) -> None:
     await world.put(row)
     taken = await world.store.take_inbox(row.session, row.lane)
     if taken is not None:
-        await (run_decision if row.kind == "decision" else run_turn)(taken, session, world.tools)
+        await (run_decision(taken, session, world.tools) if row.kind == "decision" else run_turn(read_input(taken), session, world.tools))
 
 
 @pytest.fixture

@@ -1,14 +1,17 @@
 """The bodies of inputs: the kind and the stored JSON of each, which other versions and processes read."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from pydantic import ValidationError
 
 from orchestrator.domain import inputs
 from orchestrator.domain.inputs import Input, parse_input
-from tests.unit.spine_kit import message
+from tests.unit.runs.runs_kit import a_run_world
+from tests.unit.spine_kit import message, reply
 
 CARD = {"confirmation_id": "c", "nonce": "n"}
 PLACE = {"at": 1, "message_id": 2, "reply_to": 3, "album": "4"}
@@ -64,3 +67,21 @@ def test_an_error_quotes_no_words_of_people() -> None:
 def test_a_row_of_another_kind_is_no_input_of_a_person() -> None:
     assert isinstance(parse_input(message("а")), inputs.TextMessage)
     assert parse_input(replace(message("а"), kind="retold")) is None
+
+
+@pytest.mark.parametrize("quoted", ["", "чужие слова"])
+async def test_a_typed_message_is_parsed_once(tmp_path: Path, quoted: str) -> None:
+    """Merging, the takers of messages and the turn use what was parsed where the row was taken up."""
+    parse, parsed = inputs.TextMessage.model_validate, []
+
+    def count(body: Any) -> inputs.TextMessage:
+        parsed.append(body)
+        return parse(body)
+
+    request = message("добрый день", quoted=quoted)
+    async with a_run_world(tmp_path, {}) as world:
+        world.model.will(reply(text="Здравствуйте."))
+        with patch.object(inputs.TextMessage, "model_validate", count):
+            await world.work(request)
+        assert [event.type for event in world.events("MessageReceived", "TurnFinished")] == ["MessageReceived", "TurnFinished"]
+    assert parsed == [request.body]

@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.inputs import read_input
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runtime.recovery import recover
@@ -46,7 +47,7 @@ async def resumed(world: World, row: InboxRow) -> None:
     taken = await world.store.take_inbox(CHAT, "turn")
     assert taken is not None
     assert taken.id == row.id
-    await run_turn(taken, session, world.tools)
+    await run_turn(read_input(taken), session, world.tools)
 
 
 async def test_an_answer_is_stored_before_the_model_is_asked_again(world: World) -> None:

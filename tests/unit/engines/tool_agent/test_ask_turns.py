@@ -14,6 +14,7 @@ from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.view.entities import render_entities
 from orchestrator.domain.errors import ModelClientError, ServiceFailed
+from orchestrator.domain.inputs import read_input
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.tool_agent.engine import ToolAgent
 from orchestrator.engines.tool_agent.toolbox import AgentSettings
@@ -205,7 +206,7 @@ async def test_a_turn_that_goes_on_after_a_crash_asks_nobody_twice(world: World,
     died = False
     with patch.object(world.sql, "commit", dying):
         try:
-            await run_turn(row, session, world.tools)
+            await run_turn(read_input(row), session, world.tools)
         except StoreUnwritable:
             died = True
     stored = [event.data["iteration"] for event in world.events("ModelAnswered")]
@@ -219,7 +220,7 @@ async def test_a_turn_that_goes_on_after_a_crash_asks_nobody_twice(world: World,
         asked_before = len(services.asked)
         world.clock.advance(timedelta(minutes=2))
         again = await world.session(owner="two")
-        await run_turn(row, again, world.tools)
+        await run_turn(read_input(row), again, world.tools)
         assert len(services.asked) == asked_before + (0 if remembered else 2)
     assert [event.data["iteration"] for event in world.events("ModelAnswered")] == [1, 2]
     assert [text.splitlines()[0] for text in shown(world)] == ["Через два дня."]

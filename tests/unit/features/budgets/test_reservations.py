@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.inputs import read_input
 from orchestrator.domain.models import ModelAnswer, ProviderUnavailable
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import TurnContext, TurnEnd, TurnModelRequest
@@ -180,7 +181,7 @@ async def test_what_was_under_way_at_a_crash_counts_and_is_not_counted_twice(tmp
 async def _take_turn(world: World, session: Session) -> None:
     taken = await world.store.take_inbox(CHAT, "turn")
     assert taken is not None
-    await run_turn(taken, session, world.tools)
+    await run_turn(read_input(taken), session, world.tools)
 
 
 async def test_calls_of_another_process_count_once_they_are_stored(tmp_path: Path) -> None:

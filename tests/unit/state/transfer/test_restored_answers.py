@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from bot.telegram.intake.routed_updates import RestoreGuard, RowBuilder
-from orchestrator.domain.inputs import Command, FeatureClick, Input
+from orchestrator.domain.inputs import Command, FeatureClick, Input, read_input
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunResult
 from orchestrator.runs.listening import take_message
@@ -58,7 +58,7 @@ async def test_words_on_their_way_to_a_run_are_asked_for_again(homes: Homes, tmp
         said = message("Иван")
         await world.put(said)
         session = await world.session()
-        assert await take_message(said, session, world.orchestrator.tools, engines=Engines())
+        assert await take_message(read_input(said), session, world.orchestrator.tools, engines=Engines())
         await session.close()
         old.back_up(file)
     assert new.restore(file).inputs == []
