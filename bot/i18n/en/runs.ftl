@@ -125,4 +125,4 @@ definition-published = 📄 { $door ->
    *[no] {""}
 }
 # A kind of definitions behind "of the".
-kind-of = { $kind }
+kind-of = scenario

@@ -126,4 +126,4 @@ definition-published = 📄 Опубликована версия { NUMBER($vers
    *[no] {""}
 }
 # Вид определения в родительном падеже.
-kind-of = { $kind }
+kind-of = сценария

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bot.access.access import Access, Person
+from bot.composition.people import People
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from tests.unit.spine_kit import MODEL_KEY, World, _assembled, a_world, message, press, raise_sum, reply
@@ -48,10 +49,8 @@ async def world(tmp_path: Path, file: File) -> AsyncIterator[World]:
             made.store,
             made.client,
             made.model,
-            trouble=old._trouble,
-            partial=old.tools.show_partial,
+            People(report_trouble=old._trouble, show_partial=old.tools.show_partial, refresh_actor=file.present),
             clock=made.clock,
-            present=file.present,
         )
         yield made
 
