@@ -60,8 +60,8 @@ def build_host_judge(policies: PolicySource) -> MayFetch:
 
 def find_roles(kind: DefinitionKind, policy: Policy) -> KindRoles:
     """Return who may edit and publish definitions of the kind: as the policy says, where it says nothing as the kind does."""
-    given = policy.definitions.get(kind.name, DefinitionRoles())
+    roles = policy.definitions.get(kind.name, DefinitionRoles())
     return KindRoles(
-        edit=kind.edit_roles if given.edit is None else given.edit,
-        publish=kind.publish_roles if given.publish is None else given.publish,
+        edit=kind.edit_roles if roles.edit is None else roles.edit,
+        publish=kind.publish_roles if roles.publish is None else roles.publish,
     )

@@ -64,7 +64,7 @@ class Stored:
 
     def without(self, *names: str) -> Self:
         """Return a copy with these fields back at their defaults; they will not be stored."""
-        defaults = {one.name: one.default for one in fields(self) if one.name in names}
+        defaults = {field.name: field.default for field in fields(self) if field.name in names}
         return replace(self, stored_keys=tuple(key for key in self.stored_keys if key not in names), **defaults)
 
 
@@ -96,10 +96,10 @@ def _leave_out(keys: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]
 
 @cache
 def _describe_slots(kind: type[Stored]) -> _Slots:
-    names = [one.name for one in fields(kind)]
+    names = [field.name for field in fields(kind)]
     return _Slots(attrgetter(*names), {name: getattr(kind, name).__set__ for name in names})
 
 
 @cache
 def _list_fields(kind: type[Stored]) -> frozenset[str]:
-    return frozenset(one.name for one in fields(kind)) - {"stored_keys"}
+    return frozenset(field.name for field in fields(kind)) - {"stored_keys"}

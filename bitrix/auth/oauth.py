@@ -166,17 +166,17 @@ class Application:
     async def _find_next(self, stale: Grant | None) -> Grant:
         while not self._closed:
             text = await self._store.load(self._name)
-            kept = StoredPair.read(text)
-            if kept.pair is not None and (stale is None or kept.pair.access != stale.access):
-                return Grant(kept.pair.access)  # stored by another process, or before this one started
+            stored_pair = StoredPair.read(text)
+            if stored_pair.pair is not None and (stale is None or stored_pair.pair.access != stale.access):
+                return Grant(stored_pair.pair.access)  # stored by another process, or before this one started
             if self._unsaved is not None:
                 return await self._save(*self._unsaved)
             if self._refused is not None and self._is_ahead(self._refused[1], RENEWAL_PAUSE):
                 raise self._refused[0]
-            if kept.claimed_until is not None and self._is_ahead(kept.claimed_until, CLAIM + _SKEW):
+            if stored_pair.claimed_until is not None and self._is_ahead(stored_pair.claimed_until, CLAIM + _SKEW):
                 await self._sleep(_POLL)
                 continue
-            grant = await self._claim_and_renew(text, kept)
+            grant = await self._claim_and_renew(text, stored_pair)
             if grant is not None:
                 return grant
         raise NotSent(_CLOSED)
@@ -186,20 +186,20 @@ class Application:
         now = self._now()
         return now < until <= now + at_most
 
-    async def _claim_and_renew(self, text: str | None, kept: StoredPair) -> Grant | None:
+    async def _claim_and_renew(self, text: str | None, stored_pair: StoredPair) -> Grant | None:
         """Obtain a new pair of tokens and return its access token; None if another process has renewed meanwhile.
 
-        In that case the caller has to read the store again. `text` is the stored text, and `kept` the value in it.
+        In that case the caller has to read the store again. `text` is the stored text, and `stored_pair` the value in it.
         """
-        claim = StoredPair(kept.pair, self._now() + CLAIM).to_text()
+        claim = StoredPair(stored_pair.pair, self._now() + CLAIM).to_text()
         if not await self._store.swap(self._name, text, claim):
             return None
-        spent = self._pick_refresh_token(kept)
+        spent = self._pick_refresh_token(stored_pair)
         try:
             fresh = await self._server.refresh(spent)
         except NotSent as fault:
             with contextlib.suppress(OSError):
-                await self._store.swap(self._name, claim, kept.to_text())
+                await self._store.swap(self._name, claim, stored_pair.to_text())
             if isinstance(fault, NoAccess):
                 await self._sleep(_POLL)  # a process whose claim expired may be storing its pair right now
             if await self._is_overtaken(spent):
@@ -218,10 +218,10 @@ class Application:
         self._unsaved = (spent, fresh)  # kept for the next try if the database fails: `spent` will not work again
         while True:
             text = await self._store.load(self._name)
-            kept = StoredPair.read(text)
-            if kept.pair is not None and self._pick_refresh_token(kept) != spent:
+            stored_pair = StoredPair.read(text)
+            if stored_pair.pair is not None and self._pick_refresh_token(stored_pair) != spent:
                 self._unsaved = None
-                return Grant(kept.pair.access)
+                return Grant(stored_pair.pair.access)
             if await self._store.swap(self._name, text, StoredPair(fresh).to_text()):
                 self._unsaved = None
                 return Grant(fresh.access, new=True)
@@ -229,12 +229,12 @@ class Application:
     async def _is_overtaken(self, spent: SecretStr) -> bool:
         return self._pick_refresh_token(StoredPair.read(await self._store.load(self._name))) != spent
 
-    def _pick_refresh_token(self, kept: StoredPair) -> SecretStr:
-        """Return the refresh token for the next renewal: that of the stored pair `kept`, else the one from the settings.
+    def _pick_refresh_token(self, stored_pair: StoredPair) -> SecretStr:
+        """Return the refresh token for the next renewal: that of the stored pair `stored_pair`, else the one from the settings.
 
         Each refresh token works only once.
         """
-        return kept.pair.refresh if kept.pair is not None else self._first
+        return stored_pair.pair.refresh if stored_pair.pair is not None else self._first
 
 
 def _build_name(portal: str, client_id: str, first: SecretStr) -> str:

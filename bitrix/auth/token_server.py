@@ -71,7 +71,7 @@ class TokenServer:
 
         Raises `NoAccess` if a person must act, and `NotSent` if another try may help.
         """
-        asked = {
+        params = {
             "grant_type": "refresh_token",
             "client_id": self.client_id,
             "client_secret": self._secret.get_secret_value(),
@@ -80,7 +80,7 @@ class TokenServer:
         # Raised outside of `except`: the error of httpx holds the request, whose address contains the secrets.
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                response = await self._http.get(self._address, params=asked)
+                response = await self._http.get(self._address, params=params)
         except TimeoutError:
             why = "no answer in time"
         except (httpx.HTTPError, OSError, RuntimeError) as error:

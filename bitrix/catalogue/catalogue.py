@@ -134,8 +134,8 @@ class Catalogue:
 
     def find(self, name: str) -> Method | None:
         """Return the method with the name `name`, in capitals or not; None if it is not listed."""
-        found = self._methods.get(name)  # nearly all names are written as the catalogue has them
-        return found if found is not None else self._methods.get(name.strip().lower())
+        method = self._methods.get(name)  # nearly all names are written as the catalogue has them
+        return method if method is not None else self._methods.get(name.strip().lower())
 
     def __iter__(self) -> Any:
         """Iterate over all methods."""

@@ -104,8 +104,8 @@ def to_field_key(name: str, entity: str = "") -> str:
     between two of them.
     """
     key = _flatten(name)
-    found = next((pair for pair in _list_pairs(_normalize_kind(entity)) if _flatten(pair.universal) == key), None)
-    return _flatten(found.classic) if found is not None else key
+    pair = next((pair for pair in _list_pairs(_normalize_kind(entity)) if _flatten(pair.universal) == key), None)
+    return _flatten(pair.classic) if pair is not None else key
 
 
 def to_kind(code: str) -> str:

@@ -113,8 +113,8 @@ def restore_written_keys(cmd: Any) -> Any:
 
 def _rename_commands(commands: Sequence[Command], keys: Mapping[str, str]) -> tuple[Command, ...]:
     return tuple(
-        Command(keys[one.key], one.method, {name: _rename_references(value, keys) for name, value in one.params.items()})
-        for one in commands
+        Command(keys[command.key], command.method, {name: _rename_references(value, keys) for name, value in command.params.items()})
+        for command in commands
     )
 
 
@@ -137,9 +137,9 @@ def find_references(value: Any) -> list[str]:
     if isinstance(value, str):
         return list(dict.fromkeys(found for text in _list_decodings(value) for found in _REFERENCE.findall(text)))
     if isinstance(value, Mapping):
-        return [found for key, item in value.items() for part in (key, item) for found in find_references(part)]
+        return [reference for key, item in value.items() for part in (key, item) for reference in find_references(part)]
     if isinstance(value, list | tuple):
-        return [found for item in value for found in find_references(item)]
+        return [reference for item in value for reference in find_references(item)]
     return []
 
 

@@ -199,9 +199,9 @@ class Limiter:
         if delay is not None:
             await self.sleep(delay)
             return
-        called = self._called[ticket]
-        called.clear()
-        await called.wait()
+        event = self._called[ticket]
+        event.clear()
+        await event.wait()
 
     def _leave(self, ticket: _Ticket) -> None:
         del self._called[ticket]

@@ -100,7 +100,7 @@ class OperatingTime:
     def list_spent(self) -> dict[str, float]:
         """Return the seconds that each method has used of its time budget, as the portal last said; infinite for one that it refused."""
         now = self._clock()
-        return {method: found.spent for method, found in self._budgets.items() if found.free_at > now}
+        return {method: budget.spent for method, budget in self._budgets.items() if budget.free_at > now}
 
     def find_free_time(self, methods: Iterable[str]) -> datetime | None:
         """Return when all these methods may run again; None means now."""

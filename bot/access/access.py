@@ -354,5 +354,5 @@ def load_access(path: Path | None) -> Access:
     """
     if path is None:
         return Access([])
-    listed = read_access_file(path)
-    return Access(listed.people, file=AccessFile(path), tokens=listed.http_tokens)
+    access_file = read_access_file(path)
+    return Access(access_file.people, file=AccessFile(path), tokens=access_file.http_tokens)

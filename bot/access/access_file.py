@@ -132,15 +132,15 @@ class AccessFile:
         self._content = content
         written = f"{content[:16]}:{stand[0] if stand else 0}"
         try:
-            listed = read_access_file(self._path)
+            access_file = read_access_file(self._path)
         except SettingsError as error:
             log.warning("the list of people has become faulty, the old one stays: %s", error.reason, extra={"action": "access_faulty"})
             return FileNews(content=written, faults=error.reason.removeprefix(f"ACCESS_FILE {self._path}: "))
-        if not listed.people and not listed.http_tokens:
+        if not access_file.people and not access_file.http_tokens:
             log.warning("the list of people has become empty, the old one stays", extra={"action": "access_faulty"})
             return FileNews(content=written, faults="nobody is listed")
         log.info("the list of people was read anew", extra={"action": "access_changed"})
-        return FileNews(content=written, people=tuple(listed.people), tokens=tuple(listed.http_tokens))
+        return FileNews(content=written, people=tuple(access_file.people), tokens=tuple(access_file.http_tokens))
 
 
 def read_people(path: Path) -> list[Person]:
@@ -159,15 +159,15 @@ def read_access_file(path: Path) -> _File:
     except yaml.YAMLError as error:
         raise SettingsError(f"ACCESS_FILE {path}: no valid YAML{describe_yaml_error(error)}") from error
     try:
-        listed = _File.model_validate(content)
+        file = _File.model_validate(content)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
         raise SettingsError(f"ACCESS_FILE {path}: {faults}") from error
-    if twice := _find_duplicate([person.telegram_id for person in listed.people]):
+    if twice := _find_duplicate([person.telegram_id for person in file.people]):
         raise SettingsError(f"ACCESS_FILE {path}: telegram_id {twice} is listed twice")
-    if same := _find_duplicate([token.name for token in listed.http_tokens]):
+    if same := _find_duplicate([token.name for token in file.http_tokens]):
         raise SettingsError(f"ACCESS_FILE {path}: the token {same} is listed twice in http_tokens")
-    return listed
+    return file
 
 
 def _find_duplicate(names: Sequence[T]) -> T | None:

@@ -44,7 +44,7 @@ def backup(
     settings, clock = load_settings(), SystemClock()
     path = to if to.suffix == SUFFIX and not to.is_dir() else to / f"sdelka-{clock.now():%Y%m%dT%H%M%SZ}{SUFFIX}"
     try:
-        made = create_backup(
+        created_backup = create_backup(
             settings.database.get_secret_value(),
             settings.log_dir,
             path,
@@ -55,7 +55,7 @@ def backup(
     except StoreError as error:
         raise SettingsError(f"no backup: {mask(str(error))}") from None
     removed = _remove_old(path, keep)
-    _write_summary(made, removed, as_json=as_json)
+    _write_summary(created_backup, removed, as_json=as_json)
 
 
 def find_program_version() -> str:

@@ -113,10 +113,10 @@ def _load_people(settings: "Settings") -> "dict[str, Actor]":
     from orchestrator.gate.call.budget import build_person_key  # noqa: PLC0415 - see budget
 
     try:
-        listed = load_access(settings.access_file).list_people()
+        people = load_access(settings.access_file).list_people()
     except SettingsError:
         return {}
-    return {build_person_key(actor.key, actor.bitrix_user_id): actor for actor in listed}
+    return {build_person_key(actor.key, actor.bitrix_user_id): actor for actor in people}
 
 
 def _build_rows(totals: "UsageTotals", rules: "Budget", people: "dict[str, Actor]", month: int, now: datetime) -> "Iterator[_Usage]":

@@ -50,7 +50,7 @@ class DefinitionDesk:
             raise SettingsError(escape_text(str(error))) from None
         except DefinitionRefused as error:
             write_findings(error.findings)
-            count = sum(one.severity == "error" for one in error.findings)
+            count = sum(finding.severity == "error" for finding in error.findings)
             _refuse(f"Refused: the definition has {count} mistake{'' if count == 1 else 's'}. Nothing was changed.")
         except NotAllowed as error:
             _refuse(f"Refused: {error.reason}")
@@ -98,7 +98,7 @@ def open_desk(engines: Engines, *, reads: bool = False) -> Iterator[DefinitionDe
             runner.run(store.aclose())
 
 
-def check_file(engines: Engines, kind: str, given: Submission) -> Checked:
+def check_file(engines: Engines, kind: str, submission: Submission) -> Checked:
     """Return what is wrong with a file; no database is needed. Raises SettingsError for a kind that there is not."""
     settings = load_settings()
     try:
@@ -106,12 +106,12 @@ def check_file(engines: Engines, kind: str, given: Submission) -> Checked:
         catalogue = cache(lambda: _load_catalogue(policy))
         policies = FixedPolicy(policy)
         judge, hosts = build_field_judge(catalogue, policies), build_host_judge(policies)
-        return check_document(find_kind(engines.kinds, kind), given, build_class_finder(catalogue), judge, hosts)
+        return check_document(find_kind(engines.kinds, kind), submission, build_class_finder(catalogue), judge, hosts)
     except KindUnknown as error:
         raise SettingsError(escape_text(error.reason)) from None
 
 
-def write_findings(findings: Iterable[Finding], describe: Callable[[Finding], str] = lambda one: one.message) -> None:
+def write_findings(findings: Iterable[Finding], describe: Callable[[Finding], str] = lambda finding: finding.message) -> None:
     """Write the findings as a table to stdout, each as `describe` says it; nothing if there are none."""
     rows = [
         (f"{one.line}:{one.column}" if one.line else "—", one.severity, one.path, describe(one), one.suggestion and f"{one.suggestion}?")

@@ -49,10 +49,10 @@ def expand_paths(paths: list[Path]) -> Iterator[Path]:
     """Yield the files that are named, and of folders the definitions in them. Raises SettingsError for a folder without any."""
     for path in paths:
         if path.is_dir():
-            found = list_files(path)
-            if not found:
+            files = list_files(path)
+            if not files:
                 raise SettingsError(escape_text(f"{path} has no definition: a file such as NAME.yaml is needed"))
-            yield from found
+            yield from files
         else:
             yield path
 

@@ -86,7 +86,7 @@ def _add_lists(app: typer.Typer, load_engines: "Callable[[], Engines]") -> None:
             while page := desk.call(desk.service.list_keys(desk.editor, kind, after=found[-1].place if found else "", limit=_LISTED)):
                 found += page
         if as_json:
-            write_json_lines([_to_json(one) for one in found])
+            write_json_lines([_to_json(definition_key) for definition_key in found])
             return
         _write_heads(found)
 
@@ -97,7 +97,7 @@ def _add_lists(app: typer.Typer, load_engines: "Callable[[], Engines]") -> None:
             head = desk.call(desk.service.find_key(desk.editor, kind, key))
             versions = desk.call(desk.service.list_versions(desk.editor, kind, key))
         if as_json:
-            write_json_lines([{**_to_json(head), "versions": [_to_json(one) for one in versions]}])
+            write_json_lines([{**_to_json(head), "versions": [_to_json(version) for version in versions]}])
             return
         _write_head(head)
         _write_versions(versions)
@@ -106,16 +106,16 @@ def _add_lists(app: typer.Typer, load_engines: "Callable[[], Engines]") -> None:
 def _write_heads(found: "Sequence[DefinitionKey]") -> None:
     rows = [
         (
-            one.kind,
-            one.key,
-            one.title,
-            "on" if one.enabled else "off",
-            one.active_version or "—",
-            f"{one.last_version}{' (draft)' if one.has_draft else ''}",
-            _format_time(one.updated_at),
-            one.updated_by,
+            definition_key.kind,
+            definition_key.key,
+            definition_key.title,
+            "on" if definition_key.enabled else "off",
+            definition_key.active_version or "—",
+            f"{definition_key.last_version}{' (draft)' if definition_key.has_draft else ''}",
+            _format_time(definition_key.updated_at),
+            definition_key.updated_by,
         )
-        for one in found
+        for definition_key in found
     ]
     write_table(("kind", "key", "title", "switch", "active", "last version", "when", "by"), rows)
 
@@ -134,15 +134,15 @@ def _write_head(head: "DefinitionKey") -> None:
 def _write_versions(versions: "Sequence[DefinitionVersion]") -> None:
     rows = [
         (
-            one.version,
-            f"{one.status}, active" if one.active else one.status,
-            one.revision,
-            _format_time(one.updated_at),
-            ", ".join(writer.key for writer in one.writers),
-            one.published_by,
-            one.note,
+            definition_version.version,
+            f"{definition_version.status}, active" if definition_version.active else definition_version.status,
+            definition_version.revision,
+            _format_time(definition_version.updated_at),
+            ", ".join(writer.key for writer in definition_version.writers),
+            definition_version.published_by,
+            definition_version.note,
         )
-        for one in versions
+        for definition_version in versions
     ]
     write_table(("#", "status", "revision", "when", "written by", "published by", "note"), rows, title="versions")
 
@@ -156,7 +156,7 @@ def _add_reading(app: typer.Typer, load_engines: "Callable[[], Engines]") -> Non
         with _open_desk(load_engines, reads=True) as desk:
             entries = desk.call(desk.service.list_history(desk.editor, kind, key, limit=last))
         if as_json:
-            write_json_lines([_to_json(one) for one in entries])
+            write_json_lines([_to_json(history_entry) for history_entry in entries])
             return
         rows = [(_format_time(one.at), one.what.replace("_", " "), one.version or "—", one.by_name, one.by, one.note) for one in entries]
         write_table(("when", "what", "version", "who", "account", "note"), rows)
@@ -177,8 +177,8 @@ def _add_reading(app: typer.Typer, load_engines: "Callable[[], Engines]") -> Non
 
         with _open_desk(load_engines, reads=True) as desk:
             number = version or desk.call(desk.service.find_key(desk.editor, kind, key)).active_version
-            found = desk.call(desk.service.find_version(desk.editor, kind, key, number))
-        text = write_document(found.document, form.value)
+            definition_version = desk.call(desk.service.find_version(desk.editor, kind, key, number))
+        text = write_document(definition_version.document, form.value)
         sys.stdout.write(escape_text(text) if sys.stdout.isatty() else text)
 
 
@@ -194,17 +194,17 @@ def _add_comparison(app: typer.Typer, load_engines: "Callable[[], Engines]") -> 
     ) -> None:
         """Show what changed between two versions, as data. Exit codes: 0 = shown, also if nothing changed, 2 = no such version."""
         with _open_desk(load_engines, reads=True) as desk:
-            found = desk.call(desk.service.compare(desk.editor, kind, key, before, after))
-            names = desk.call(desk.service.name_versions(found))
+            comparison = desk.call(desk.service.compare(desk.editor, kind, key, before, after))
+            names = desk.call(desk.service.name_versions(comparison))
         if as_json:
-            write_json_lines(list_change_rows(found.changes))
+            write_json_lines(list_change_rows(comparison.changes))
             return
-        if not found.changes:
+        if not comparison.changes:
             typer.echo("Nothing changed.")
             return
-        write_table(("where", "what", f"version {before}", f"version {after}"), list_change_cells(found.changes, names))
-        if found.more:
-            typer.echo(f"Only the first {len(found.changes)} differences are shown.", err=True)
+        write_table(("where", "what", f"version {before}", f"version {after}"), list_change_cells(comparison.changes, names))
+        if comparison.more:
+            typer.echo(f"Only the first {len(comparison.changes)} differences are shown.", err=True)
 
     @app.command()
     def check(kind: _Kind, file: _File, *, as_json: _Json = False) -> None:
@@ -215,11 +215,11 @@ def _add_comparison(app: typer.Typer, load_engines: "Callable[[], Engines]") -> 
         from bot.cli.definition_desk import check_file  # noqa: PLC0415 - see _load_shipped_engines
         from orchestrator.domain.finding import has_errors  # noqa: PLC0415 - see _load_shipped_engines
 
-        given = _read_file(file)
-        found = check_file(load_engines(), kind, given)
+        submission = _read_file(file)
+        found = check_file(load_engines(), kind, submission)
         wrong = has_errors(found.findings)
         if as_json:
-            write_json_lines([one.to_json() for one in found.findings])
+            write_json_lines([finding.to_json() for finding in found.findings])
         else:
             _write_findings(found.findings)
             if not wrong:
@@ -245,12 +245,12 @@ def _add_saving(app: typer.Typer, load_engines: "Callable[[], Engines]") -> None
         """Store a file as a new version of a definition, a draft, or with --version and --revision in place of a draft's text."""
         if bool(version) != bool(revision):
             raise SettingsError("--version and --revision belong together: `show` has both")
-        given = _read_file(file, title=title, note=note)
+        submission = _read_file(file, title=title, note=note)
         with _open_desk(load_engines) as desk:
             if version:
-                saved = desk.call(desk.service.save(desk.editor, kind, key, version, given, expected=revision))
+                saved = desk.call(desk.service.save(desk.editor, kind, key, version, submission, expected=revision))
             else:
-                saved = desk.call(desk.service.create(desk.editor, kind, key, given, origin="imported"))
+                saved = desk.call(desk.service.create(desk.editor, kind, key, submission, origin="imported"))
         _tell_saved(saved, context, as_json=as_json)
 
     @app.command(epilog=_EXIT_CODES)
@@ -322,7 +322,7 @@ def list_change_rows(changes: "Iterable[Change]") -> list[dict[str, object]]:
     """Return the changes between two versions for programs."""
     from orchestrator.domain.finding import format_path  # noqa: PLC0415 - see _load_shipped_engines
 
-    return [{"kind": one.kind, "path": format_path(one.path), "before": one.before, "after": one.after} for one in changes]
+    return [{"kind": change.kind, "path": format_path(change.path), "before": change.before, "after": change.after} for change in changes]
 
 
 def list_change_cells(changes: "Iterable[Change]", names: "Mapping[str, str]") -> list[tuple[str, str, str, str]]:
@@ -334,12 +334,12 @@ def list_change_cells(changes: "Iterable[Change]", names: "Mapping[str, str]") -
 
     return [
         (
-            format_path(one.path),
-            one.kind,
-            "" if one.kind == "added" else _format_value(one.before, names),
-            "" if one.kind == "removed" else _format_value(one.after, names),
+            format_path(change.path),
+            change.kind,
+            "" if change.kind == "added" else _format_value(change.before, names),
+            "" if change.kind == "removed" else _format_value(change.after, names),
         )
-        for one in changes
+        for change in changes
     ]
 
 

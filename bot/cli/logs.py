@@ -98,19 +98,19 @@ def verify(
 
     folder = _find_folder()
     if user:
-        found = [finding for each in _list_logs_of(folder, user) for finding in verify_log(build_log_path(folder, each))]
+        findings = [finding for each in _list_logs_of(folder, user) for finding in verify_log(build_log_path(folder, each))]
     else:
-        found = list(verify_logs(folder))
-    rows = [replace(finding, file=str(folder / finding.file) if finding.file else "") for finding in found]
+        findings = list(verify_logs(folder))
+    rows = [replace(finding, file=str(folder / finding.file) if finding.file else "") for finding in findings]
     if as_json:
         write_json_lines([vars(row) for row in rows])
-    elif found:
+    elif findings:
         columns = ("what", "whose log", "record", "file", "byte", "why")
         cells = [(row.kind, row.place, row.seq or "", row.file, "" if row.offset is None else row.offset, row.why) for row in rows]
         write_table(columns, cells)
     else:
         typer.echo(f"The audit logs in {escape_text(str(folder))} are whole.")
-    if any(finding.kind != "note" for finding in found):
+    if any(finding.kind != "note" for finding in findings):
         raise typer.Exit(1)
 
 

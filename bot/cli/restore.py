@@ -68,9 +68,9 @@ def restore(
             settled = _restore_archive(archive, settings, gone)
         except (StoreError, ValueError, TimeoutError) as error:
             raise SettingsError(f"not restored: {mask(str(error))}") from None
-        found = _find_damage(settings)
-        _write_result(archive.manifest, settled, found, as_json=as_json, drill=drill)
-    raise typer.Exit(1 if any(one.kind != "note" for one in found) or any(settled.erased.values()) else 0)
+        damage = _find_damage(settings)
+        _write_result(archive.manifest, settled, damage, as_json=as_json, drill=drill)
+    raise typer.Exit(1 if any(finding.kind != "note" for finding in damage) or any(settled.erased.values()) else 0)
 
 
 def _load_settings(state_dir: Path | None, log_dir: Path | None) -> Settings:
@@ -148,7 +148,7 @@ def _write_result(manifest: "Manifest", settled: "RestoreReport", found: "Sequen
     rows += [_build_row("schedule paused", schedule, "", "") for schedule in settled.schedules]
     rows += [_build_row("damaged effect", "", effect_id, "") for effect_id in settled.damaged]
     rows += [_build_row("erased again", person, f"{left} places still hold something", "") for person, left in settled.erased.items()]
-    rows += [_build_row(one.kind, one.place, one.why, "") for one in found if one.kind != "note"]
+    rows += [_build_row(finding.kind, finding.place, finding.why, "") for finding in found if finding.kind != "note"]
     counts = {"rows": sum(part.rows for part in manifest.tables.values()), "streams": manifest.heads.streams, "cards": len(settled.cards)}
     if as_json:
         write_json_lines([*rows, {"restored": manifest.id, "made_at": manifest.made_at, "drill": drill, **counts, "findings": len(found)}])

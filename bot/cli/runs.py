@@ -45,13 +45,13 @@ def list_(
     """List the runs, the one that was started last first. Exit codes: 0 = listed, 2 = wrong use, or the database cannot be read."""
     from state.journal.run_index import RunFilter  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
-    wanted = tuple(status or ())
-    if wrong := set(wanted) - {"running", "waiting", "paused", "done", "failed", "cancelled"}:
+    statuses = tuple(status or ())
+    if wrong := set(statuses) - {"running", "waiting", "paused", "done", "failed", "cancelled"}:
         raise SettingsError(escape_text(f"there is no status {', '.join(sorted(wrong))}"))
     with open_database_reader() as store:
-        found = store.list_runs(RunFilter(engine=engine, owner=owner, statuses=wanted, limit=last))
+        runs = store.list_runs(RunFilter(engine=engine, owner=owner, statuses=statuses, limit=last))
     if as_json:
-        write_json_lines([row._asdict() for row in found])
+        write_json_lines([row._asdict() for row in runs])
         return
     columns = ("run", "status", "engine", "definition", "owner", "home", "when", "last activity")
     rows = [
@@ -65,7 +65,7 @@ def list_(
             format_time(row.started_at),
             format_time(row.updated_at),
         )
-        for row in found
+        for row in runs
     ]
     write_table(columns, rows)
 
@@ -83,7 +83,7 @@ def show(run: _Id, *, as_json: _Json = False) -> None:
         state, _ = _load_run(store, run_id)
         calls = list_open_model_calls(store, f"run:{run_id}")
     if as_json:
-        open_calls = {"model_calls_without_answer": [one.to_json() for one in calls]} if calls else {}
+        open_calls = {"model_calls_without_answer": [call.to_json() for call in calls]} if calls else {}
         write_json_lines([{"id": run_id, **_hide_owner(state.to_stored()), **open_calls}])
         return
     parent = {"started by": state.parent} if state.parent else {}
@@ -104,8 +104,8 @@ def show(run: _Id, *, as_json: _Json = False) -> None:
     write_table(("what", "is"), list(told.items()))
     if state.waits:
         waits = [
-            (node, one.on, one.waits_for, format_time(one.since), format_time(one.until), ", ".join(one.answers))
-            for node, one in state.waits.items()
+            (node, run_wait.on, run_wait.waits_for, format_time(run_wait.since), format_time(run_wait.until), ", ".join(run_wait.answers))
+            for node, run_wait in state.waits.items()
         ]
         write_table(("node", "waits for", "key", "when", "until", "who answers"), waits, title="waits")
     if calls:
@@ -228,10 +228,10 @@ def find_run(store: "Store", text: str) -> str:
     """Return the id of the run that `text` denotes: the whole id, or a part at its beginning or end. Raises SettingsError."""
     from state.journal.run_index import RunFilter  # noqa: PLC0415 - see list_
 
-    wanted = text.strip().removeprefix("run:")
-    if wanted and (found := store.list_runs(RunFilter(run_id=wanted))):
-        return found[0].run_id
-    fits = [row.run_id for row in _list_all(store) if wanted and (row.run_id.startswith(wanted) or row.run_id.endswith(wanted))]
+    run_id = text.strip().removeprefix("run:")
+    if run_id and (runs := store.list_runs(RunFilter(run_id=run_id))):
+        return runs[0].run_id
+    fits = [row.run_id for row in _list_all(store) if run_id and (row.run_id.startswith(run_id) or row.run_id.endswith(run_id))]
     if not fits:
         raise SettingsError(escape_text(f"there is no run {text!r}; `sdelka runs list` shows all"))
     if len(fits) > 1:

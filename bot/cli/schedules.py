@@ -91,7 +91,7 @@ def show(schedule: _Id, *, as_json: _Json = False) -> None:
         "line": f"{entry.cron} ({entry.zone})" if entry.cron else "once",
         "next": ", ".join([format_time(entry.due), *(format_time(format_iso(one)) for one in later)]) if entry.status == "waiting" else "—",
         "note": entry.note or "—",
-        "values": dumps({name: one.get("data") for name, one in entry.args.items()}),
+        "values": dumps({name: arg.get("data") for name, arg in entry.args.items()}),
         "made": f"{format_time(entry.created_at)}{f' by {entry.by}' if entry.by else ''}",
         "runs": f"{entry.started}, the last {entry.run} at {format_time(entry.fired_at)}" if entry.run else "none yet",
         "missed": f"{entry.missed}, {entry.skipped} in a row: {entry.skip_why}" if entry.skip_why else str(entry.missed),

@@ -67,12 +67,12 @@ class AgentTexts:
     @property
     def examples_text(self) -> str:
         """The examples as they stand in the prompt."""
-        return "\n\n".join([_EXAMPLES_HEAD, *(one.to_text() for one in self.examples)])
+        return "\n\n".join([_EXAMPLES_HEAD, *(example.to_text() for example in self.examples)])
 
     @property
     def help(self) -> HelpTexts:
         """What method.help takes from the data files."""
-        steps = [step for one in self.examples for step in one.blocks.steps]
+        steps = [step for example in self.examples for step in example.blocks.steps]
         worked: Mapping[str, JsonObject] = {step.method: step.params for step in reversed(steps)}
         return HelpTexts(examples=worked, samples=self.methods.samples)
 

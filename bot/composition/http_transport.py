@@ -129,13 +129,13 @@ class _ResponseBody(httpx.AsyncByteStream):
         self._answer.close()
 
 
-def _build_timeouts(told: httpx.Timeout) -> aiohttp.ClientTimeout:
+def _build_timeouts(timeout: httpx.Timeout) -> aiohttp.ClientTimeout:
     """Return httpx's timeouts in the form of aiohttp.
 
     httpx has one limit for waiting for a free connection and one for connecting; aiohttp has one limit for both together.
     """
-    both = None if told.connect is None or told.pool is None else told.connect + told.pool
-    return aiohttp.ClientTimeout(connect=both, sock_connect=told.connect, sock_read=told.read, ceil_threshold=math.inf)
+    both = None if timeout.connect is None or timeout.pool is None else timeout.connect + timeout.pool
+    return aiohttp.ClientTimeout(connect=both, sock_connect=timeout.connect, sock_read=timeout.read, ceil_threshold=math.inf)
 
 
 def _translate_error(error: Exception) -> httpx.TransportError:

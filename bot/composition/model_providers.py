@@ -57,7 +57,7 @@ def build_providers(
     router = ModelRouter(routes, plan.roles, plan.services, observe=observe)
     if len(agents) > 1:
         router.observe = partial_of(_tell_chain, router, agents, heard, observe)
-    return Providers(router=router, clients=clients, probe=partial_of(_probe_chain, [clients[one] for one in agents], heard))
+    return Providers(router=router, clients=clients, probe=partial_of(_probe_chain, [clients[agent] for agent in agents], heard))
 
 
 async def _probe_chain(clients: Sequence[ModelClient], heard: Callable[[Exception | None], None]) -> None:
@@ -77,7 +77,7 @@ def _tell_chain(
     name, how, _ = told
     observe(*told)
     if name in agents:
-        closed = how == "answered" or any(router.routes[one].breaker.state == "closed" for one in agents if one != name)
+        closed = how == "answered" or any(router.routes[agent].breaker.state == "closed" for agent in agents if agent != name)
         heard(None if closed else ModelClientError("No provider answers."))
 
 
@@ -140,20 +140,20 @@ def build_client(
 
 def _build_gigachat_client(
     spec: ProviderSpec,
-    told: ModelSettings,
+    model_settings: ModelSettings,
     settings: Settings,
     heard: Callable[[Exception | None], None],
     transport: httpx.AsyncBaseTransport | None,
 ) -> ModelClient:
-    if told.api_key is None:
-        raise SettingsError(f"there are no credentials: set {told.key_name}")
+    if model_settings.api_key is None:
+        raise SettingsError(f"there are no credentials: set {model_settings.key_name}")
     auth_url = spec.auth_url or settings.gigachat_auth_url
     if urlsplit(auth_url).scheme not in {"http", "https"} or not urlsplit(auth_url).hostname:
         raise SettingsError("GIGACHAT_AUTH_URL must be an http or https address")
     _check_address(auth_url, spec, "auth_url" if spec.auth_url else "GIGACHAT_AUTH_URL")
     context = _load_authority(spec.ca_file or settings.gigachat_ca_file, "ca_file" if spec.ca_file else "GIGACHAT_CA_FILE")
-    token = GigaChatToken(auth_url, told.api_key, spec.scope or settings.gigachat_scope, transport=transport, verify=context)
-    return ModelClient(told, transport=transport, verify=context, heard=heard, auth=token)
+    token = GigaChatToken(auth_url, model_settings.api_key, spec.scope or settings.gigachat_scope, transport=transport, verify=context)
+    return ModelClient(model_settings, transport=transport, verify=context, heard=heard, auth=token)
 
 
 def _load_authority(path: Path | None, name: str) -> ssl.SSLContext:

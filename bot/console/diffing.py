@@ -82,8 +82,8 @@ def draw_diff(visit: Visit, lines: Sequence[DiffLine], *, before: str, after: st
     if not lines:
         show_empty(visit.say("console-diff-none"))
         return
-    runs = [list(run) for _, run in groupby(lines[:_MOST_SHOWN], key=lambda one: one.way)]
-    added, removed = (sum(one.way == way for one in lines) for way in ("added", "removed"))
+    runs = [list(run) for _, run in groupby(lines[:_MOST_SHOWN], key=lambda diff_line: diff_line.way)]
+    added, removed = (sum(line.way == way for line in lines) for way in ("added", "removed"))
     with ui.element("div").classes("diff-head small"):
         ui.label(f"− {before}").classes("diff-removed-word")
         ui.label(f"+ {after}").classes("diff-added-word")
@@ -92,9 +92,9 @@ def draw_diff(visit: Visit, lines: Sequence[DiffLine], *, before: str, after: st
         box.props["aria-label"] = visit.say("console-diff-name", before=before, after=after)
         for run in runs[:_MOST_RUNS]:
             with ui.element("div").classes(f"diff-run diff-{run[0].way}"):
-                gutter = "\n".join(f"{one.before or '':>5} {one.after or '':>5} {_SIGNS[one.way]}" for one in run)
+                gutter = "\n".join(f"{diff_line.before or '':>5} {diff_line.after or '':>5} {_SIGNS[diff_line.way]}" for diff_line in run)
                 ui.label(gutter).classes("diff-gutter")
-                ui.label("\n".join(cut_text(one.text, limit=_LONGEST_LINE) for one in run)).classes("diff-text")
+                ui.label("\n".join(cut_text(diff_line.text, limit=_LONGEST_LINE) for diff_line in run)).classes("diff-text")
     left = len(lines) - sum(map(len, runs[:_MOST_RUNS]))
     if left:
         show_empty(visit.say("console-diff-more", count=left))

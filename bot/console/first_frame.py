@@ -143,7 +143,7 @@ def _write_icon(name: str, classes: str = "") -> str:
 
 def _write_button(element: Element) -> str:
     """Return a button as it looks; it is none until the page can answer it."""
-    kind = next((one for one in _BUTTON_KINDS if one in element.props), "standard")
+    kind = next((button_kind for button_kind in _BUTTON_KINDS if button_kind in element.props), "standard")
     flags = [name for flag, name in _BUTTON_FLAGS.items() if flag in element.props]
     shape = [] if "round" in element.props else ["q-btn--rectangle"]
     colour = [] if not element.props.get("color") else ["text-primary"] if kind in {"flat", "outline"} else ["bg-primary", "text-white"]
@@ -174,8 +174,8 @@ def _write_words(label: str) -> str:
 
 def _write_field(element: Element) -> str:
     """Return a field as it looks, with its label and what is in it."""
-    given = element.props.get("value") or element.props.get("model-value") or ""
-    value = cut_text(str(given.get("label", "") if isinstance(given, Mapping) else given), limit=LONGEST_TEXT)
+    prop = element.props.get("value") or element.props.get("model-value") or ""
+    value = cut_text(str(prop.get("label", "") if isinstance(prop, Mapping) else prop), limit=LONGEST_TEXT)
     names = ["q-field row no-wrap items-start q-field--outlined", *element.classes]
     names += ["q-field--dense"] if "dense" in element.props else []
     names += ["q-field--float"] if value else []

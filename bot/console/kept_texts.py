@@ -70,10 +70,10 @@ class KeptTexts:
 
     def _take_kept(self, event: GenericEventArguments) -> None:
         """Offer what the browser has kept. It is the browser that says so: nothing of it is believed but its form."""
-        given = event.args.get("detail") if isinstance(event.args, Mapping) else None
+        detail = event.args.get("detail") if isinstance(event.args, Mapping) else None
         self._place.clear()
         with self._place:
-            for one in (given if isinstance(given, list) else [])[:_MOST_KEPT]:
+            for one in (detail if isinstance(detail, list) else [])[:_MOST_KEPT]:
                 if (kept := _read_kept(one)) is not None:
                     self._draw_offer(kept)
 

@@ -122,8 +122,8 @@ class Translator:
         """Return the names that a sentence may use for a call (`doing`) and for what it lacks (`called`); "none" for those without one."""
         method, param = str(args.get("method") or ""), args.get("param")
         doing = self.describe_call(method, *split_method(method)) if method else ""
-        called = find_param_name(param, method, self.locale) if isinstance(param, str) else ""
-        return {"titles": args.get("titles", "none"), "doing": doing[:1].lower() + doing[1:] or "none", "called": called or "none"}
+        param_name = find_param_name(param, method, self.locale) if isinstance(param, str) else ""
+        return {"titles": args.get("titles", "none"), "doing": doing[:1].lower() + doing[1:] or "none", "called": param_name or "none"}
 
     def _format_event_time(self, moment: str) -> str:
         """Return a time as words for a sentence, such as "в 18:30", or "22.11 в 18:30" if it is not today.

@@ -94,42 +94,42 @@ class Gauges:
         if self._figures is not None:
             yield from self._build_gauges(self._figures)
 
-    def _build_gauges(self, found: Backlog) -> Iterable[Metric]:
+    def _build_gauges(self, backlog: Backlog) -> Iterable[Metric]:
         cards = GaugeMetricFamily("sdelka_effects", "Calls that change something, by where they stand.", labels=["state"])
         since = GaugeMetricFamily("sdelka_effects_oldest_seconds", "Age of the oldest that is not over.", labels=["state"])
         for state in STATES:
-            cards.add_metric([state], found.effects.get(state, Waiting()).count)
+            cards.add_metric([state], backlog.effects.get(state, Waiting()).count)
         for state in OPEN:
-            since.add_metric([state], self._measure_age(found.effects.get(state, Waiting())))
+            since.add_metric([state], self._measure_age(backlog.effects.get(state, Waiting())))
         yield from (cards, since)
-        yield _build_gauge("sdelka_writes_frozen", "1 while somebody has stopped all writing.", float(found.frozen))
-        yield _build_gauge("sdelka_unknown_outcomes_open", "Calls of which nobody knows what became.", _count_effects(found, "unknown"))
-        yield _build_gauge("sdelka_confirmations_waiting", "Cards that wait for a decision.", _count_effects(found, "requested"))
-        oldest = self._measure_age(found.effects.get("requested", Waiting()))
+        yield _build_gauge("sdelka_writes_frozen", "1 while somebody has stopped all writing.", float(backlog.frozen))
+        yield _build_gauge("sdelka_unknown_outcomes_open", "Calls of which nobody knows what became.", _count_effects(backlog, "unknown"))
+        yield _build_gauge("sdelka_confirmations_waiting", "Cards that wait for a decision.", _count_effects(backlog, "requested"))
+        oldest = self._measure_age(backlog.effects.get("requested", Waiting()))
         yield _build_gauge("sdelka_confirmation_oldest_seconds", "Age of the card that waits longest.", oldest)
-        yield _build_runs_gauge(found)
-        yield from self._build_inbox_gauges(found)
-        yield from self._build_outbox_gauges(found)
-        yield _build_gauge("sdelka_timers", "Timers that are set.", found.timers)
-        yield _build_gauge("sdelka_timers_due", "Timers whose moment has come.", found.timers_due)
-        yield _build_gauge("sdelka_database_bytes", "Size of the database.", found.database_bytes)
+        yield _build_runs_gauge(backlog)
+        yield from self._build_inbox_gauges(backlog)
+        yield from self._build_outbox_gauges(backlog)
+        yield _build_gauge("sdelka_timers", "Timers that are set.", backlog.timers)
+        yield _build_gauge("sdelka_timers_due", "Timers whose moment has come.", backlog.timers_due)
+        yield _build_gauge("sdelka_database_bytes", "Size of the database.", backlog.database_bytes)
 
-    def _build_inbox_gauges(self, found: Backlog) -> Iterable[Metric]:
+    def _build_inbox_gauges(self, backlog: Backlog) -> Iterable[Metric]:
         depth = GaugeMetricFamily("sdelka_inbox_depth", "Inputs that are not worked yet.", labels=["lane"])
         since = GaugeMetricFamily("sdelka_inbox_oldest_seconds", "Age of the oldest.", labels=["lane"])
         for lane in LANES:
-            depth.add_metric([lane], found.inbox.get(lane, Waiting()).count)
-            since.add_metric([lane], self._measure_age(found.inbox.get(lane, Waiting())))
+            depth.add_metric([lane], backlog.inbox.get(lane, Waiting()).count)
+            since.add_metric([lane], self._measure_age(backlog.inbox.get(lane, Waiting())))
         yield from (depth, since)
 
-    def _build_outbox_gauges(self, found: Backlog) -> Iterable[Metric]:
+    def _build_outbox_gauges(self, backlog: Backlog) -> Iterable[Metric]:
         depth = GaugeMetricFamily("sdelka_outbox_depth", "Messages that are not delivered yet.", labels=["channel"])
         since = GaugeMetricFamily("sdelka_outbox_oldest_seconds", "Age of the oldest.", labels=["channel"])
         failed = GaugeMetricFamily("sdelka_outbox_failed", "Messages that were given up.", labels=["channel"])
         for channel in (*sorted(CHANNELS), OTHER):
-            depth.add_metric([channel], sum(one.count for one in _select_waiting(found, channel, "new")))
-            since.add_metric([channel], max((self._measure_age(one) for one in _select_waiting(found, channel, "new")), default=0.0))
-            failed.add_metric([channel], sum(one.count for one in _select_waiting(found, channel, "failed")))
+            depth.add_metric([channel], sum(one.count for one in _select_waiting(backlog, channel, "new")))
+            since.add_metric([channel], max((self._measure_age(one) for one in _select_waiting(backlog, channel, "new")), default=0.0))
+            failed.add_metric([channel], sum(one.count for one in _select_waiting(backlog, channel, "failed")))
         yield from (depth, since, failed)
 
     def _measure_age(self, waiting: Waiting) -> float:
@@ -164,20 +164,20 @@ class Scrape:
             await self._gauges.aclose()
 
 
-def _select_waiting(found: Backlog, channel: str, status: str) -> list[Waiting]:
+def _select_waiting(backlog: Backlog, channel: str, status: str) -> list[Waiting]:
     return [
         waiting
-        for (name, standing), waiting in found.outbox.items()
+        for (name, standing), waiting in backlog.outbox.items()
         if standing == status and (name == channel or (channel == OTHER and name not in CHANNELS))
     ]
 
 
-def _build_runs_gauge(found: Backlog) -> GaugeMetricFamily:
+def _build_runs_gauge(backlog: Backlog) -> GaugeMetricFamily:
     """Return the gauge of runs that are not over; engines beyond the first `MOST_ENGINES` are counted together."""
     runs = GaugeMetricFamily("sdelka_runs_open", "Runs that are not over, by engine and status.", labels=["engine", "status"])
-    named = sorted({engine for engine, _ in found.runs})[:MOST_ENGINES]
+    named = sorted({engine for engine, _ in backlog.runs})[:MOST_ENGINES]
     counts = {(engine, status): 0 for engine in named for status in OPEN_RUNS}
-    for (engine, status), count in found.runs.items():
+    for (engine, status), count in backlog.runs.items():
         key = (engine if engine in named else OTHER, status)
         counts[key] = counts.get(key, 0) + count
     for key, count in counts.items():
@@ -185,8 +185,8 @@ def _build_runs_gauge(found: Backlog) -> GaugeMetricFamily:
     return runs
 
 
-def _count_effects(found: Backlog, state: str) -> float:
-    return found.effects.get(state, Waiting()).count
+def _count_effects(backlog: Backlog, state: str) -> float:
+    return backlog.effects.get(state, Waiting()).count
 
 
 def _build_gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

@@ -74,7 +74,7 @@ class JournalWatch:
             log.exception("the journal could not be verified", extra={"action": "journal_not_verified"})
             self._known = replace(self._known, is_running=False)
             return
-        faults = tuple(f"{one.place}: {one.why}" for one in report.findings if one.kind != "note")
+        faults = tuple(f"{finding.place}: {finding.why}" for finding in report.findings if finding.kind != "note")
         if faults:
             log.error("the journal is damaged: run `sdelka journal verify`", extra={"action": "journal_damaged", "faults": len(faults)})
         cannot = bool(report.uncheckable) and not faults

@@ -62,14 +62,14 @@ def describe_error(error: BaseException) -> str:
 
     Of pydantic's errors it shows location and type, never the input that they quote.
     """
-    told = traceback.TracebackException.from_exception(error)
-    _trim_messages(told, error)
-    return mask("".join(told.format()).rstrip())
+    traceback_exception = traceback.TracebackException.from_exception(error)
+    _trim_messages(traceback_exception, error)
+    return mask("".join(traceback_exception.format()).rstrip())
 
 
-def _trim_messages(told: traceback.TracebackException, error: BaseException) -> None:
+def _trim_messages(traceback_exception: traceback.TracebackException, error: BaseException) -> None:
     seen: set[int] = set()
-    pairs: list[tuple[traceback.TracebackException | None, BaseException | None]] = [(told, error)]
+    pairs: list[tuple[traceback.TracebackException | None, BaseException | None]] = [(traceback_exception, error)]
     while pairs:
         one, what = pairs.pop()
         if one is None or what is None or id(what) in seen:

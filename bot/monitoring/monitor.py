@@ -36,7 +36,7 @@ class Monitor:
         address = settings.database.get_secret_value()
         self.meters = Meters(database=make_url(address).get_backend_name())
         self.reachability = ReachabilityTracker(record_wait=self.meters.observe_wait, record_provider_call=self.meters.count_provider_call)
-        self.meters.watch_breakers(lambda: {name: one.state for name, one in self.reachability.breakers.items()})
+        self.meters.watch_breakers(lambda: {name: breaker.state for name, breaker in self.reachability.breakers.items()})
         self._reader = BacklogReader(address)
         self._gauges = Gauges(self._reader.read, clock)
         self.scrape = Scrape(self.meters.registry, self._gauges)
@@ -105,11 +105,11 @@ class Monitor:
 @contextlib.asynccontextmanager
 async def open_monitor(settings: Settings, store: AsyncStore, clock: Clock) -> AsyncIterator[Monitor]:
     """Yield a monitor of this process, which is closed at the end of the block."""
-    made = Monitor(settings, store, clock)
+    monitor = Monitor(settings, store, clock)
     try:
-        yield made
+        yield monitor
     finally:
-        await made.aclose()
+        await monitor.aclose()
 
 
 LAG_INTERVAL: Final = 1.0

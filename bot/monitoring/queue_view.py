@@ -17,23 +17,23 @@ class QueueRow:
     """Whether nothing should be here."""
 
 
-def list_queue(found: Backlog) -> Iterator[QueueRow]:
+def list_queue(backlog: Backlog) -> Iterator[QueueRow]:
     """Yield what waits: inputs, messages to people, cards and calls, runs, timers."""
     for lane in ("turn", "express"):
-        waiting = found.inbox.get(lane)
+        waiting = backlog.inbox.get(lane)
         yield QueueRow(kind=f"inbox-{lane}", count=waiting.count if waiting else 0, oldest=waiting.oldest if waiting else "")
     for status in ("new", "failed"):
-        rows = [waiting for (_, state), waiting in found.outbox.items() if state == status]
+        rows = [waiting for (_, state), waiting in backlog.outbox.items() if state == status]
         oldest = min((row.oldest for row in rows if row.oldest), default="")
         count = sum(row.count for row in rows)
         yield QueueRow(kind=f"outbox-{status}", count=count, oldest=oldest, is_bad=status == "failed" and count > 0)
     for status in OPEN:
-        waiting = found.effects.get(status)
+        waiting = backlog.effects.get(status)
         count = waiting.count if waiting else 0
         yield QueueRow(
             kind=f"effects-{status}", count=count, oldest=waiting.oldest if waiting else "", is_bad=status == "unknown" and count > 0
         )
     for status in ("running", "waiting", "paused"):
-        yield QueueRow(kind=f"runs-{status}", count=sum(count for (_, state), count in found.runs.items() if state == status))
-    yield QueueRow(kind="timers", count=found.timers)
-    yield QueueRow(kind="timers-due", count=found.timers_due)
+        yield QueueRow(kind=f"runs-{status}", count=sum(count for (_, state), count in backlog.runs.items() if state == status))
+    yield QueueRow(kind="timers", count=backlog.timers)
+    yield QueueRow(kind="timers-due", count=backlog.timers_due)

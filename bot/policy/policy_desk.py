@@ -108,11 +108,11 @@ class PolicyDesk:
         """Return who was the last to save the file here; None for nobody. Raises StoreError."""
         stream = to_stream(POLICY_FILE)
         seq, _ = await self.store.read_head(stream)
-        found = await self.store.read_events(stream, after=seq - 1, limit=1) if seq else []
-        if not found or found[0].type != PolicySaved.__name__:
+        events = await self.store.read_events(stream, after=seq - 1, limit=1) if seq else []
+        if not events or events[0].type != PolicySaved.__name__:
             return None
-        said = PolicySaved.from_data(found[0].data)
-        return PolicySaver(key=said.person, name=said.name, at=found[0].ts, digest=said.digest)
+        policy_saved = PolicySaved.from_data(events[0].data)
+        return PolicySaver(key=policy_saved.person, name=policy_saved.name, at=events[0].ts, digest=policy_saved.digest)
 
     def _build_news(self, saved: PolicyText, by: Actor) -> InboxRow:
         row_id = generate_id()

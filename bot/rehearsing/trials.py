@@ -150,8 +150,8 @@ class Asking(Script):
             step=place.step,
             name="",
             text=ask.text,
-            options=tuple(one.label for one in ask.options),
-            controls=tuple(one.label for one in ask.controls),
+            options=tuple(option.label for option in ask.options),
+            controls=tuple(control.label for control in ask.controls),
             takes_text="text" in ask.takes,
         )
         if not self.left:
@@ -166,7 +166,7 @@ class Asking(Script):
         """Return what the model says by the inputs. Raises ScriptEnded or RunFailed if nothing is given."""
         self.watch.check()
         if not self._has_mock(place, "model"):
-            text = "\n\n".join(str(one.get("content") or "") for one in request.messages).strip()
+            text = "\n\n".join(str(message.get("content") or "") for message in request.messages).strip()
             self._want(Wanted(kind="model", step=place.step, name=self._name(place), text=text))
         return await super().ask_model(place, request, on_delta)
 

@@ -37,8 +37,8 @@ def render_card(view: CardView, tr: Translator) -> Spans:
     it. If the changes are too long for one card, it shows shortened values, or only the first changes, and says so.
     """
     preview, left_out = fit_preview(view.preview, tr.locale) if view.is_cut else (view.preview, 0)
-    shown = replace(view, preview=preview)
-    changes = _render_lines(shown) or join_blocks(render_commands(shown, tr), "\n")
+    card_view = replace(view, preview=preview)
+    changes = _render_lines(card_view) or join_blocks(render_commands(card_view, tr), "\n")
     more = build_spans(tr.translate("card-more", count=left_out)) if left_out else ()
     blocks = [_render_head(view, tr), join_blocks([changes, more], "\n"), render_following(view.card, tr)]
     if view.card.is_waiting:
@@ -61,8 +61,8 @@ def render_following(card: Card, tr: Translator) -> Spans:
     for preview in map(Preview.model_validate, card.next_steps):
         lines_shown = [line for line in preview.lines if not _is_named_in_heading(line, preview)]
         changes = "; ".join(format_change(line, named=True) for line in lines_shown)
-        told = build_spans(tr.translate("card-then"), " ", render_heading(preview, preview.method, tr), f" — {changes}" if changes else "")
-        lines.append(told)
+        spans = build_spans(tr.translate("card-then"), " ", render_heading(preview, preview.method, tr), f" — {changes}" if changes else "")
+        lines.append(spans)
     return join_blocks(lines, "\n")
 
 
@@ -149,9 +149,9 @@ def render_state(view: CardView, tr: Translator) -> Spans:
         case "denied":
             # a requester who also decides declines the card instead
             own = card.told_names and card.denied_by == card.requested_by
-            said = format_bold(tr.translate("card-withdrawn" if own else "card-denied-by", who=who, at=at))
+            spans = format_bold(tr.translate("card-withdrawn" if own else "card-denied-by", who=who, at=at))
             why = f"\n{tr.translate('card-denied-why')} "
-            return build_spans(said, why, Span(card.reason, "italic")) if card.reason else said
+            return build_spans(spans, why, Span(card.reason, "italic")) if card.reason else spans
         case "refused":
             if view.commands and not is_undo(card):
                 lines = [build_spans(line) for line in render_failed_commands(view, tr)]
@@ -198,8 +198,8 @@ def explain_refusal(card: Card, tr: Translator) -> str:
     """Return why a card with the status "refused" was not carried out: the reason of this program, or what the portal's error means."""
     if tr.has_message(card.code):
         return tr.translate(card.code, **card.args)
-    said = explain_portal_error(card.detail, code=card.code, method=card.method, reference=card.effect_id[:8])
-    return tr.translate("portal-refused", text=tr.translate_notice(said))
+    notice = explain_portal_error(card.detail, code=card.code, method=card.method, reference=card.effect_id[:8])
+    return tr.translate("portal-refused", text=tr.translate_notice(notice))
 
 
 def is_undo(card: Card) -> bool:
@@ -315,8 +315,8 @@ def render_details(view: CardView, tr: Translator) -> Spans:
     head = format_bold(build_spans(render_heading(preview, card.method, tr), number))
     values = render_changes(view, tr)
     total = build_spans(tr.translate("card-sum", sum=preview.sum)) if preview.sum else ()
-    asked = build_spans(tr.translate("details-asked", who=card.requested_by_name))
-    return join_blocks([head, total, values, render_reasons(view, tr), asked], "\n\n")
+    spans = build_spans(tr.translate("details-asked", who=card.requested_by_name))
+    return join_blocks([head, total, values, render_reasons(view, tr), spans], "\n\n")
 
 
 def render_changes(view: CardView, tr: Translator) -> Spans:

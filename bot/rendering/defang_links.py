@@ -102,19 +102,19 @@ def disarm_spans(text: Spans) -> Spans:
     """
     joined = "".join(span.text for span in text)
     contacts = tuple(found.span() for found in _CONTACT.finditer(joined))
-    found = _Findings(joined, contacts, tuple(stop.end() for stop in _ANY_STOP.finditer(joined)))
-    kept: list[Span] = []
+    findings = _Findings(joined, contacts, tuple(stop.end() for stop in _ANY_STOP.finditer(joined)))
+    spans: list[Span] = []
     start = 0
     for span in text:
         end = start + len(span.text)
-        if span.url or not (contacts or (span.is_foreign and found.stops)) or span.is_code:
-            kept.append(span)
+        if span.url or not (contacts or (span.is_foreign and findings.stops)) or span.is_code:
+            spans.append(span)
         else:
-            kept.extend(_divide_span(span, start, found))
+            spans.extend(_divide_span(span, start, findings))
         if span.url and span.is_foreign and joined[end : end + 1].strip():  # what follows would continue the address
-            kept.append(Span(JOINER, is_foreign=True))
+            spans.append(Span(JOINER, is_foreign=True))
         start = end
-    return build_spans(*kept)
+    return build_spans(*spans)
 
 
 def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
@@ -133,15 +133,15 @@ def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
     yield replace(span, text=_add_joiners(span, place, end, found))
 
 
-def _add_joiners(span: Span, start: int, end: int, found: _Findings) -> str:
+def _add_joiners(span: Span, start: int, end: int, findings: _Findings) -> str:
     """Return the joined text of all spans from `start` to `end`, with the invisible `JOINER` inside each address, mention, command and tag.
 
-    `found` has the joined text and the places for the joiners. If the program itself wrote the text of `span`, no joiner is added.
+    `findings` has the joined text and the places for the joiners. If the program itself wrote the text of `span`, no joiner is added.
     """
     if not span.is_foreign:
-        return found.text[start:end]
-    stops = found.stops[bisect_right(found.stops, start) : bisect_right(found.stops, end)]
-    return JOINER.join(found.text[a:b] for a, b in pairwise((start, *stops, end)))
+        return findings.text[start:end]
+    stops = findings.stops[bisect_right(findings.stops, start) : bisect_right(findings.stops, end)]
+    return JOINER.join(findings.text[a:b] for a, b in pairwise((start, *stops, end)))
 
 
 class _Defanger:

@@ -48,9 +48,9 @@ def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
     """
     import xlsxwriter  # type: ignore[import-untyped] # noqa: PLC0415 - the library has no types, and takes a third of a second to import
 
-    made = io.BytesIO()
+    buffer = io.BytesIO()
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    with xlsxwriter.Workbook(made, options) as book:
+    with xlsxwriter.Workbook(buffer, options) as book:
         page = book.add_worksheet(_build_sheet_name(name))
         head = book.add_format({"bold": True, "bottom": 1})
         for column, title in enumerate(sheet.columns):
@@ -61,16 +61,16 @@ def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
         page.autofilter(0, 0, len(sheet.rows), max(len(sheet.columns) - 1, 0))
         for column, title in enumerate(sheet.columns):
             page.set_column(column, column, _measure_width(title, sheet.rows, column))
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def render_csv(sheet: Sheet) -> bytes:
     """Return the list as CSV with a UTF-8 byte order mark and semicolons, so that Russian Excel opens it with a double click."""
-    made = io.StringIO(newline="")
-    writer = csv.writer(made, delimiter=";", lineterminator="\r\n")
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, delimiter=";", lineterminator="\r\n")
     writer.writerow([_escape_formula(title) for title in sheet.columns])
     writer.writerows([_format_csv_cell(cell) for cell in row] for row in sheet.rows)
-    return b"\xef\xbb\xbf" + made.getvalue().encode("utf-8")
+    return b"\xef\xbb\xbf" + buffer.getvalue().encode("utf-8")
 
 
 def _write_row(page: Any, number: int, row: Sequence[Cell], link: str) -> None:

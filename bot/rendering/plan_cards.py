@@ -65,8 +65,8 @@ def _list_undo_offers(view: CardView, tr: Translator, *, is_over: bool) -> tuple
 def render_plan_details(view: CardView, tr: Translator) -> Spans:
     """Return the details view of the plan: each step with its record and every value, then all reasons and who asked."""
     steps = [_render_step_details(number, card, tr) for number, card in view.steps]
-    asked = build_spans(tr.translate("details-asked", who=view.card.requested_by_name))
-    return join_blocks([*steps, render_reasons(view, tr), asked], "\n\n")
+    spans = build_spans(tr.translate("details-asked", who=view.card.requested_by_name))
+    return join_blocks([*steps, render_reasons(view, tr), spans], "\n\n")
 
 
 def _render_step_details(number: int, card: Card, tr: Translator) -> Spans:
@@ -88,9 +88,9 @@ def _render_step(number: int, card: Card, tr: Translator, fate_room: int, *, und
     changes = [_render_change(line) for line in preview.lines if line.after != preview.title or preview.verb != "add"]
     parts = [_render_command(item, tr) for item in preview.items]
     told = _trim(_render_fate(card, tr), fate_room) if fate_room else ""
-    made = render_outcome_details(CardView.from_card(card), tr)
+    outcome_details = render_outcome_details(CardView.from_card(card), tr)
     fate = build_spans(Span(told, "italic")) if told else ()
-    return join_blocks([head, *changes, *parts, fate, made, build_spans(undo), render_following(card, tr)], "\n")
+    return join_blocks([head, *changes, *parts, fate, outcome_details, build_spans(undo), render_following(card, tr)], "\n")
 
 
 def _render_command(item: PreviewPart, tr: Translator) -> Spans:

@@ -30,12 +30,12 @@ def render_edit(body: JsonObject, tr: Translator) -> Spans:
 
 def _render_value_question(edit: EditBody, tr: Translator) -> Spans:
     objection = build_spans("⚠️ ", tr.translate_notice(edit.objection)) if edit.objection else ()
-    asked = build_spans(format_bold(tr.translate("edit-new-value", field=edit.name)), "\n", tr.translate("edit-now", value=edit.value))
+    spans = build_spans(format_bold(tr.translate("edit-new-value", field=edit.name)), "\n", tr.translate("edit-now", value=edit.value))
     listed = () if all(len(label) <= _SHORT for label in edit.options) and edit.field_kind in _CHOSEN else edit.options
     options = join_blocks([build_spans(f"{number}. {label}") for number, label in enumerate(listed, start=1)], "\n")
     code = "edit-how-options" if edit.options else "edit-how-again" if edit.objection else "edit-how"
     how = build_spans(Span(tr.translate(code, kind=edit.field_kind), "italic"))
-    return join_blocks([objection, asked, options, how], "\n\n")
+    return join_blocks([objection, spans, options, how], "\n\n")
 
 
 def render_waiting_cards(body: JsonObject, tr: Translator) -> Spans:

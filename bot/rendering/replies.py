@@ -158,7 +158,7 @@ def _render_reminder(notice: Notice, tr: Translator) -> Spans:
     questions, calls = notice.args["questions"], notice.args["calls"]
     asked = [tr.translate_notice(Notice.model_validate(one["notice"])) if one["notice"] else str(one["text"]) for one in questions]
     lines = [build_spans("• ", text) for text in asked]
-    lines += [build_spans("• ", render_heading(Preview.model_validate(one["preview"]), str(one["method"]), tr)) for one in calls]
+    lines += [build_spans("• ", render_heading(Preview.model_validate(call["preview"]), str(call["method"]), tr)) for call in calls]
     head = build_spans(format_bold(tr.translate("run-reminder", definition=notice.args["definition"])))
     return join_blocks([head, *lines, *([build_spans(tr.translate("run-reminder-cards"))] if calls else [])], "\n")
 

@@ -69,5 +69,5 @@ def _build_credential(name: str, spec: CredentialSpec) -> HttpCredential:
 
 def list_http_secrets(credentials: Mapping[str, HttpCredential]) -> tuple[str, ...]:
     """Return the secrets as they are sent, and without what stands before them, to mask both."""
-    values = [one.value.get_secret_value() for one in credentials.values()]
+    values = [credential.value.get_secret_value() for credential in credentials.values()]
     return tuple(dict.fromkeys(part for value in values for part in (value, value.rpartition(" ")[2]) if part))

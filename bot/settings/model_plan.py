@@ -116,7 +116,7 @@ def _read_plan(path: Path) -> ModelsPlan:
         raise _build_fault(path, f"it is longer than {LARGEST_FILE} bytes")
     reading = read_document(text, "yaml")
     if reading.document is None:
-        fault = next(one for one in reading.findings if one.severity == "error")
+        fault = next(finding for finding in reading.findings if finding.severity == "error")
         raise _build_fault(path, f"line {fault.line}: it is not YAML that can be used: {fault.message}")
     try:
         return ModelsPlan.model_validate(reading.document.data)
@@ -146,11 +146,11 @@ def _build_default_plan(settings: Settings) -> ModelsPlan:
         specs[GIGACHAT] = {"kind": "gigachat"}
     last = list(specs)[-1]
     chain = [one.strip() for one in settings.model_chain.split(",")] if settings.model_chain is not None else [next(iter(specs))]
-    if fault := _find_chain_fault("MODEL_CHAIN", chain, {name: ProviderSpec(**one) for name, one in specs.items()}):
+    if fault := _find_chain_fault("MODEL_CHAIN", chain, {name: ProviderSpec(**spec) for name, spec in specs.items()}):
         raise SettingsError(fault)
     first = specs[chain[0]]
     first.update({name: value for name in _TUNED if (value := getattr(settings, f"model_{name}")) is not None})
-    providers = {name: ProviderSpec(**one) for name, one in specs.items()}
+    providers = {name: ProviderSpec(**spec) for name, spec in specs.items()}
     return ModelsPlan(providers=providers, roles={"agent": chain, "tool": [last], "embedding": [last]})
 
 

@@ -242,10 +242,10 @@ class TelegramDoor:
         query, said = update.callback_query, routed.said
         if query is None or query.message is None or not isinstance(said, CardDecision):
             return
-        shown = ""
+        sent_ref = ""
         with contextlib.suppress(StoreError):  # the decision is stored already; this is only cosmetic
-            shown = await self._store.find_sent_ref(routed.session, f"card:{said.confirmation_id}")
-        if shown.isdecimal() and query.message.message_id < int(shown):
+            sent_ref = await self._store.find_sent_ref(routed.session, f"card:{said.confirmation_id}")
+        if sent_ref.isdecimal() and query.message.message_id < int(sent_ref):
             self.delivery.remove_buttons(routed.session, query.message.message_id)
 
     async def _store_rows(self, routed: ParsedUpdate) -> None:
@@ -284,15 +284,15 @@ class TelegramDoor:
         found = []
         for home in ("", *(f"{RUN}{one.run_id}" for one in runs)):
             for entry in await list_shown_cards(self._store, home or session):
-                shown = await self._store.find_sent_ref(session, f"card:{entry.confirmation_id}")
+                sent_ref = await self._store.find_sent_ref(session, f"card:{entry.confirmation_id}")
                 card = OpenCard(
                     confirmation_id=entry.confirmation_id,
                     nonce=entry.nonce,
-                    message_id=shown,
+                    message_id=sent_ref,
                     call_class=entry.call_class,
                     taps=entry.taps,
                     home=home,
-                    is_last=str(last) == shown if last else None,
+                    is_last=str(last) == sent_ref if last else None,
                 )
                 found.append(card)
         return tuple(found)

@@ -33,7 +33,7 @@ class StoredMemory:
     async def read(self, run: RunInfo, channels: Sequence[SharedChannel], at: datetime, end: int, /) -> Sequence[Entry]:
         """Return what these channels hold, oldest first."""
         found = await self._store.read(flow_memory.read_entries, build_place(run), _list_retention(channels), at, end)
-        named = {one.id for one in channels}
+        named = {channel.id for channel in channels}
         return [Entry(one.channel, Value.from_stored(one._asdict()), parse_iso(one.at)) for one in found if one.channel in named]
 
     async def write(self, run: RunInfo, node: str, entries: Sequence[Entry], channels: Sequence[SharedChannel], at: datetime, /) -> None:
@@ -58,4 +58,4 @@ def build_place(run: RunInfo) -> MemoryPlace:
 
 
 def _list_retention(channels: Sequence[SharedChannel]) -> dict[str, Retention]:
-    return {one.id: Retention(one.retention_versions, one.retention_days) for one in channels}
+    return {channel.id: Retention(channel.retention_versions, channel.retention_days) for channel in channels}

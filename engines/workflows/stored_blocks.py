@@ -64,7 +64,7 @@ class StoredBlocks:
         if current is None:
             return frozenset()
         rows = await self._store.list_runs(RunFilter(run_id=current.run.removeprefix(PREFIX)))
-        return frozenset({current.run}) if all(one.status in ENDED for one in rows) else frozenset()
+        return frozenset({current.run}) if all(row.status in ENDED for row in rows) else frozenset()
 
     async def enter_conflict(self, record: Record, block: str, fields: Sequence[JsonObject], owner: str, at: datetime, /) -> bool:
         """Let a block wait for a choice."""
@@ -111,12 +111,12 @@ class PortalWords:
 
     async def describe_record(self, actor: Actor, record: Record, fields: JsonObject, /) -> RecordText:
         """Return the title and the address of a record."""
-        told = await self._plain.describe_record(actor, record, fields)
+        record_text = await self._plain.describe_record(actor, record, fields)
         try:
             url = self._names.build_card_url(record.kind, int(record.number), user=actor.bitrix_user_id or 0)
         except BitrixError:
             url = ""
-        return RecordText(title=told.title, url=url)
+        return RecordText(title=record_text.title, url=url)
 
 
 def build_record_host(store: AsyncStore, catalogue: Catalogue, names: Names) -> RecordHost:

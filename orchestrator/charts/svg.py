@@ -44,9 +44,9 @@ def write_svg(chart: Chart) -> str:
         '<rect width="100%" height="100%" fill="#fff"/>',
         f'<text class="h" x="{_MARGIN:.0f}" y="30">{escape(chart.title)}</text>',
         f'<g transform="translate({_MARGIN:.0f} {_MARGIN + _TITLE + BOX_HEIGHT / 2 + 12:.0f})">',
-        *(_draw_route(one) for one in layout.routes),
+        *(_draw_route(route) for route in layout.routes),
         *(_draw_box(box, x, y) for box, (x, y) in zip(chart.boxes, layout.places, strict=True)),
-        *(_draw_label(one) for one in layout.routes if one.arrow.label),
+        *(_draw_label(route) for route in layout.routes if route.arrow.label),
         "</g></svg>",
     ]
     return "\n".join(parts) + "\n"

@@ -31,8 +31,8 @@ class Difference:
 
 def compare_documents(before: object, after: object) -> Difference:
     """Return what changed between two documents; a large one takes a moment, so call it in a thread."""
-    found = list(islice(list_changes(before, after), MOST_CHANGES + 1))
-    return Difference(changes=tuple(found[:MOST_CHANGES]), more=len(found) > MOST_CHANGES)
+    changes = list(islice(list_changes(before, after), MOST_CHANGES + 1))
+    return Difference(changes=tuple(changes[:MOST_CHANGES]), more=len(changes) > MOST_CHANGES)
 
 
 def list_changes(before: object, after: object, path: Path = WHOLE) -> Iterator[Change]:

@@ -42,28 +42,28 @@ def open_every_host(_address: str) -> bool:
 
 def check_document(
     kind: DefinitionKind,
-    given: Submission,
+    submission: Submission,
     find_classes: FindClasses,
     is_critical: IsCriticalField,
     may_fetch: MayFetch = open_every_host,
 ) -> Checked:
     """Return what is wrong with a document, what in it makes cards, and what in it needs two people."""
-    reading = given.read()
-    found = find_mistakes(kind, reading)
+    reading = submission.read()
+    findings = find_mistakes(kind, reading)
     if reading.draft is not None:
-        found = merge_findings(found, find_program_mistakes(kind, reading.draft))
-    if reading.document is None or has_errors(found):
-        return Checked(findings=found, read=reading.draft)
+        findings = merge_findings(findings, find_program_mistakes(kind, reading.draft))
+    if reading.document is None or has_errors(findings):
+        return Checked(findings=findings, read=reading.draft)
     data = reading.document.data
-    found = (*found, *find_method_mistakes(reading.document, kind.list_methods(data), find_classes))
-    if has_errors(found):
-        return Checked(findings=found, read=reading.draft)
+    findings = (*findings, *find_method_mistakes(reading.document, kind.list_methods(data), find_classes))
+    if has_errors(findings):
+        return Checked(findings=findings, read=reading.draft)
     told = (
         *list_critical_values(reading.document, kind.list_filled(data), is_critical),
         *list_closed_hosts(reading.document, kind.list_addresses(data), may_fetch),
     )
     return Checked(
-        findings=merge_findings(found, told),
+        findings=merge_findings(findings, told),
         document=data,
         read=reading.document,
         critical=find_critical_writes(find_writes(kind, data), find_classes),
@@ -79,4 +79,4 @@ def to_reading(data: object) -> Reading:
 def merge_findings(first: Sequence[Finding], more: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return all findings in the order of their places; the one that says that others were left out stays the last."""
     every = [*first, *more]
-    return (*sort_findings([one for one in every if one.code != LEFT_OUT]), *[one for one in every if one.code == LEFT_OUT][:1])
+    return (*sort_findings([finding for finding in every if finding.code != LEFT_OUT]), *[one for one in every if one.code == LEFT_OUT][:1])

@@ -146,16 +146,16 @@ class DefinitionKind:
 
 def find_mistakes(kind: DefinitionKind, reading: Reading) -> tuple[Finding, ...]:
     """Return everything that is wrong with a document: what its reader found, and what its kind finds in what could be read."""
-    found = Findings(reading.draft)
-    found.extend(reading.findings)
+    findings = Findings(reading.draft)
+    findings.extend(reading.findings)
     if reading.draft is not None:
         try:
-            found.extend(kind.check(reading.draft))
+            findings.extend(kind.check(reading.draft))
         except Exception:
             log.exception("a document of kind %s could not be checked", kind.name, extra={"action": "definition_check_failed"})
-            if not found.has_errors:  # after mistakes of the text the draft may be of any shape
-                found.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
-    return found.list_all()
+            if not findings.has_errors:  # after mistakes of the text the draft may be of any shape
+                findings.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
+    return findings.list_all()
 
 
 def find_linked_mistakes(kind: DefinitionKind, document: Document, named: Mapping[str, object]) -> tuple[Finding, ...]:
@@ -174,9 +174,9 @@ def _ask_kind(kind: DefinitionKind, check: Callable[[], Iterable[Finding]]) -> t
         return tuple(check())
     except Exception:
         log.exception("a document of kind %s could not be checked", kind.name, extra={"action": "definition_check_failed"})
-        found = Findings()
-        found.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
-        return found.list_all()
+        findings = Findings()
+        findings.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
+        return findings.list_all()
 
 
 def find_writes(kind: DefinitionKind, document: object) -> Sequence[Write] | None:

@@ -31,10 +31,10 @@ def find_method_mistakes(document: Document, uses: Iterable[MethodUse], find_cla
 def list_critical_values(document: Document, filled: Iterable[FilledField], is_critical: IsCriticalField) -> tuple[Finding, ...]:
     """Return what is worth knowing: where a model or a person gives a value that somebody has to confirm."""
     findings, code = Findings(document), "finding-value-critical"
-    for one in filled:
-        if is_critical(one.write, one.place):
-            args: dict[str, str | int] = {"field": quote_part(format_path(one.place)), "source": one.source}
-            findings.add(code, SENTENCES[code].format(**args), one.path, severity="info", of_value=True, args=args)
+    for filled_field in filled:
+        if is_critical(filled_field.write, filled_field.place):
+            args: dict[str, str | int] = {"field": quote_part(format_path(filled_field.place)), "source": filled_field.source}
+            findings.add(code, SENTENCES[code].format(**args), filled_field.path, severity="info", of_value=True, args=args)
     return findings.list_all()
 
 

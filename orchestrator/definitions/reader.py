@@ -105,7 +105,7 @@ class DefinitionReader:
         while len(found) < limit:
             size = min(limit - len(found), _PAGE)
             page = await self._store.read(definitions.list_keys, kind_name, after, size)
-            found += [await self._add_title(one) for one in page if one.kind in seen]
+            found += [await self._add_title(definition_key) for definition_key in page if definition_key.kind in seen]
             if len(page) < size:
                 break
             after = page[-1].place
@@ -114,10 +114,10 @@ class DefinitionReader:
     async def find_key(self, editor: Editor, kind_name: str, key: str) -> DefinitionKey:
         """Return the definition as a whole. Raises DefinitionMissing."""
         kind = self._admit_reader(editor, kind_name, key)
-        found = await self._store.read(definitions.find_key, kind.name, key)
-        if found is None:
+        definition_key = await self._store.read(definitions.find_key, kind.name, key)
+        if definition_key is None:
             raise DefinitionMissing(f"There is no {kind.name}/{quote_part(key)}.")
-        return await self._add_title(found)
+        return await self._add_title(definition_key)
 
     async def find_version(self, editor: Editor, kind_name: str, key: str, version: int = 0) -> DefinitionVersion:
         """Return a version with its document, the last one for 0. Raises DefinitionMissing."""
@@ -127,10 +127,10 @@ class DefinitionReader:
         """Return the version of this kind with that UUID, with its document. Raises DefinitionMissing."""
         kind = self.find_kind(kind_name)
         check_reader(editor, kind, self._find_roles(kind))
-        found = await self._store.read(definitions.find_by_id, version_id.lower()) if is_version_id(version_id) else None
-        if found is None or found.kind != kind.name:
+        version = await self._store.read(definitions.find_by_id, version_id.lower()) if is_version_id(version_id) else None
+        if version is None or version.kind != kind.name:
             raise DefinitionMissing(f"There is no {kind.name} with the id {quote_part(version_id)}.")
-        return found if found.title else replace(found, title=find_own_title(kind, found.document))
+        return version if version.title else replace(version, title=find_own_title(kind, version.document))
 
     async def list_versions(self, editor: Editor, kind_name: str, key: str) -> Sequence[DefinitionVersion]:
         """Return the versions of a key without their documents. Raises DefinitionMissing."""
@@ -146,13 +146,13 @@ class DefinitionReader:
         """Return what changed between two versions of a key. Raises DefinitionMissing."""
         old = await self.find_version(editor, kind_name, key, before)
         new = await self.find_version(editor, kind_name, key, after)
-        found = await asyncio.to_thread(compare_documents, old.document, new.document)
-        return Comparison(before=old, after=new, changes=found.changes, more=found.more)
+        difference = await asyncio.to_thread(compare_documents, old.document, new.document)
+        return Comparison(before=old, after=new, changes=difference.changes, more=difference.more)
 
-    async def name_versions(self, found: Comparison) -> Mapping[str, str]:
+    async def name_versions(self, comparison: Comparison) -> Mapping[str, str]:
         """Return by its id what people call each version of another definition that one of two compared texts names."""
-        kind = self.find_kind(found.after.kind)
-        references = (*kind.list_references(found.before.document), *kind.list_references(found.after.document))
+        kind = self.find_kind(comparison.after.kind)
+        references = (*kind.list_references(comparison.before.document), *kind.list_references(comparison.after.document))
         return await name_references(references, StoredVersions(self._store))
 
     def _admit_reader(self, editor: Editor, kind_name: str, key: str) -> DefinitionKind:
@@ -183,7 +183,7 @@ class DefinitionReader:
 
     async def _read_title(self, kind: DefinitionKind, head: DefinitionKey) -> str:
         try:
-            found = await self._store.read(definitions.find_version, kind.name, head.key, head.active_version or head.last_version)
+            version = await self._store.read(definitions.find_version, kind.name, head.key, head.active_version or head.last_version)
         except DefinitionDamaged:  # its own page says so
             return ""
-        return find_own_title(kind, found.document) if found is not None else ""
+        return find_own_title(kind, version.document) if version is not None else ""

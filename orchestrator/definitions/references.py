@@ -69,21 +69,21 @@ async def link_references(document: Document, references: Iterable[Reference], f
     """Return the document with its references fixed. One that is unknown, unpublished or switched off stays, and is reported."""
     findings, found = await _find_all(document, references, find)
     data = loads(dumps(document.data))
-    for one, version in found:
-        _put(data, one.path, version.id)
+    for reference, version in found:
+        _put(data, reference.path, version.id)
     return Linked(data, findings, {one.written: version.document for one, version in found})
 
 
 async def name_references(references: Iterable[Reference], find: StoredVersions) -> dict[str, str]:
     """Return for each id of a version that is named, and is there, what people call it: `key@version`, with its title."""
     names: dict[str, str] = {}
-    for one in references:
-        if one.written in names or not is_version_id(one.written):
+    for reference in references:
+        if reference.written in names or not is_version_id(reference.written):
             continue
-        found = await find.find_by_id(one.written.lower())
-        if found is not None:
-            title, address = " ".join(found.title.split()), f"{found.key}@{found.version}"
-            names[one.written] = f"{address} ({title})" if title else address
+        definition_version = await find.find_by_id(reference.written.lower())
+        if definition_version is not None:
+            title, address = " ".join(definition_version.title.split()), f"{definition_version.key}@{definition_version.version}"
+            names[reference.written] = f"{address} ({title})" if title else address
     return names
 
 
@@ -98,37 +98,37 @@ async def _find_all(
     """Return what is wrong with references, and each of the others with its version."""
     findings, right = Findings(document), list[tuple[Reference, DefinitionVersion]]()
     known: dict[tuple[str, str], DefinitionVersion | str] = {}
-    for one in references:
-        place = (one.kind, one.written)
+    for reference in references:
+        place = (reference.kind, reference.written)
         if place not in known:
-            known[place] = await _find_published(one, find)
+            known[place] = await _find_published(reference, find)
         found = known[place]
         if isinstance(found, str):
-            names = await name_references([one] if found != "finding-reference-unknown" else [], find)  # people know no ids
-            args: dict[str, str | int] = {"name": quote_part(names.get(one.written, one.written)), "kind": one.kind}
-            findings.add(found, SENTENCES[found].format(**args), one.path, of_value=True, args=args)
+            names = await name_references([reference] if found != "finding-reference-unknown" else [], find)  # people know no ids
+            args: dict[str, str | int] = {"name": quote_part(names.get(reference.written, reference.written)), "kind": reference.kind}
+            findings.add(found, SENTENCES[found].format(**args), reference.path, of_value=True, args=args)
         else:
-            right.append((one, found))
+            right.append((reference, found))
     return findings.list_all(), right
 
 
-async def _find_published(one: Reference, find: StoredVersions) -> DefinitionVersion | str:
+async def _find_published(reference: Reference, find: StoredVersions) -> DefinitionVersion | str:
     """Return the version that a reference names, or the code of what is wrong with it (S002-44 … S002-46)."""
-    if is_version_id(one.written):
-        found = await find.find_by_id(one.written.lower())
-    elif numbered := _NUMBERED.fullmatch(one.written):
-        found = await find.find_version(one.kind, numbered["key"], int(numbered["version"]))
+    if is_version_id(reference.written):
+        definition_version = await find.find_by_id(reference.written.lower())
+    elif numbered := _NUMBERED.fullmatch(reference.written):
+        definition_version = await find.find_version(reference.kind, numbered["key"], int(numbered["version"]))
     else:
-        found = await find.find_version(one.kind, one.written, 0)
-        named = await find.find_key(one.kind, one.written) if found is None else None
-        if named is not None:
-            return "finding-reference-draft" if named.enabled else "finding-reference-off"
-    if found is None or found.kind != one.kind:
+        definition_version = await find.find_version(reference.kind, reference.written, 0)
+        definition_key = await find.find_key(reference.kind, reference.written) if definition_version is None else None
+        if definition_key is not None:
+            return "finding-reference-draft" if definition_key.enabled else "finding-reference-off"
+    if definition_version is None or definition_version.kind != reference.kind:
         return "finding-reference-unknown"
-    if found.status != "published":
+    if definition_version.status != "published":
         return "finding-reference-draft"
-    head = await find.find_key(found.kind, found.key)
-    return found if head is not None and head.enabled else "finding-reference-off"
+    head = await find.find_key(definition_version.kind, definition_version.key)
+    return definition_version if head is not None and head.enabled else "finding-reference-off"
 
 
 def _put(data: Any, path: Sequence[str | int], value: str) -> None:

@@ -184,11 +184,11 @@ def check_two_people(
     if critical == ():
         return
     why = f"It may call {_quote_some(critical)}" if critical else "It cannot be told what it writes"
-    authors = _quote_some([one.key for one in writers])
+    authors = _quote_some([writer.key for writer in writers])
     who = f"Who may: {_tell_who(roles.publish)} who are employees and none of its writers ({authors})"
     if not editor.is_person:
         raise NotAllowed("needs_a_person", f"{why}, so an employee has to publish it, and {editor.actor.key} belongs to none. {who}.")
-    if any(is_same_person(editor.actor, one.key, one.user) for one in writers):
+    if any(is_same_person(editor.actor, writer.key, writer.user) for writer in writers):
         raise NotAllowed("needs_two_people", f"{why}, so nobody publishes it alone, and {editor.actor.key} wrote a text of it. {who}.")
 
 

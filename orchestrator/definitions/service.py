@@ -103,7 +103,7 @@ class DefinitionService(DefinitionReader):
         if wrong or has_errors(checked.findings):
             raise DefinitionRefused([*wrong, *checked.findings])
         title = await self._find_title(kind, key, given, checked)
-        made = await self._write(
+        definition_version = await self._write(
             lambda author: self._store.write(
                 definitions.create_version,
                 author,
@@ -118,7 +118,7 @@ class DefinitionService(DefinitionReader):
             ),
             editor,
         )
-        return Saved(version=made, findings=checked.findings)
+        return Saved(version=definition_version, findings=checked.findings)
 
     async def save(self, editor: Editor, kind_name: str, key: str, version: int, given: Submission, *, expected: int) -> Saved:
         """Replace the text of a draft that still has the revision `expected`."""
@@ -158,16 +158,16 @@ class DefinitionService(DefinitionReader):
         kind = self.find_kind(kind_name)
         roles = self._find_roles(kind)
         check_publisher(editor, kind, roles)
-        told: list[Finding] = []
+        findings: list[Finding] = []
         last = await self._find_version(kind, key, version)
         await self._check_references(kind, last)
 
-        def check(found: DefinitionVersion) -> None:
-            mistakes = find_mistakes(kind, to_reading(found.document))
+        def check(definition_version: DefinitionVersion) -> None:
+            mistakes = find_mistakes(kind, to_reading(definition_version.document))
             if has_errors(mistakes):
                 raise DefinitionRefused(mistakes)
-            told[:] = mistakes
-            check_two_people(editor, found.writers, find_writes(kind, found.document), self._find_classes, roles)
+            findings[:] = mistakes
+            check_two_people(editor, definition_version.writers, find_writes(kind, definition_version.document), self._find_classes, roles)
 
         said = _clean(note, LONGEST_NOTE)
         published = await self._write(
@@ -185,15 +185,15 @@ class DefinitionService(DefinitionReader):
             ),
             editor,
         )
-        return Saved(version=published, findings=tuple(told))
+        return Saved(version=published, findings=tuple(findings))
 
     async def roll_back(self, editor: Editor, kind_name: str, key: str, version: int, *, note: str = "") -> Saved:
         """Store the text of an earlier version as a new draft, which is published as any other."""
         kind = self.find_kind(kind_name)
         check_editor(editor, kind, self._find_roles(kind))
         found = await self._find_version(kind, key, version)
-        given = Submission(read=lambda: to_reading(found.document), title=found.title, note=note or f"← v{version}")
-        return await self.create(editor, kind_name, key, given, origin="rolled_back")
+        submission = Submission(read=lambda: to_reading(found.document), title=found.title, note=note or f"← v{version}")
+        return await self.create(editor, kind_name, key, submission, origin="rolled_back")
 
     async def switch(self, editor: Editor, kind_name: str, key: str, *, enabled: bool, expected: int, note: str = "") -> DefinitionKey:
         """Allow or refuse new runs of the whole key, which still has the revision `expected`. Everybody who edits may switch it off."""
@@ -209,13 +209,13 @@ class DefinitionService(DefinitionReader):
             editor,
         )
 
-    async def compare_submission(self, editor: Editor, found: DefinitionVersion, given: Submission) -> Difference:
+    async def compare_submission(self, editor: Editor, version: DefinitionVersion, submission: Submission) -> Difference:
         """Return what would change in a version if the document were saved as its text. Raises DefinitionRefused."""
-        checked = await self.check(editor, found.kind, found.key, given)
+        checked = await self.check(editor, version.kind, version.key, submission)
         if has_errors(checked.findings):
             raise DefinitionRefused(checked.findings)
-        numbered = definitions.set_number(checked.document, self.find_kind(found.kind).number_field, found.version)
-        return await asyncio.to_thread(compare_documents, found.document, numbered)
+        numbered = definitions.set_number(checked.document, self.find_kind(version.kind).number_field, version.version)
+        return await asyncio.to_thread(compare_documents, version.document, numbered)
 
     async def _check(self, kind: DefinitionKind, given: Submission) -> Checked:
         async with self._reading:
@@ -231,19 +231,19 @@ class DefinitionService(DefinitionReader):
             wrong = await find_reference_mistakes(checked.read, references, store)
             return replace(checked, findings=merge_findings(checked.findings, wrong))
         linked = await link_references(checked.read, references, store)
-        found = linked.findings
-        if linked.named and not found:
+        findings = linked.findings
+        if linked.named and not findings:
             more = await asyncio.to_thread(find_linked_mistakes, kind, checked.read, linked.named)
-            found = tuple(one for one in more if one not in checked.findings)
-        return replace(checked, document=linked.document, findings=merge_findings(checked.findings, found))
+            findings = tuple(finding for finding in more if finding not in checked.findings)
+        return replace(checked, document=linked.document, findings=merge_findings(checked.findings, findings))
 
-    async def _check_references(self, kind: DefinitionKind, found: DefinitionVersion) -> None:
+    async def _check_references(self, kind: DefinitionKind, definition_version: DefinitionVersion) -> None:
         """Raise DefinitionRefused if what the document names or needs is not published, or its definition is switched off."""
-        if found.active:  # to publish it once more changes nothing
+        if definition_version.active:  # to publish it once more changes nothing
             return
-        document = Document.from_data(found.document)
-        named = (*kind.list_references(found.document), *kind.list_needs(found.document))
-        linked = await link_references(document, named, StoredVersions(self._store))
+        document = Document.from_data(definition_version.document)
+        references = (*kind.list_references(definition_version.document), *kind.list_needs(definition_version.document))
+        linked = await link_references(document, references, StoredVersions(self._store))
         if linked.findings:
             raise DefinitionRefused(linked.findings)
 
@@ -276,10 +276,10 @@ def _clean(text: str, most: int) -> str:
     return to_storable_text(text).strip()[:most]
 
 
-def _build_news_row(author: Author, found: DefinitionVersion, *, note: str) -> InboxRow:
+def _build_news_row(author: Author, version: DefinitionVersion, *, note: str) -> InboxRow:
     """Return the inbox row that tells of a version which `author` publishes; it is stored in the same commit."""
     row_id, at = generate_id(), format_iso(author.at)
-    news = DefinitionNews(definition_kind=found.kind, key=found.key, version=found.version, title=found.title, at=at, note=note)
+    news = DefinitionNews(definition_kind=version.kind, key=version.key, version=version.version, title=version.title, at=at, note=note)
     return InboxRow(
         id=row_id,
         source=f"definition:{row_id}",

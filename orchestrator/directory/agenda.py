@@ -200,35 +200,35 @@ async def _build_table(one: _List, command: Command, outcome: CommandOutcome, sh
     return Table(rows=tuple(made), shown=len(made), total=max(total, len(made)), sum_text=sums)
 
 
-async def _build_row(one: _List, row: JsonObject, shown: _ViewContext) -> Row:
-    label = mask(await shown.naming.build_label(one.entity, row, shown.actor.locale))
+async def _build_row(one: _List, row: JsonObject, view_context: _ViewContext) -> Row:
+    label = mask(await view_context.naming.build_label(one.entity, row, view_context.actor.locale))
     number = int(row.get("ID") or row.get("id") or 0)
-    url = shown.naming.build_card_url(one.entity, number, user=shown.actor.bitrix_user_id or 0)
-    when = await _format_when(one, row, shown)
+    url = view_context.naming.build_card_url(one.entity, number, user=view_context.actor.bitrix_user_id or 0)
+    when = await _format_when(one, row, view_context)
     return Row(label=f"{label} · {when}" if when else label, url=url)
 
 
-async def _format_when(one: _List, row: JsonObject, shown: _ViewContext) -> str:
+async def _format_when(one: _List, row: JsonObject, view_context: _ViewContext) -> str:
     """Return as text the date of a record by which the list is sorted; "" if the record has no such date.
 
     A time on the current day is shown as the hour («18:00»), any other as the day. In the list of idle deals the words «без движения с»
     precede the day.
     """
     text = str(row.get(one.date) or row.get(one.date.lower()) or "")
-    here = shown.now.astimezone(ZoneInfo(shown.actor.time_zone))
+    here = view_context.now.astimezone(ZoneInfo(view_context.actor.time_zone))
     if one.date == "CLOSEDATE":
         try:
-            return format_day(parse_portal_date(text), today=here.date(), locale=shown.actor.locale)
+            return format_day(parse_portal_date(text), today=here.date(), locale=view_context.actor.locale)
         except ValueError:
             return ""
-    found = parse_moment(text, zone=await shown.naming.load_portal_zone()) if text else None
-    if found is None:
+    moment = parse_moment(text, zone=await view_context.naming.load_portal_zone()) if text else None
+    if moment is None:
         return ""
-    at = found.astimezone(here.tzinfo)
+    at = moment.astimezone(here.tzinfo)
     if one.code == "today-idle":  # a date alone would look like one in the future
-        day = format_day(at.date(), today=here.date(), locale=shown.actor.locale).partition(", ")[2]
-        return f"{_SINCE[shown.actor.locale]} {day}"
-    return f"{at:%H:%M}" if at.date() == here.date() else format_day(at.date(), today=here.date(), locale=shown.actor.locale)
+        day = format_day(at.date(), today=here.date(), locale=view_context.actor.locale).partition(", ")[2]
+        return f"{_SINCE[view_context.actor.locale]} {day}"
+    return f"{at:%H:%M}" if at.date() == here.date() else format_day(at.date(), today=here.date(), locale=view_context.actor.locale)
 
 
 async def _format_sums(rows: Sequence[JsonObject], shown: _ViewContext) -> str:

@@ -32,9 +32,9 @@ def find_bound_references(value: object, name: str = "") -> list[str]:
     `name` is used only when the function calls itself: the field in which `value` stands.
     """
     if isinstance(value, Mapping):
-        return [one for key, item in value.items() for one in find_bound_references(item, str(key))]
+        return [bound_reference for key, item in value.items() for bound_reference in find_bound_references(item, str(key))]
     if isinstance(value, list):
-        return [one for item in value for one in find_bound_references(item, name)]
+        return [bound_reference for item in value for bound_reference in find_bound_references(item, name)]
     is_reference = isinstance(value, str) and value.startswith("@") and not value.startswith("@created")
     return [str(value)] if is_reference and is_binding_field(name) else []
 

@@ -91,11 +91,11 @@ class DateReferences:
         if call.reads_only:
             purpose = "fact"
         present = self._clock.now() if call.said_at is not None else None
-        found = resolve_date(words, field=key, kind=kind, actor=call.actor, now=now, purpose=purpose, present=present)
-        is_past = isinstance(found, Unresolved) and found.notice.code == "date-past"
+        date = resolve_date(words, field=key, kind=kind, actor=call.actor, now=now, purpose=purpose, present=present)
+        is_past = isinstance(date, Unresolved) and date.notice.code == "date-past"
         if is_past and purpose == "plan" and await self._is_record_finished(call):
             return resolve_date(words, field=key, kind=kind, actor=call.actor, now=now, purpose="fact")
-        return found
+        return date
 
     def _find_now(self, call: DatedCall) -> datetime:
         return call.said_at or self._clock.now()
@@ -156,10 +156,10 @@ class DateReferences:
         today = self._find_now(call).astimezone(ZoneInfo(call.actor.time_zone)).date()
         if not is_local and (day >= today or find_purpose(self._find_key(call, name), beside) != "plan"):
             return value
-        found = await self.resolve_field(call, name, str(value), beside)
-        if isinstance(found, Unresolved):
-            raise DateStop(found)
-        return found.value if is_local and isinstance(found, Resolved) else value
+        field = await self.resolve_field(call, name, str(value), beside)
+        if isinstance(field, Unresolved):
+            raise DateStop(field)
+        return field.value if is_local and isinstance(field, Resolved) else value
 
     async def _resolve_reference(self, call: DatedCall, name: str, reference: str, beside: JsonObject) -> object:
         words = parse_reference(reference) or ""
@@ -167,18 +167,18 @@ class DateReferences:
             is_day = await self._find_kind(call, name) == "date"
             return str(call.chosen[reference])[:10] if is_day else call.chosen[reference]
         side = find_read_bound(name) if call.reads_only else None
-        found = (
+        resolution = (
             await self.resolve_field(call, name, words, beside)
             if side is None
             else read_day(words, side=side, actor=call.actor, now=self._find_now(call))
         )
-        match found:
+        match resolution:
             case Resolved(value=value):
                 return value
             case Ambiguous():
-                raise DateStop(AskedDate(reference=reference, several=found))
+                raise DateStop(AskedDate(reference=reference, several=resolution))
             case Unresolved():
-                raise DateStop(found)
+                raise DateStop(resolution)
 
     async def _build_filter_context(self, call: DatedCall, given: JsonObject) -> FilterContext:
         kinds = {name: await self._find_kind(call, name) for name in dict.fromkeys(list_date_fields(given))}
@@ -188,8 +188,8 @@ class DateReferences:
         """Return whether a field holds days or times; "" if that is not known, or if it holds neither."""
         field, entity = split_operator(name)[1], self._naming.find_entity(call.method, call.params)
         if field.lower().startswith("uf"):
-            found = await self._naming.find_field_type(entity, field)
-            return "date" if found == "date" else "datetime" if found == "datetime" else ""
+            field_type = await self._naming.find_field_type(entity, field)
+            return "date" if field_type == "date" else "datetime" if field_type == "datetime" else ""
         key = self._find_key(call, field)
         if holds_day(key):
             return "date"

@@ -50,8 +50,8 @@ class DuplicateFinder:
         If the portal fails, the error is logged and the result is None: a failed search must not prevent the creation of a record.
         """
         try:
-            found = await self._find_known(points)
-            records = await self._reads.load_records(found) if found else {}
+            targets = await self._find_known(points)
+            records = await self._reads.load_records(targets) if targets else {}
             return await self._build_question([(target, row) for target, row in records.items() if row is not None], actor)
         except BitrixError as error:
             log.warning("duplicates cannot be looked for: %s", error, extra={"action": "duplicates_failed"})

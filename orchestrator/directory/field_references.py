@@ -119,8 +119,8 @@ def _match(words: str, titles: Sequence[tuple[str, str]]) -> ranking.Match[str]:
     candidates = _build_candidates(titles)
     found = ranking.find_match(words, candidates, me=None, limit=len(candidates) or 1)
     if isinstance(found, ranking.SeveralMatches):
-        unique = {one.item: one for one in reversed(found.candidates)}
-        kept = tuple(one for one in found.candidates if unique[one.item] is one)
+        unique = {candidate.item: candidate for candidate in reversed(found.candidates)}
+        kept = tuple(candidate for candidate in found.candidates if unique[candidate.item] is candidate)
         if len(kept) == 1:
             return ranking.OneMatch(kept[0])
         return ranking.SeveralMatches(kept) if len(kept) <= ranking.LIMIT else ranking.TooManyMatches(len(kept))
@@ -138,10 +138,10 @@ def _choose(kind: _Words, words: str, titles: Sequence[tuple[str, str]], labels:
         case ranking.OneMatch():
             return Resolved(value=found.found.item, label=labels[found.found.item], named_by_person=True)
         case ranking.SeveralMatches():
-            options = tuple(Option(value=one.item, label=labels[one.item]) for one in found.candidates)
+            options = tuple(Option(value=candidate.item, label=labels[candidate.item]) for candidate in found.candidates)
             return Ambiguous(ask=Notice(code=kind.which, args={"name": words}), options=options)
         case ranking.NoMatch() if near := ranking.find_nearest(words, _build_candidates(titles), me=None):
-            codes = dict.fromkeys(one.item for one in near)
+            codes = dict.fromkeys(candidate.item for candidate in near)
             guesses = tuple(Option(value=code, label=labels[code]) for code in codes)
             return Ambiguous(ask=Notice(code=kind.nearest, args={"name": words}), options=guesses, is_guess=True)
         case ranking.NoMatch() | ranking.TooManyMatches():

@@ -145,10 +145,10 @@ async def _find_linked_titles(values: Sequence[object], field: Field, names: Val
     if not linked:
         return {}
     try:
-        found = await names.find_titles(list(linked.values()))
+        titles = await names.find_titles(list(linked.values()))
     except BitrixError:
-        found = {}
-    return {text: found.get(target) or f"№{target[1]}" for text, target in linked.items()}
+        titles = {}
+    return {text: titles.get(target) or f"№{target[1]}" for text, target in linked.items()}
 
 
 def _parse_link(text: str, field: Field) -> tuple[str, int] | None:

@@ -193,9 +193,9 @@ def _is_unknown_reference(value: object) -> bool:
 def _expand_condition(found: Mapping[str, _Condition], condition: _Condition, context: FilterContext) -> Iterator[Bound]:
     """Yield the conditions for the portal that one condition of the model stands for."""
     twins = [one for one in found.values() if one.name == condition.name and one.value == condition.value and one is not condition]
-    if condition.operator in _UPPER and any(one.operator in _LOWER for one in twins):
+    if condition.operator in _UPPER and any(twin.operator in _LOWER for twin in twins):
         return  # «>=» and «<» with the same period: the whole of it, which the lower one stands for
-    if condition.operator in _LOWER and any(one.operator in _UPPER for one in twins):
+    if condition.operator in _LOWER and any(twin.operator in _UPPER for twin in twins):
         condition = replace(condition, operator="", key=condition.name)
     if condition.operator == _BETWEEN:
         yield from _expand_between(condition, context)
@@ -314,20 +314,20 @@ def _read_period(condition: _Condition, context: FilterContext, side: Side) -> P
     if written in context.chosen:
         words = str(context.chosen[written])[:10]
     look = find_look(to_field_key(condition.name), context.conditions)
-    found = parse_period(words, now=context.now, zone=context.actor.time_zone, look=look, side=side)
-    match found:
+    period = parse_period(words, now=context.now, zone=context.actor.time_zone, look=look, side=side)
+    match period:
         case Period():
-            return found
+            return period
         case Choice():
-            today = context.now.astimezone(found.options[0].at.tzinfo).date()
+            today = context.now.astimezone(period.options[0].at.tzinfo).date()
             options = tuple(
-                Option(value=to_bitrix_date(one.day), label=format_day(one.day, today=today, locale=context.actor.locale))
-                for one in found.options
+                Option(value=to_bitrix_date(option.day), label=format_day(option.day, today=today, locale=context.actor.locale))
+                for option in period.options
             )
             ask = Ambiguous(ask=Notice(code="which-date", args={"words": words}), options=options)
             raise DateStop(AskedDate(reference=written, several=ask))
         case Unclear():
-            raise _build_stop(condition, _REASONS.get(found.reason, "it names no day or period that is known"))
+            raise _build_stop(condition, _REASONS.get(period.reason, "it names no day or period that is known"))
 
 
 _REASONS: Final = {

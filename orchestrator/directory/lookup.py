@@ -105,9 +105,9 @@ class Lookup:
 
     async def _resolve_task(self, words: str, place: ReferenceContext) -> Resolution:
         """Resolve the name of a task: one of the person's, else one that was set for a colleague in this conversation."""
-        found = await self.find_record("task", words, place.actor, place.text, is_forgiving=False)
-        if not isinstance(found, Unresolved) or found.notice.code != "not-found":
-            return found
+        record = await self.find_record("task", words, place.actor, place.text, is_forgiving=False)
+        if not isinstance(record, Unresolved) or record.notice.code != "not-found":
+            return record
         made = [number for item in place.state.agent.done if (number := _find_made_task(item)) is not None]
         records = await self._reads.load_records([("task", number) for number in made]) if made else {}
         rows = [row for row in records.values() if row is not None]
@@ -130,10 +130,10 @@ class Lookup:
         found = await self._search(entity, words, actor)
         match found:
             case ranking.OneMatch():
-                one = found.found
-                named = is_mentioned(words, text) or is_mentioned(one.title, text) or str(one.id) in extract_words(text)
-                label = await self._naming.build_label(entity, one.item, actor.locale)
-                return Resolved(value=one.id, label=label, target=f"{entity}:{one.id}", named_by_person=named)
+                candidate = found.found
+                named = is_mentioned(words, text) or is_mentioned(candidate.title, text) or str(candidate.id) in extract_words(text)
+                label = await self._naming.build_label(entity, candidate.item, actor.locale)
+                return Resolved(value=candidate.id, label=label, target=f"{entity}:{candidate.id}", named_by_person=named)
             case ranking.SeveralMatches():
                 options = await self._build_record_options(entity, found.candidates, actor)
                 return Ambiguous(ask=Notice(code=f"which-{entity}", args={"name": words}), options=options)
@@ -216,9 +216,9 @@ class Lookup:
     async def _build_record_options(
         self, entity: str, candidates: Sequence[ranking.Candidate[JsonObject]], actor: Actor
     ) -> tuple[Option, ...]:
-        labels = [await self._naming.build_label(entity, one.item, actor.locale) for one in candidates]
+        labels = [await self._naming.build_label(entity, candidate.item, actor.locale) for candidate in candidates]
         pairs = zip(candidates, labels, strict=True)
-        return tuple(Option(value=one.id, label=label, target=f"{entity}:{one.id}") for one, label in pairs)
+        return tuple(Option(value=candidate.id, label=label, target=f"{entity}:{candidate.id}") for candidate, label in pairs)
 
     def _resolve_me(self, place: ReferenceContext) -> Resolution:
         if place.actor.bitrix_user_id is None:
@@ -317,9 +317,9 @@ def _find_held_kind(field: str) -> str:
 
 def _resolve_current_tie(place: ReferenceContext) -> Resolution:
     """Resolve "@current" where a task is tied to records: the record of any kind that the conversation is about, if it is only one."""
-    found = list_tie_candidates(place.state)
-    if len(found) != 1:
-        detail = f"it is not clear which record is meant: {', '.join(found) or 'none is current'}; write @shown:N or the name"
+    tie_candidates = list_tie_candidates(place.state)
+    if len(tie_candidates) != 1:
+        detail = f"it is not clear which record is meant: {', '.join(tie_candidates) or 'none is current'}; write @shown:N or the name"
         return Unresolved(notice=Notice(code="link-unclear"), detail=detail)
-    kind, number = next(iter(found.items()))
+    kind, number = next(iter(tie_candidates.items()))
     return Resolved(value=number, target=f"{kind}:{number}", named_by_person=f"{kind}:{number}" in place.state.trusted)

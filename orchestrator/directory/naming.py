@@ -54,10 +54,10 @@ class Naming:
         if not isinstance(numbers, list) or not numbers:
             return ""
         try:
-            found = (await self._reference.load_departments()).get(to_number(numbers[0]))
+            department = (await self._reference.load_departments()).get(to_number(numbers[0]))
         except BitrixError:  # departments need a permission of their own, and the name is only a help
             return ""
-        return to_visible_line(found.name, limit=60) if found else ""
+        return to_visible_line(department.name, limit=60) if department else ""
 
     async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
         """Return the name of a stage («Договор»), or the stage's id if no name is known.
@@ -86,10 +86,10 @@ class Naming:
         if entity in _FIXED_KINDS or to_own_kind(entity) != entity or number is None or not entity.startswith("item:"):
             return _FIXED_KINDS.get(entity, {}).get(locale, "")
         try:
-            kept = (await self._reference.load_types(has=lambda types: number in types)).get(number)
+            type_ = (await self._reference.load_types(has=lambda types: number in types)).get(number)
         except BitrixError:  # the list needs administrator rights
-            kept = None
-        title = to_visible_line(kept.title, limit=40) if kept else ""
+            type_ = None
+        title = to_visible_line(type_.title, limit=40) if type_ else ""
         return f"{_SMART[locale]} {quote(title, locale) if title else format_number(number, locale)}"
 
     async def find_title(self, entity: str, record_id: int) -> str:
@@ -173,13 +173,13 @@ class Naming:
 
         `name` is the field's name in either spelling of the portal, STAGE_ID or stageId.
         """
-        found = await self.find_field(entity, name)
-        return to_visible_line(found.title, limit=80) if found else ""
+        field = await self.find_field(entity, name)
+        return to_visible_line(field.title, limit=80) if field else ""
 
     async def find_field_type(self, entity: str, name: str) -> str:
         """Return the portal's type of a field ("date", "money", "enumeration"); "" if it is not known."""
-        found = await self.find_field(entity, name)
-        return found.type if found else ""
+        field = await self.find_field(entity, name)
+        return field.type if field else ""
 
     async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> list[str] | None:
         """Describe the value of a portal field, one text for each of several; None if it needs no words or is not known."""
@@ -198,7 +198,7 @@ class Naming:
         if field is None or field.type != "enumeration":
             return ""
         chosen = value if isinstance(value, list) else [value]
-        return ", ".join(to_visible_line(found, limit=60) for item in chosen if (found := field.choices.get(str(item))))
+        return ", ".join(to_visible_line(choice, limit=60) for item in chosen if (choice := field.choices.get(str(item))))
 
     async def load_portal_zone(self) -> str:
         """Return the portal's time zone; the default zone if the portal fails."""
@@ -280,8 +280,8 @@ class Naming:
 def pick_field(fields: Mapping[str, Field], name: str, entity: str) -> Field | None:
     """Return the field of that name in either spelling of the portal; None if there is none. `entity` is the kind of record."""
     spellings = (name, names.to_classic(name, entity), names.to_universal(name, entity))
-    found = next((fields[code] for code in spellings if code in fields), None)
-    return found or next((field for field in fields.values() if field.upper_name in spellings), None)
+    field = next((fields[code] for code in spellings if code in fields), None)
+    return field or next((field for field in fields.values() if field.upper_name in spellings), None)
 
 
 def _to_kind(type_id: object) -> str:

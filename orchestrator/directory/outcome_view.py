@@ -60,9 +60,9 @@ _PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|-
 
 async def render_outcome(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
     """Return the view of a call's outcome for the model and the person; may raise BitrixError."""
-    found = await _render_result(outcome, naming, actor)
-    text = "; ".join(part for part in (found.text, outcome.detail) if part)
-    return replace(found, text=text, prose=found.prose or outcome.foreign_text)
+    outcome_view = await _render_result(outcome, naming, actor)
+    text = "; ".join(part for part in (outcome_view.text, outcome.detail) if part)
+    return replace(outcome_view, text=text, prose=outcome_view.prose or outcome.foreign_text)
 
 
 async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:

@@ -38,11 +38,11 @@ def render_own_answer(outcome: Outcome) -> OutcomeView:
     )
 
 
-def _render_documents(found: DocumentAnswer) -> OutcomeView:
+def _render_documents(document_answer: DocumentAnswer) -> OutcomeView:
     """Return the answer with its passages, which the model reads and of which code shows the person the titles and the texts."""
-    passages = tuple(Passage(title=mask(one.title), text=mask(one.text)) for one in found.passages)
-    read = [f"{number}. {one.title}\n{one.text}" for number, one in enumerate(passages, start=1)]
-    return OutcomeView(text="\n\n".join([mask(found.answer), *read]), passages=passages, prose=True)
+    passages = tuple(Passage(title=mask(passage.title), text=mask(passage.text)) for passage in document_answer.passages)
+    read = [f"{number}. {passage.title}\n{passage.text}" for number, passage in enumerate(passages, start=1)]
+    return OutcomeView(text="\n\n".join([mask(document_answer.answer), *read]), passages=passages, prose=True)
 
 
 def _build_row(change: HistoryChange) -> JsonObject:

@@ -71,7 +71,7 @@ class PersonReferences:
                 assert_never(found)
 
     async def _build_user_options(self, candidates: Sequence[ranking.Candidate[User]], actor: Actor) -> tuple[Option, ...]:
-        departments = [await self._naming.find_department_name(one.item) for one in candidates]
+        departments = [await self._naming.find_department_name(candidate.item) for candidate in candidates]
         pairs = zip(candidates, departments, strict=True)
         return tuple(Option(value=one.id, label=format_user_label(one.item, department=name, locale=actor.locale)) for one, name in pairs)
 

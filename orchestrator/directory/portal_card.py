@@ -132,22 +132,22 @@ class PortalCard:
 
 async def _write_funnels(reference: Reference) -> list[str]:
     funnels: Sequence[Category] = await reference.load_categories("deal")
-    shown = funnels[:_FUNNELS]
-    stages = await asyncio.gather(*(reference.load_stages("deal", one.id) for one in shown))
-    lines = [f"- CATEGORY_ID {one.id} {_quote(one.name)}: {_join_stages(found)}" for one, found in zip(shown, stages, strict=True)]
+    categories = funnels[:_FUNNELS]
+    stages = await asyncio.gather(*(reference.load_stages("deal", category.id) for category in categories))
+    lines = [f"- CATEGORY_ID {one.id} {_quote(one.name)}: {_join_stages(stage)}" for one, stage in zip(categories, stages, strict=True)]
     return _cut(lines, len(funnels), 'crm.category.list {"entityTypeId": 2}')
 
 
 async def _write_entries(reference: Reference, *, book: str) -> list[str]:
     entries: Sequence[Stage] = await reference.load_status_entries(book)
-    named = [f"{_clean(one.id)} {_quote(one.name)}" for one in entries[:_SOURCES]]
+    named = [f"{_clean(stage.id)} {_quote(stage.name)}" for stage in entries[:_SOURCES]]
     return _cut_line(named, len(entries), f'crm.status.list {{"filter": {{"ENTITY_ID": "{book}"}}}}')
 
 
 async def _write_fields(reference: Reference, *, kind: str) -> list[str]:
     fields: Mapping[str, Field] = await reference.load_fields(kind)
-    own = sorted((one for one in fields.values() if one.custom), key=lambda one: one.code)
-    return _cut([_format_field(one) for one in own[:_FIELDS]], len(own), f"crm.{kind}.fields")
+    own = sorted((field for field in fields.values() if field.custom), key=lambda field: field.code)
+    return _cut([_format_field(field) for field in own[:_FIELDS]], len(own), f"crm.{kind}.fields")
 
 
 async def _write_types(reference: Reference) -> list[str]:
@@ -156,9 +156,9 @@ async def _write_types(reference: Reference) -> list[str]:
 
 
 async def _write_catalogs(reference: Reference) -> list[str]:
-    found: Sequence[ProductCatalog] = await reference.load_catalogs()
-    named = [f"{one.iblock} {_quote(one.name)}{f' (variations of {one.products})' if one.products else ''}" for one in found[:_CATALOGS]]
-    return _cut_line(named, len(found), "catalog.catalog.list")
+    catalogs: Sequence[ProductCatalog] = await reference.load_catalogs()
+    named = [f"{one.iblock} {_quote(one.name)}{f' (variations of {one.products})' if one.products else ''}" for one in catalogs[:_CATALOGS]]
+    return _cut_line(named, len(catalogs), "catalog.catalog.list")
 
 
 async def _write_currencies(reference: Reference) -> list[str]:
@@ -171,7 +171,7 @@ async def _write_colleagues(reference: Reference) -> list[str]:
     users: Mapping[int, User] = await reference.load_users()
     here = [users[number] for number in sorted(users) if is_employed(users[number])]
     named = [
-        f"{one.id} {_quote(one.full_name)}{f' {_quote(one.work_position)}' if one.work_position else ''}" for one in here[:_COLLEAGUES]
+        f"{user.id} {_quote(user.full_name)}{f' {_quote(user.work_position)}' if user.work_position else ''}" for user in here[:_COLLEAGUES]
     ]
     return _cut_line(named, len(here), 'user.get {"FILTER": {"ACTIVE": true}}')
 
@@ -202,7 +202,7 @@ def _format_unknown(part: _Part) -> str:
 
 
 def _join_stages(stages: Sequence[Stage]) -> str:
-    return _cut_list([f"{_clean(one.id)} {_quote(one.name)}" for one in stages[:_STAGES]], len(stages), MAX_LINE, " stages")
+    return _cut_list([f"{_clean(stage.id)} {_quote(stage.name)}" for stage in stages[:_STAGES]], len(stages), MAX_LINE, " stages")
 
 
 def _format_field(field: Field) -> str:

@@ -66,7 +66,7 @@ def find_match(query: str, candidates: Iterable[Candidate[T]], *, me: int | None
 
     `me` is the person's Bitrix24 user id, or None. Of several candidates with the same id, one is kept.
     """
-    unique = {one.id: one for one in candidates}
+    unique = {candidate.id: candidate for candidate in candidates}
     scored = [
         (worth, one) for one in unique.values() if (worth := EXACT if _is_number_of(query, one.id) else measure_match(query, one.title)) > 0
     ]
@@ -77,7 +77,7 @@ def find_match(query: str, candidates: Iterable[Candidate[T]], *, me: int | None
         return OneMatch(best[0][1])
     if len(best) > limit:
         return TooManyMatches(len(best))
-    return SeveralMatches(tuple(one for _, one in sorted(best, key=lambda pair: _build_sort_key(*pair, me=me))))
+    return SeveralMatches(tuple(candidate for _, candidate in sorted(best, key=lambda pair: _build_sort_key(*pair, me=me))))
 
 
 def find_nearest(query: str, candidates: Iterable[Candidate[T]], *, me: int | None, limit: int = LIMIT) -> tuple[Candidate[T], ...]:
@@ -85,10 +85,10 @@ def find_nearest(query: str, candidates: Iterable[Candidate[T]], *, me: int | No
 
     The person must confirm such a candidate, since its name is not the one in the query. `me` is the person's Bitrix24 user id, or None.
     """
-    unique = {one.id: one for one in candidates}
-    near = [(wrong, one) for one in unique.values() if (wrong := measure_misspelling(query, one.title)) is not None]
+    unique = {candidate.id: candidate for candidate in candidates}
+    near = [(wrong, candidate) for candidate in unique.values() if (wrong := measure_misspelling(query, candidate.title)) is not None]
     ordered = sorted(near, key=lambda pair: (pair[0], _build_sort_key(0.0, pair[1], me=me)))
-    return tuple(one for _, one in ordered[:limit])
+    return tuple(candidate for _, candidate in ordered[:limit])
 
 
 def _is_number_of(query: str, record_id: int) -> bool:
@@ -104,8 +104,8 @@ def _filter_best(scored: Sequence[tuple[float, Candidate[T]]]) -> Sequence[tuple
     return [pair for pair in scored if pair[0] >= WHOLE_BACKWARDS] or scored
 
 
-def _build_sort_key(worth: float, one: Candidate[T], *, me: int | None) -> tuple[bool, bool, float, int]:
-    return one.closed, me is None or one.owner != me, -worth, -one.id
+def _build_sort_key(worth: float, candidate: Candidate[T], *, me: int | None) -> tuple[bool, bool, float, int]:
+    return candidate.closed, me is None or candidate.owner != me, -worth, -candidate.id
 
 
 _NEAR_ENOUGH: Final = 0.72

@@ -38,7 +38,7 @@ async def read_name(method: str, params: JsonObject, number: int, *, client: Por
     answers with several rows, the one with the id `number` counts. May raise BitrixError.
     """
     rows = await _read_rows(method, params, number, client, catalogue)
-    return next((name for found in rows if (name := _extract_name(found, locale))), "")
+    return next((name for row in rows if (name := _extract_name(row, locale))), "")
 
 
 async def read_part(method: str, params: JsonObject, number: int, *, client: PortalCaller, catalogue: Catalogue) -> JsonObject | None:

@@ -105,8 +105,8 @@ class Reference:
         """
         if not has_funnels(entity):
             return 0
-        found = await self.load_categories(entity, fresh=fresh)
-        return next((item.id for item in found if item.default), found[0].id if found else 0)
+        categories = await self.load_categories(entity, fresh=fresh)
+        return next((item.id for item in categories if item.default), categories[0].id if categories else 0)
 
     async def load_stages(
         self, entity: str, category: int | None = None, *, fresh: bool = False, has: Contains[Sequence[Stage]] | None = None

@@ -163,11 +163,11 @@ def _build_field(code: str, row: JsonObject) -> Field:
 
     The title is the label of the field in the form, since for a custom field the classic methods give only the code as `title`.
     """
-    made = Field.model_validate({**row, "code": code, "title": ""})
+    field = Field.model_validate({**row, "code": code, "title": ""})
     labels = (row.get(name) for name in ("formLabel", "listLabel", "title", "filterLabel"))
-    return made.model_copy(
+    return field.model_copy(
         update={
-            "title": next((str(label) for label in labels if label and label not in (code, made.upper_name)), ""),
-            "custom": made.custom or code.lower().replace("_", "").startswith("uf"),
+            "title": next((str(label) for label in labels if label and label not in (code, field.upper_name)), ""),
+            "custom": field.custom or code.lower().replace("_", "").startswith("uf"),
         }
     )

@@ -43,10 +43,10 @@ class StageReferences:
             case ranking.OneMatch():
                 return Resolved(value=found.found.item.id, label=found.found.item.name, named_by_person=True)
             case ranking.SeveralMatches():
-                choices = tuple(Option(value=one.item.id, label=one.item.name) for one in found.candidates)
+                choices = tuple(Option(value=candidate.item.id, label=candidate.item.name) for candidate in found.candidates)
                 return Ambiguous(ask=Notice(code="which-stage", args={"name": words}), options=choices)
             case ranking.NoMatch() if near := ranking.find_nearest(words, _number_named(stages), me=None):
-                choices = tuple(Option(value=one.item.id, label=one.item.name) for one in near)
+                choices = tuple(Option(value=candidate.item.id, label=candidate.item.name) for candidate in near)
                 return build_guess("nearest-stage", words, choices)
             case ranking.TooManyMatches() | ranking.NoMatch():
                 notice = Notice(code="stage-not-found", args={"name": words, "known": known})

@@ -49,8 +49,8 @@ def resolve_date(
     """
     key = to_field_key(split_operator(field)[1])
     pure = kind == "date" if kind in {"date", "datetime"} else holds_day(key)
-    wanted: WhenPurpose = "day" if pure else "reminder" if key == _REMINDER else "deadline"
-    found = parse_when(words, now=now, zone=actor.time_zone, wanted=wanted, past=find_past_rule(purpose))
+    when_purpose: WhenPurpose = "day" if pure else "reminder" if key == _REMINDER else "deadline"
+    found = parse_when(words, now=now, zone=actor.time_zone, wanted=when_purpose, past=find_past_rule(purpose))
 
     def label(when: When) -> str:
         today = now.astimezone(ZoneInfo(actor.time_zone)).date()
@@ -79,16 +79,16 @@ def _is_over(when: When, present: datetime, actor: Actor, *, pure: bool) -> bool
 
 def read_day(words: str, *, side: Side, actor: Actor, now: datetime) -> Resolution:
     """Resolve the words for one bound of what a method reads, such as `from` and `to` of a calendar, to its first or last day."""
-    found = parse_period(words, now=now, zone=actor.time_zone, look="ahead", side=side)  # a calendar is mostly asked what is to come
-    match found:
+    period = parse_period(words, now=now, zone=actor.time_zone, look="ahead", side=side)  # a calendar is mostly asked what is to come
+    match period:
         case Choice():
             return _build_question(words, Unclear("which_week"), actor)
         case Unclear():
-            return _build_question(words, found, actor)
-    bound = found.start if side == "start" else found.end
+            return _build_question(words, period, actor)
+    bound = period.start if side == "start" else period.end
     if bound is None:
         return _build_question(words, Unclear("which_bound"), actor)
-    if found.is_moment or side == "start":
+    if period.is_moment or side == "start":
         return Resolved(value=to_bitrix_date(bound.date()), named_by_person=True)
     return Resolved(value=to_bitrix_date((bound - timedelta(microseconds=1)).date()), named_by_person=True)
 
@@ -138,7 +138,7 @@ def find_currency(words: str, actor: Actor) -> str:
     try:
         return parse_sum(words, locale=actor.locale).currency or ""
     except UnclearSum as unclear:
-        return next((one.currency for one in unclear.options if one.currency), "")
+        return next((option.currency for option in unclear.options if option.currency), "")
 
 
 def _format_value(when: When, *, pure: bool) -> str:
@@ -180,9 +180,9 @@ def find_field(reference: str, value: object, name: str = "") -> str:
     if value == reference:
         return name
     if isinstance(value, Mapping):
-        return next((found for key, item in value.items() if (found := find_field(reference, item, str(key)))), "")
+        return next((field for key, item in value.items() if (field := find_field(reference, item, str(key)))), "")
     if isinstance(value, (list, tuple)):
-        return next((found for item in value if (found := find_field(reference, item, name))), "")
+        return next((field for item in value if (field := find_field(reference, item, name))), "")
     return ""
 
 
@@ -206,4 +206,4 @@ def find_siblings(reference: str, value: object) -> JsonObject:
         return {}
     if reference in value.values():
         return value
-    return next((found for item in value.values() if (found := find_siblings(reference, item))), {})
+    return next((siblings for item in value.values() if (siblings := find_siblings(reference, item))), {})

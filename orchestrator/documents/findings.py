@@ -70,22 +70,22 @@ class Findings:
 
     def append(self, finding: Finding) -> None:
         """Add a finding that is complete."""
-        kept = self._errors if finding.severity == "error" else self._others
-        if len(kept) < self._most:
-            kept.append(finding)
+        findings = self._errors if finding.severity == "error" else self._others
+        if len(findings) < self._most:
+            findings.append(finding)
         else:
             self._left_out += 1
 
     def extend(self, findings: Iterable[Finding]) -> None:
         """Add complete findings, such as those of another reader or validator."""
-        for one in findings:
-            self.append(one)
+        for finding in findings:
+            self.append(finding)
 
     def list_all(self) -> tuple[Finding, ...]:
         """Return the findings in the order of their places, followed by one that says so if others were left out."""
-        kept = [*self._errors, *self._others[: self._most - len(self._errors)]]
-        left_out = self._left_out + len(self._errors) + len(self._others) - len(kept)
-        found = sort_findings(kept)
+        findings = [*self._errors, *self._others[: self._most - len(self._errors)]]
+        left_out = self._left_out + len(self._errors) + len(self._others) - len(findings)
+        found = sort_findings(findings)
         if left_out:
             found.append(
                 Finding(

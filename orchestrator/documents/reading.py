@@ -43,9 +43,9 @@ def read_document(source: str | bytes, format: Literal["auto"] | DocumentFormat 
     chosen = _choose_format(text) if format == "auto" else format
     reader = JsonReader(text, lines) if chosen == "json" else YamlReader(text, lines)
     read = reader.read()
-    found = reader.reports.findings
+    findings = reader.reports.findings
     draft = Document(data=read[0], format=chosen, spots=read[1], lines=lines) if read is not None else None
-    return Reading(document=None if found.has_errors else draft, draft=draft, findings=found.list_all())
+    return Reading(document=None if findings.has_errors else draft, draft=draft, findings=findings.list_all())
 
 
 def _choose_format(text: str) -> DocumentFormat:

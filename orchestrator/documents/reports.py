@@ -43,7 +43,7 @@ class Reports:
     ) -> None:
         """Report a mistake at an offset of the text. Raises ReadingStopped if there are too many."""
         line, column = self.lines.locate(offset)
-        shown = {name: quote_part(one) if isinstance(one, str) else one for name, one in args.items()}
+        shown = {name: quote_part(arg) if isinstance(arg, str) else arg for name, arg in args.items()}
         finding = Finding(
             code=code,
             message=SENTENCES[code].format(**shown),

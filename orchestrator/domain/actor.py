@@ -34,9 +34,9 @@ class Actor(Frozen):
     """Whether it is a token that passes on what customers write: it starts only what is marked for them, and all that it changes asks."""
 
 
-def is_same_person(one: Actor, key: str, user: int | None) -> bool:
-    """Return whether `one` and the person with the account key `key` and the employee id `user` are the same person.
+def is_same_person(actor: Actor, key: str, user: int | None) -> bool:
+    """Return whether `actor` and the person with the account key `key` and the employee id `user` are the same person.
 
     They are if the keys are equal, or if both accounts belong to the same employee.
     """
-    return one.key == key or (user is not None and one.bitrix_user_id == user)
+    return actor.key == key or (user is not None and actor.bitrix_user_id == user)

@@ -98,7 +98,7 @@ class Preview(PreviewPart):
 
     def says_same(self, other: "Preview") -> bool:
         """Return whether a person reads the same on a card of `other`: the acts, the titles of the records and every value."""
-        mine, theirs = ([part.to_words() for part in (one, *one.items)] for one in (self, other))
+        mine, theirs = ([part.to_words() for part in (preview, *preview.items)] for preview in (self, other))
         return mine == theirs
 
     @property

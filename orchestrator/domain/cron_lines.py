@@ -57,13 +57,13 @@ def parse_cron(text: str) -> CronLine:
             raise CronError("field", field=FIELDS[place], written=written)
     line = " ".join(parts)
     try:
-        found = CronSim(line, _SOME_MOMENT)
-        first = next(found, None)
+        cron_sim = CronSim(line, _SOME_MOMENT)
+        first = next(cron_sim, None)
     except CronSimError:
         first = None
     if first is None:
         raise CronError("never")
-    often = len(found.minutes) * len(found.hours)
+    often = len(cron_sim.minutes) * len(cron_sim.hours)
     if often > MOST_A_DAY:
         raise CronError("often", count=often)
     return CronLine(line)

@@ -46,8 +46,8 @@ def find_shape(line: CronLine) -> CronShape | None:
     is_any_day, is_any_weekday = set(read.days) == _DAYS, weekdays == _WEEK
     if not read.day_and and not (is_any_day and is_any_weekday):  # it is due on the days of both fields
         return None
-    if is_any_day and is_any_weekday and (found := _find_repetition(sorted(read.hours), sorted(read.minutes))) is not None:
-        return found
+    if is_any_day and is_any_weekday and (repetition := _find_repetition(sorted(read.hours), sorted(read.minutes))) is not None:
+        return repetition
     times = tuple(product(sorted(read.hours), sorted(read.minutes)))
     if len(times) > MOST_TIMES or (not is_any_day and not is_any_weekday):
         return None

@@ -77,18 +77,18 @@ class DefinitionRefused(ValueError):
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         """Keep the findings; the text of the error quotes the first ones."""
-        super().__init__("; ".join(str(one) for one in findings[:5]) or "the definition is refused")
+        super().__init__("; ".join(str(finding) for finding in findings[:5]) or "the definition is refused")
         self.findings = tuple(findings)
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:
     """Return whether any of the findings keeps the definition from being used."""
-    return any(one.severity == "error" for one in findings)
+    return any(finding.severity == "error" for finding in findings)
 
 
 def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings in the order of their places; those without a place come first."""
-    return sorted(findings, key=lambda one: (one.line, one.column, one.path, one.code))
+    return sorted(findings, key=lambda finding: (finding.line, finding.column, finding.path, finding.code))
 
 
 def format_path(path: Iterable[str | int]) -> str:

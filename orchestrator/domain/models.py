@@ -100,12 +100,12 @@ class ModelRequest:
 
     def estimate_tokens(self) -> tuple[int, int]:
         """Return about how many tokens the request costs: (read, written). Nothing is known of how the provider counts."""
-        length = sum(len(str(one.parameters)) + len(one.description) for one in self.tools) if self.tools else 0
-        for one in self.messages:
-            if "content" in one:
-                content = one["content"]
+        length = sum(len(str(tool.parameters)) + len(tool.description) for tool in self.tools) if self.tools else 0
+        for message in self.messages:
+            if "content" in message:
+                content = message["content"]
                 length += len(content if type(content) is str else str(content or ""))
-            if "tool_calls" in one and (calls := one["tool_calls"]):
+            if "tool_calls" in message and (calls := message["tool_calls"]):
                 length += len(str(calls))
         return math.ceil(length / CHARACTERS_PER_TOKEN) + 4 * len(self.messages), self.options.max_tokens or EXPECTED_ANSWER
 
@@ -113,7 +113,7 @@ class ModelRequest:
         """Return the answer with an estimate for each count of tokens that the provider does not report, so that no use is free."""
         if answer.prompt_tokens and answer.completion_tokens:
             return answer
-        calls = "".join(f"{one.name}{dict(one.arguments)}" for one in answer.calls)
+        calls = "".join(f"{call.name}{dict(call.arguments)}" for call in answer.calls)
         return replace(
             answer,
             prompt_tokens=answer.prompt_tokens or self.estimate_tokens()[0],

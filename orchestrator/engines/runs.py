@@ -51,11 +51,11 @@ class Reasons:
 
     def to_value(self) -> Value:
         """Return the texts in the sentences with their origins."""
-        return Value([dict(one.args) for one in self.notices], self.origins)
+        return Value([dict(notice.args) for notice in self.notices], self.origins)
 
     def to_stored(self) -> JsonObject:
         """Return the reasons as JSON data."""
-        return {"notices": [one.model_dump(mode="json") for one in self.notices], "origins": sorted(self.origins)}
+        return {"notices": [notice.model_dump(mode="json") for notice in self.notices], "origins": sorted(self.origins)}
 
     @classmethod
     def from_stored(cls, stored: JsonObject) -> "Reasons":
@@ -359,8 +359,8 @@ def find_cause(error: BaseException) -> BaseException:
     """Return the error that ended the nodes which a TaskGroup ran side by side: the first real one, a wait only if there is no other."""
     if not isinstance(error, BaseExceptionGroup):
         return error
-    causes = [find_cause(one) for one in error.exceptions]
-    return next((one for one in causes if not isinstance(one, RunSuspended | asyncio.CancelledError)), causes[0])
+    causes = [find_cause(exception) for exception in error.exceptions]
+    return next((cause for cause in causes if not isinstance(cause, RunSuspended | asyncio.CancelledError)), causes[0])
 
 
 def build_failure_notice(error: RunFailed) -> Notice:

@@ -263,7 +263,7 @@ class Compiler:
         return lambda names: yes(names) if test(names) else no(names)
 
     def _compile_sequence(self, node: ast.List | ast.Tuple) -> Evaluate:
-        parts = [self.compile(one) for one in node.elts]
+        parts = [self.compile(element) for element in node.elts]
         return lambda names: [part(names) for part in parts]
 
     def _compile_object(self, node: ast.Dict) -> Evaluate:
@@ -332,7 +332,7 @@ class Compiler:
     def _compile_arguments(self, node: ast.Call, name: str, least: int, most: int) -> list[Evaluate]:
         if not least <= len(node.args) <= most:
             self._note(node, "expression-arguments", f"{name}() takes {least} to {most} values", name=name, least=least, most=most)
-        return [self.compile(one) for one in node.args]
+        return [self.compile(arg) for arg in node.args]
 
     def _call_method(self, node: ast.Call, func: ast.Attribute) -> Evaluate:
         name = func.attr
@@ -341,9 +341,9 @@ class Compiler:
         types, how, least, most = METHODS[name]
         parts = self._compile_arguments(node, f".{name}", least, most)
         if name == "get" and isinstance(func.value, ast.Name) and func.value.id == WHOLE:
-            found = self._get_variable(node, parts)
-            if found is not None:
-                return found
+            variable = self._get_variable(node, parts)
+            if variable is not None:
+                return variable
         value = self.compile(func.value)
 
         def call(names: Names) -> Any:

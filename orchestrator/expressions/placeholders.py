@@ -148,7 +148,7 @@ class Template:
         if self._count > MAX_PLACEHOLDERS:
             raise TemplateRefused("template-many", f"more than {MAX_PLACEHOLDERS} placeholders", at, limit=MAX_PLACEHOLDERS)
         pieces[-1].append(text[last:])
-        texts = ["".join(one) for one in pieces]
+        texts = ["".join(piece) for piece in pieces]
         return _Text(texts, places, written) if places else texts[0]
 
 

@@ -126,7 +126,7 @@ def read_words(node: ast.expr) -> frozenset[str] | None:
     """Return the texts of a list of texts without braces, None for other parts."""
     if not isinstance(node, ast.List | ast.Tuple):
         return None
-    found = [read_constant(one) for one in node.elts]
+    found = [read_constant(element) for element in node.elts]
     if not all(isinstance(one, str) and "{" not in one for one in found):
         return None
     return frozenset(found)

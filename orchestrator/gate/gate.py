@@ -191,13 +191,13 @@ class Gate:
         if call.reads_only or not earlier:
             return None
         rows = [row for one in earlier if (row := await case.ledger.find_effect(one)) is not None]
-        found = build_repeat_verdict(call, rows, self._catalogue, case.effect_id)
-        if found is None:
+        repeat_verdict = build_repeat_verdict(call, rows, self._catalogue, case.effect_id)
+        if repeat_verdict is None:
             return None
-        if isinstance(found, Refuse):
-            return await self._refuse(case, found)
-        await self._record_refusal(case, Refuse(reason=Notice(code=REPEATED), detail=found.detail))
-        return found
+        if isinstance(repeat_verdict, Refuse):
+            return await self._refuse(case, repeat_verdict)
+        await self._record_refusal(case, Refuse(reason=Notice(code=REPEATED), detail=repeat_verdict.detail))
+        return repeat_verdict
 
     async def _check_frozen(self, call: Call, verdict: Verdict) -> Verdict:
         """Return the verdict, or a refusal if the call would write while all writes are frozen."""
@@ -297,31 +297,31 @@ class Gate:
         return await self._refuse(case, done) if isinstance(done, Refuse) else done
 
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
-        shown = await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)
-        shown = shown if case.mode == "full" else shown.model_copy(update={"mode": case.mode})
+        preview = await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)
+        preview = preview if case.mode == "full" else preview.model_copy(update={"mode": case.mode})
         verdict = replace(verdict, reasons=await name_reasons(verdict.reasons, self._deps.names, case.actor.locale))
-        order = self._build_order(case, call, facts, build_call_label(call, shown))
+        order = self._build_order(case, call, facts, build_call_label(call, preview))
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:  # created by the other lane while this one read the portal
             return build_pending(entry, method=call.method, turn_id=case.turn_id)
         following = await draw_following(case.effect.following, call, case.actor, self._deps, case.ledger)
-        asked = CardRequest(
+        card_request = CardRequest(
             order=order,
             effect=case.effect,
             ask=verdict,
-            preview=shown,
+            preview=preview,
             actor=case.actor,
             notified_leads=confirmations.find_notified_leads(order, verdict, case.actor, self._deps),
             following=[preview.to_json() for _, preview in following],
-            covers=list_covered(shown, following),
+            covers=list_covered(preview, following),
         )
-        event = await confirmations.request(asked, case.ledger, self._deps.ttl, remind_after=self._deps.policy.remind_lead_after)
+        event = await confirmations.request(card_request, case.ledger, self._deps.ttl, remind_after=self._deps.policy.remind_lead_after)
         return Pending(
             effect_id=case.effect_id,
             confirmation_id=event.confirmation_id,
             method=call.method,
             reasons=verdict.reasons,
-            notice=confirmations.build_no_lead_notice(asked.notified_leads, verdict, case.actor),
+            notice=confirmations.build_no_lead_notice(card_request.notified_leads, verdict, case.actor),
         )
 
     async def _record_refusal(self, case: _Case, verdict: Refuse) -> None:
@@ -386,15 +386,15 @@ class Gate:
         """
         only_planned = case.mode == "shadow" and call.reads_only
         written = await self._deps.count_changes(call, case.actor, case.ledger)
-        found = Facts(by_webhook=self._deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, self._deps)
+        facts = Facts(by_webhook=self._deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, self._deps)
         denied = case.ledger.state.denied.get(get_essence(call))
         return replace(
-            found,
+            facts,
             today=case.ledger.now.date(),
             written=written,
-            first_sums=await find_first_sums(call, found, self._deps, case.ledger),
-            own_parts=await find_own_parts(call, found.records, case.actor, self._deps, case.ledger),
-            made=await find_made_records(call, found.records, case.actor, self._deps, case.ledger),
+            first_sums=await find_first_sums(call, facts, self._deps, case.ledger),
+            own_parts=await find_own_parts(call, facts.records, case.actor, self._deps, case.ledger),
+            made=await find_made_records(call, facts.records, case.actor, self._deps, case.ledger),
             denied_at=denied.at if denied else "",
             denied_by=denied.by if denied else "",
             denied_in_turn=denied is not None and denied.turn_id == case.turn_id,

@@ -108,15 +108,15 @@ def _decide(text: str, place: _Place) -> When | Choice | Past | Unclear:
     anchor = Anchor(place.today, "back" if place.past == "meant" else "ahead")
     refuse_changed_day(text)
     zone, text = find_named_zone(text)
-    named, rest = find_days(convert_ordinals(text), anchor)
+    day_phrases, rest = find_days(convert_ordinals(text), anchor)
     hour, rest = find_hour(rest)
     refuse_second_number(rest)
-    span = next((one.span for one in named if one.span is not None), None)
+    span = next((day_phrase.span for day_phrase in day_phrases if day_phrase.span is not None), None)
     if span is not None:
-        return _add_span(span, place) if len(named) == 1 and hour is None else Unclear("several")
-    if not named and hour is None:
+        return _add_span(span, place) if len(day_phrases) == 1 and hour is None else Unclear("several")
+    if not day_phrases and hour is None:
         return Unclear("no_date")
-    days = intersect_days(named) if named else (place.today,)
+    days = intersect_days(day_phrases) if day_phrases else (place.today,)
     if max(days) > place.today + timedelta(days=366 * _YEARS_AHEAD):
         return Unclear("too_far")
     if min(days).year < _FIRST_YEAR:
@@ -157,17 +157,17 @@ def add_span(span: timedelta, here: datetime) -> datetime:
     return (here.astimezone(UTC) + span).astimezone(here.tzinfo).replace(second=0, microsecond=0)
 
 
-def intersect_days(named: list[DayPhrase]) -> tuple[date, ...]:
+def intersect_days(day_phrases: list[DayPhrase]) -> tuple[date, ...]:
     """Return the days on which all the day phrases of one text agree; raise UnclearPhrase if they contradict each other.
 
     Examples of texts with two phrases: «завтра, в пятницу», «на следующей неделе в среду», «в пятницу 25 декабря».
     """
-    weekdays = {one.weekday for one in named if one.weekday is not None}
-    dated = {one.days: one for one in named if one.weekday is None}
+    weekdays = {day_phrase.weekday for day_phrase in day_phrases if day_phrase.weekday is not None}
+    dated = {day_phrase.days: day_phrase for day_phrase in day_phrases if day_phrase.weekday is None}
     if len(weekdays) > 1 or len(dated) > 1:
         raise UnclearPhrase("several")
     if not dated:
-        return named[0].days
+        return day_phrases[0].days
     (other,) = dated.values()
     if not weekdays:
         return other.days
@@ -218,7 +218,7 @@ def _choose_reading(readings: list[When], place: _Place) -> When | Choice | Past
     if place.past == "meant":
         fitting = over or readings
     else:
-        fitting = [one for one in readings if one not in over or (place.past == "named" and one.day < place.today)]
+        fitting = [reading for reading in readings if reading not in over or (place.past == "named" and reading.day < place.today)]
     match fitting:
         case []:
             return Past(readings[0])

@@ -63,11 +63,11 @@ def find_days(text: str, anchor: Anchor, recognisers: Recognisers | None = None)
 
     The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it. `recognisers` are those of the file's table by default.
     """
-    found: list[DayPhrase] = []
+    day_phrases: list[DayPhrase] = []
     for pattern, read in _list_recognisers() if recognisers is None else recognisers:
-        found += [read(Groups(text=match.group(), **match.groupdict("")), anchor) for match in pattern.finditer(text)]
+        day_phrases += [read(Groups(text=match.group(), **match.groupdict("")), anchor) for match in pattern.finditer(text)]
         text = pattern.sub(lambda match: "|" * len(match.group()), text)
-    return found, text
+    return day_phrases, text
 
 
 def build_recognisers(names: Iterable[str]) -> Recognisers:
@@ -79,26 +79,26 @@ def build_recognisers(names: Iterable[str]) -> Recognisers:
     return tuple((re.compile(_FORMS[name][0]), _FORMS[name][1]) for name in listed)
 
 
-def _read_full_date(said: Groups, anchor: Anchor) -> DayPhrase:
-    century = anchor.today.year // 100 * 100 if len(said.year) == 2 else 0  # noqa: PLR2004 — a year of two digits
-    day, month = int(said.day), int(said.month)
-    if "/" in said.text and day != month and max(day, month) <= _DECEMBER:
+def _read_full_date(groups: Groups, anchor: Anchor) -> DayPhrase:
+    century = anchor.today.year // 100 * 100 if len(groups.year) == 2 else 0  # noqa: PLR2004 — a year of two digits
+    day, month = int(groups.day), int(groups.month)
+    if "/" in groups.text and day != month and max(day, month) <= _DECEMBER:
         raise UnclearPhrase("which_day")
-    if "/" in said.text and month > _DECEMBER:
+    if "/" in groups.text and month > _DECEMBER:
         day, month = month, day
-    return DayPhrase((build_day(century + int(said.year), month, day),))
+    return DayPhrase((build_day(century + int(groups.year), month, day),))
 
 
-def _read_month_date(said: Groups, anchor: Anchor) -> DayPhrase:
-    month, day = find_month(said.month_name), int(said.day)
-    if said.year or said.which:
-        year = int(said.year) if said.year else anchor.today.year + int(_WHICH_YEARS[said.which])
+def _read_month_date(groups: Groups, anchor: Anchor) -> DayPhrase:
+    month, day = find_month(groups.month_name), int(groups.day)
+    if groups.year or groups.which:
+        year = int(groups.year) if groups.year else anchor.today.year + int(_WHICH_YEARS[groups.which])
         return DayPhrase((build_day(year, month, day),))
     return DayPhrase((_pick_year(month, day, anchor),))
 
 
-def _read_short_date(said: Groups, anchor: Anchor) -> DayPhrase:
-    return DayPhrase((_pick_year(int(said.month), int(said.day), anchor),))
+def _read_short_date(groups: Groups, anchor: Anchor) -> DayPhrase:
+    return DayPhrase((_pick_year(int(groups.month), int(groups.day), anchor),))
 
 
 def _pick_year(month: int, day: int, anchor: Anchor) -> date:
@@ -130,20 +130,20 @@ def _list_days(month: int, day: int, year: int) -> Iterator[date]:
             continue
 
 
-def _read_day_of_month(said: Groups, anchor: Anchor) -> DayPhrase:
-    number, today = int(said.day), anchor.today
+def _read_day_of_month(groups: Groups, anchor: Anchor) -> DayPhrase:
+    number, today = int(groups.day), anchor.today
     if anchor.look == "back" or anchor.after is not None:
         return DayPhrase((_pick_month(number, anchor),))
     year, month = (today.year, today.month) if number >= today.day else add_to_month(today.year, today.month, 1)
     return DayPhrase((build_day(year, month, number),))
 
 
-def _read_day_of_named_month(said: Groups, anchor: Anchor) -> DayPhrase:
+def _read_day_of_named_month(groups: Groups, anchor: Anchor) -> DayPhrase:
     """Read «15 числа следующего месяца», «15 числа января»."""
-    if said.month_name:
-        return DayPhrase((_pick_year(find_month(said.month_name), int(said.day), anchor),))
-    year, month = shift_month(said, anchor)
-    return DayPhrase((build_day(year, month, int(said.day)),))
+    if groups.month_name:
+        return DayPhrase((_pick_year(find_month(groups.month_name), int(groups.day), anchor),))
+    year, month = shift_month(groups, anchor)
+    return DayPhrase((build_day(year, month, int(groups.day)),))
 
 
 def _pick_month(number: int, anchor: Anchor) -> date:
@@ -156,32 +156,32 @@ def _pick_month(number: int, anchor: Anchor) -> date:
     raise UnclearPhrase("impossible")
 
 
-def _read_near_day(said: Groups, anchor: Anchor) -> DayPhrase:
-    return DayPhrase((anchor.today + timedelta(days=int(_NEAR_DAYS[said.word])),))
+def _read_near_day(groups: Groups, anchor: Anchor) -> DayPhrase:
+    return DayPhrase((anchor.today + timedelta(days=int(_NEAR_DAYS[groups.word])),))
 
 
-def _read_week(said: Groups, anchor: Anchor) -> DayPhrase:
-    monday = to_monday(anchor.today) + timedelta(weeks=SHIFTS.get(find_which(said.which), 0))
+def _read_week(groups: Groups, anchor: Anchor) -> DayPhrase:
+    monday = to_monday(anchor.today) + timedelta(weeks=SHIFTS.get(find_which(groups.which), 0))
     days = tuple(monday + timedelta(days=number) for number in range(_FRIDAY + 1))
     return DayPhrase(tuple(day for day in days if day >= anchor.today) or days[-1:], week=monday)
 
 
-def _read_span(said: Groups, anchor: Anchor) -> DayPhrase:
-    return _compute_distant_day(said, anchor.today, 1)
+def _read_span(groups: Groups, anchor: Anchor) -> DayPhrase:
+    return _compute_distant_day(groups, anchor.today, 1)
 
 
-def _read_past_span(said: Groups, anchor: Anchor) -> DayPhrase:
-    return _compute_distant_day(said, anchor.today, -1)
+def _read_past_span(groups: Groups, anchor: Anchor) -> DayPhrase:
+    return _compute_distant_day(groups, anchor.today, -1)
 
 
-def _read_hours_and_minutes(said: Groups, _anchor: Anchor) -> DayPhrase:
-    return DayPhrase(span=timedelta(hours=parse_count(said.number), minutes=parse_count(said.more)))
+def _read_hours_and_minutes(groups: Groups, _anchor: Anchor) -> DayPhrase:
+    return DayPhrase(span=timedelta(hours=parse_count(groups.number), minutes=parse_count(groups.more)))
 
 
-def _compute_distant_day(said: Groups, today: date, sign: int) -> DayPhrase:
+def _compute_distant_day(groups: Groups, today: date, sign: int) -> DayPhrase:
     """Return the day or the span of time that lies as far ahead as the phrase says, or as far back for a `sign` of -1."""
-    count, half = sign * parse_count(said.number), said.unit.startswith(_HALF) or said.number.startswith("half")
-    unit = find_unit_name(said.unit)
+    count, half = sign * parse_count(groups.number), groups.unit.startswith(_HALF) or groups.number.startswith("half")
+    unit = find_unit_name(groups.unit)
     if unit == "minutes":
         return DayPhrase(span=timedelta(minutes=count))
     if unit == "hours":
@@ -216,9 +216,9 @@ def parse_count(written: str) -> int:
     return sum(VALUES.get(word, 0) for word in written.split()) or 1
 
 
-def _read_end(said: Groups, anchor: Anchor) -> DayPhrase:
-    today, later = anchor.today, int(find_which(said.which) == "next")
-    unit = find_unit_name(said.unit)
+def _read_end(groups: Groups, anchor: Anchor) -> DayPhrase:
+    today, later = anchor.today, int(find_which(groups.which) == "next")
+    unit = find_unit_name(groups.unit)
     if unit == "days":
         return DayPhrase((today,))
     if unit == "weeks":
@@ -226,7 +226,7 @@ def _read_end(said: Groups, anchor: Anchor) -> DayPhrase:
     if unit in _CALENDAR_UNITS:
         known = _CALENDAR_UNITS[unit]
         return DayPhrase((add_units(known, find_start(known, today), later + 1) - timedelta(days=1),))
-    month = find_month(said.unit)
+    month = find_month(groups.unit)
     return DayPhrase((find_last_day(today.year + (month < today.month), month),))
 
 

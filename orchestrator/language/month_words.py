@@ -48,9 +48,9 @@ def find_which(word: str) -> str:
     return find_meaning(word, _BEGINNINGS)
 
 
-def shift_month(said: Groups, anchor: Anchor) -> tuple[int, int]:
+def shift_month(groups: Groups, anchor: Anchor) -> tuple[int, int]:
     """Return the year and month that «этого месяца» or «следующего месяца» means; «месяца» alone is the present one."""
-    which = find_which(said.which) if said.which else "this"
+    which = find_which(groups.which) if groups.which else "this"
     if which not in SHIFTS:
         raise UnclearPhrase("which_day")
     return add_to_month(anchor.today.year, anchor.today.month, SHIFTS[which])

@@ -77,13 +77,13 @@ def _read_part_of_year(unit: Unit, number: int, said: Parts, scope: Scope) -> Pe
     if which == "this":
         return scope.build_days(*_find_part(unit, number, today.year))
     if which:
-        fitting = [one for one in options if (one[0] < current if which == "last" else one[0] > current)]
+        fitting = [option for option in options if (option[0] < current if which == "last" else option[0] > current)]
         return scope.build_days(*fitting[-1 if which == "last" else 0])
     if after is not None:
-        return scope.build_days(*next(one for one in options if one[1] > after))
+        return scope.build_days(*next(option for option in options if option[1] > after))
     if scope.anchor.look == "back":
-        return scope.build_days(*[one for one in options if one[0] <= today][-1])
-    return scope.build_days(*next(one for one in options if one[1] > today))
+        return scope.build_days(*[option for option in options if option[0] <= today][-1])
+    return scope.build_days(*next(option for option in options if option[1] > today))
 
 
 def _find_part(unit: Unit, number: int, year: int) -> tuple[date, date]:

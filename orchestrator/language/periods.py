@@ -56,10 +56,10 @@ def parse_period(text: str, *, now: datetime, zone: str, look: Look, side: Side 
         return Unclear("no_date")
     plain = normalize_text(text.replace("_", " ")).translate(_DASHES).strip(" .,;!?")
     try:
-        found = _read(plain, scope)
-        if found.start is not None and found.end is not None and found.end < found.start:
+        period = _read(plain, scope)
+        if period.start is not None and period.end is not None and period.end < period.start:
             return Unclear("order")
-        if any(bound is not None and not _FIRST_YEAR <= bound.year <= here.year + _YEARS_AHEAD for bound in (found.start, found.end)):
+        if any(bound is not None and not _FIRST_YEAR <= bound.year <= here.year + _YEARS_AHEAD for bound in (period.start, period.end)):
             return Unclear("impossible")
     except UnclearPhrase as refused:
         return refused.unclear
@@ -67,7 +67,7 @@ def parse_period(text: str, *, now: datetime, zone: str, look: Look, side: Side 
         return Choice(tuple(build_when(day, time(), here, has_time=False) for day in several.days))
     except (ValueError, OverflowError):  # beyond the calendar
         return Unclear("impossible")
-    return found
+    return period
 
 
 def build_forms(names: Iterable[str]) -> tuple[tuple[re.Pattern[str], Reader], ...]:
@@ -93,14 +93,14 @@ def _read_point(text: str, scope: Scope) -> Period:
     if moment is not None:
         return Period(start=moment, end=moment, has_time=True)
     zone, text = find_named_zone(text)
-    named, rest = find_days(convert_ordinals(text), scope.anchor)
+    day_phrases, rest = find_days(convert_ordinals(text), scope.anchor)
     hour, rest = find_hour(rest)
-    span = next((one.span for one in named if one.span is not None), None)
-    days = intersect_days(named) if named else (scope.today,)
-    if (not named and hour is None) or not set(_WORD.findall(rest)) <= _BESIDE:
+    span = next((day_phrase.span for day_phrase in day_phrases if day_phrase.span is not None), None)
+    days = intersect_days(day_phrases) if day_phrases else (scope.today,)
+    if (not day_phrases and hour is None) or not set(_WORD.findall(rest)) <= _BESIDE:
         raise UnclearPhrase("no_date")
     if span is not None:
-        if len(named) > 1 or hour is not None:
+        if len(day_phrases) > 1 or hour is not None:
             raise UnclearPhrase("several")
         moment = add_span(span, scope.here)
         return Period(start=moment, end=moment, has_time=True)

@@ -20,10 +20,10 @@ def describe_line(line: CronLine, zone: str, *, reader_zone: str = "") -> Notice
     shape = find_shape(line)
     if shape is None:
         return None
-    said = _describe_shape(shape)
+    notice = _describe_shape(shape)
     if zone == reader_zone or shape.kind == "minutes":
-        return said
-    return Notice(code="schedule-in-zone", args={"when": said.model_dump(), "zone": zone})
+        return notice
+    return Notice(code="schedule-in-zone", args={"when": notice.model_dump(), "zone": zone})
 
 
 def _describe_shape(shape: CronShape) -> Notice:
@@ -52,7 +52,7 @@ def _join(words: Sequence[Notice]) -> dict[str, object]:
     """Return one notice for a list in words, as the argument of a sentence: "9:00, 13:00 and 18:00"."""
     if not words:
         return Notice(code="schedule-word", args={"text": ""}).model_dump()
-    *first, last = [one.model_dump() for one in words]
+    *first, last = [word.model_dump() for word in words]
     if not first:
         return last
     begun = reduce(lambda one, other: Notice(code="schedule-comma", args={"first": one, "then": other}).model_dump(), first)

@@ -191,9 +191,9 @@ def is_mentioned(title: str, text: str) -> bool:
     case and order (Анна Ковалёва, Ковалёвой Анне). A part made only of everyday words never names the record. A part of fewer than three
     letters must stand in the text exactly as in the title. In case of doubt the result is False, and the caller asks the person.
     """
-    said = extract_words(text)
+    words = extract_words(text)
     parts = [part for part in _PART.split(title) if part.strip()]
-    return any(_is_named(part, said, text) for part in parts) and not _is_other_company(text, title)
+    return any(_is_named(part, words, text) for part in parts) and not _is_other_company(text, title)
 
 
 def _is_named(part: str, said: Sequence[str], text: str) -> bool:

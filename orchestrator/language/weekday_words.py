@@ -26,20 +26,20 @@ NTH_WEEKDAY: Final = (
 WEEKDAY: Final = rf"(?<![\w-])(?:{WHICH} )?(?P<weekday>{_WEEKDAY})(?![\w-])\.?"
 
 
-def read_nth_weekday(said: Groups, anchor: Anchor) -> DayPhrase:
+def read_nth_weekday(groups: Groups, anchor: Anchor) -> DayPhrase:
     """Read «в первый понедельник декабря», "the last friday of the month"; without a month it names no day."""
-    nth, weekday = int(find_meaning(said.number, _NTHS)), find_index(_WEEKDAYS, said.weekday)
-    if said.month_name:
-        month = find_month(said.month_name)
+    nth, weekday = int(find_meaning(groups.number, _NTHS)), find_index(_WEEKDAYS, groups.weekday)
+    if groups.month_name:
+        month = find_month(groups.month_name)
         days = [_find_nth(nth, weekday, year, month) for year in range(anchor.today.year - 1, anchor.today.year + 2)]
         start = anchor.after or anchor.today
         is_back = anchor.after is None and anchor.look == "back"
         return DayPhrase((max(day for day in days if day <= start) if is_back else min(day for day in days if day >= start),))
-    if said.unit:
-        return DayPhrase((_find_nth(nth, weekday, *shift_month(said, anchor)),))
-    which = said.number if find_which(said.number) else ""  # "last friday" means another day than «последняя пятница»
+    if groups.unit:
+        return DayPhrase((_find_nth(nth, weekday, *shift_month(groups, anchor)),))
+    which = groups.number if find_which(groups.number) else ""  # "last friday" means another day than «последняя пятница»
     if which or (nth == _LAST and anchor.look == "back" and anchor.after is None):
-        return read_weekday(Groups(text=said.text, weekday=said.weekday, which=which), anchor)
+        return read_weekday(Groups(text=groups.text, weekday=groups.weekday, which=which), anchor)
     raise UnclearPhrase("which_day")
 
 
@@ -52,11 +52,11 @@ def _find_nth(nth: int, weekday: int, year: int, month: int) -> date:
     return first + timedelta(days=(weekday - first.weekday()) % _WEEK, weeks=nth - 1)
 
 
-def read_weekday(said: Groups, anchor: Anchor) -> DayPhrase:
+def read_weekday(groups: Groups, anchor: Anchor) -> DayPhrase:
     """Read «в пятницу», «прошлый вторник», "next monday"; on that very day the word may mean today or a week later: both are given."""
-    weekday, today = find_index(_WEEKDAYS, said.weekday), anchor.today
+    weekday, today = find_index(_WEEKDAYS, groups.weekday), anchor.today
     of_this_week = to_monday(today) + timedelta(days=weekday)
-    which = find_which(said.which)
+    which = find_which(groups.which)
     if which == "every":
         raise UnclearPhrase("repeats")
     if which in SHIFTS:

@@ -200,8 +200,8 @@ def load_object(text: str | bytes) -> dict[str, object]:
 
 def read_usage(body: Mapping[str, object]) -> Usage:
     """Return the tokens that a body, or a part of one, says it cost; 0 for what it does not say."""
-    told = body.get("usage")
-    return Usage.model_validate(told) if isinstance(told, dict) else Usage()
+    usage = body.get("usage")
+    return Usage.model_validate(usage) if isinstance(usage, dict) else Usage()
 
 
 def _find_first_choice(choices: object) -> _Choice:

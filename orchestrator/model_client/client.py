@@ -189,8 +189,8 @@ class ModelClient:
         messages = payload.get("messages")
         if not messages:
             raise RejectedRequest("The request to the model has no messages.")
-        for one in messages if isinstance(messages, list | tuple) else []:
-            content = one.get("content") if isinstance(one, Mapping) else None
+        for message in messages if isinstance(messages, list | tuple) else []:
+            content = message.get("content") if isinstance(message, Mapping) else None
             for part in content if isinstance(content, list) else [content]:
                 self._check_length("A message", part.get("text") if isinstance(part, Mapping) else part)
         return _dump({**payload, "model": payload.get("model") or self.settings.default_model, **extra})

@@ -63,7 +63,7 @@ def find_extra_fault(extra: JsonObject, secrets: Iterable[str] = ()) -> str:
         parts = list(_walk(extra, 0))
     except (TypeError, ValueError, RecursionError):
         return "extra_body: it holds something that JSON does not have, or is nested too deeply"
-    known = [one for one in secrets if len(one) >= _SHORTEST_SECRET]
+    known = [secret for secret in secrets if len(secret) >= _SHORTEST_SECRET]
     for place, text in parts:
         if _holds_secret(place, known):
             return f"extra_body: a name in it holds {_HIDDEN}"
@@ -75,7 +75,7 @@ def find_extra_fault(extra: JsonObject, secrets: Iterable[str] = ()) -> str:
 
 
 def _holds_secret(text: str, secrets: Sequence[str]) -> bool:
-    return _KEY_LIKE.search(text) is not None or any(one in text for one in secrets)
+    return _KEY_LIKE.search(text) is not None or any(secret in text for secret in secrets)
 
 
 def _walk(value: object, depth: int, place: str = "") -> Iterator[tuple[str, str]]:

@@ -68,7 +68,7 @@ class OpenAiProvider:
             answer = drop_thinking(await self._ask_briefly(request, taker))
         if answer.calls and not request.tools:
             raise UnusableAnswer("The model calls a tool, although none was offered.", answer=answer)
-        return replace(answer, calls=tuple(_check_name(one, request.tools) for one in answer.calls)) if answer.calls else answer
+        return replace(answer, calls=tuple(_check_name(call, request.tools) for call in answer.calls)) if answer.calls else answer
 
     async def _ask_briefly(self, request: ModelRequest, on_delta: OnDelta | None) -> ModelAnswer:
         """Return the answer; one that ends at its limit too, if the request allows that.
@@ -96,7 +96,7 @@ class OpenAiProvider:
             body = await self.client.post_embeddings({"model": model, "input": texts})
             vectors += _read_vectors(body, len(texts))
             tokens += _count_tokens(body, texts)
-        if len({len(one) for one in vectors}) > 1:
+        if len({len(vector) for vector in vectors}) > 1:
             raise ModelClientError("The model service sent vectors of different lengths.")
         return EmbedAnswer(vectors=vectors, tokens=tokens, model=model)
 
@@ -111,7 +111,7 @@ class OpenAiProvider:
         if request.options.json:
             payload["response_format"] = {"type": "json_object"}
         if request.tools:
-            payload["tools"] = [{"type": "function", "function": _describe_tool(one)} for one in request.tools]
+            payload["tools"] = [{"type": "function", "function": _describe_tool(tool)} for tool in request.tools]
         return payload
 
     def _build_options(self, request: ModelRequest) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class GigaChatProvider(OpenAiProvider):
         answer = await super().chat(request, on_delta)
         if not answer.calls:
             return answer
-        return replace(answer, calls=tuple(join_arguments(one, request.tools, self._fit) for one in answer.calls))
+        return replace(answer, calls=tuple(join_arguments(call, request.tools, self._fit) for call in answer.calls))
 
     def _build_payload(self, request: ModelRequest) -> dict[str, Any]:
         messages = _to_gigachat_messages(request.messages, request.tools, self._fit)
@@ -150,14 +150,14 @@ class GigaChatProvider(OpenAiProvider):
             messages = _add_instruction(messages, _ONLY_JSON)
         payload: dict[str, Any] = {**self._build_options(request), "messages": messages}
         if request.tools:
-            payload["functions"] = [_describe_tool(fit_tool(one, self._fit)) for one in request.tools]
+            payload["functions"] = [_describe_tool(fit_tool(tool, self._fit)) for tool in request.tools]
             payload["function_call"] = "auto"
         return payload
 
 
 def _check_name(call: ToolCall, tools: Sequence[ModelTool]) -> ToolCall:
     """Return the call, with a problem and without arguments if no tool of its name was offered."""
-    if call.problem or any(one.name == call.name for one in tools):
+    if call.problem or any(tool.name == call.name for tool in tools):
         return call
     return replace(call, arguments={}, problem="no tool of this name was offered")
 
@@ -188,9 +188,9 @@ def _to_gigachat_messages(messages: Sequence[JsonObject], tools: Sequence[ModelT
             at += 1
         said = message.get("content") or ""
         for call, result in answered or [(calls[0], None)]:
-            called = _to_gigachat_call(call, tools, fit)
-            made.append({"role": "assistant", "content": said, "function_call": called})
-            made += [_to_gigachat_result(result, called["name"])] if result is not None else []
+            gigachat_call = _to_gigachat_call(call, tools, fit)
+            made.append({"role": "assistant", "content": said, "function_call": gigachat_call})
+            made += [_to_gigachat_result(result, gigachat_call["name"])] if result is not None else []
             said = ""
     instructions = [str(one.get("content") or "") for one in made if one.get("role") == "system"]
     others = [one for one in made if one.get("role") != "system"]
@@ -235,8 +235,8 @@ def _read_vectors(body: JsonObject, count: int) -> list[list[float]]:
     if not isinstance(rows, list) or len(rows) != count or not all(isinstance(row, Mapping) for row in rows):
         raise ModelClientError(f"The model service sent other than {count} vectors.")
     places = [row.get("index") for row in rows]
-    if any(one is not None for one in places):
-        if any(type(one) is not int for one in places) or sorted(places) != list(range(count)):
+    if any(place is not None for place in places):
+        if any(type(place) is not int for place in places) or sorted(places) != list(range(count)):
             raise ModelClientError("The model service sent vectors whose order is not certain.")
         rows = sorted(rows, key=lambda row: int(row["index"]))
     return [_read_vector(row.get("embedding")) for row in rows]

@@ -68,7 +68,7 @@ class ModelRouter:
         observe: Observe = lambda *_: None,
     ) -> None:
         """Use these providers. `roles` and `services` name the chain of providers of each; a role without one uses all in order."""
-        self.routes = {one.name: one for one in routes}
+        self.routes = {route.name: route for route in routes}
         self._roles, self._services, self.observe = dict(roles), dict(services or {}), observe
 
     @classmethod
@@ -183,7 +183,7 @@ class ModelRouter:
                     log.warning("%s did not answer: %s", route.name, error.reason, extra={"action": "model_fallback"})
         if len(failures) == 1:
             raise next(iter(failures.values()))
-        raise ProviderUnavailable("No provider answered. " + " ".join(f"{name}: {one.reason}" for name, one in failures.items()))
+        raise ProviderUnavailable("No provider answered. " + " ".join(f"{name}: {failure.reason}" for name, failure in failures.items()))
 
     async def _ask_in_time(self, route: Route, ask: Callable[[Route], Awaitable[T]], seconds: float | None) -> T:
         """Return what the provider answers. Raises ModelClientError, also after so many seconds."""

@@ -52,26 +52,26 @@ class CallCollector:
             if isinstance(function_call, Mapping):
                 self._add(self._find(0, 0, "", function_call), "", function_call)
             return
-        if not isinstance(tool_calls, list) or not all(isinstance(one, Mapping) for one in tool_calls):
+        if not isinstance(tool_calls, list) or not all(isinstance(tool_call, Mapping) for tool_call in tool_calls):
             raise MalformedAnswer("The model service sent tool calls that are no calls.")
-        for position, one in enumerate(tool_calls):
-            index, function = one.get("index"), one.get("function")
+        for position, tool_call in enumerate(tool_calls):
+            index, function = tool_call.get("index"), tool_call.get("function")
             if not isinstance(function, Mapping) or not (index is None or (type(index) is int and 0 <= index < MAX_CALLS)):
                 raise MalformedAnswer("The model service sent a tool call without a function.")
-            call_id = _read_text(one, "id")
+            call_id = _read_text(tool_call, "id")
             self._add(self._find(index, position, call_id, function), call_id, function)
 
     def finish(self) -> tuple[ToolCall, ...]:
         """Return the calls in order, each with an id of its own. What is wrong with the arguments of a call is its `problem`."""
         ids: set[str] = set()
-        made: list[ToolCall] = []
-        for number, one in enumerate(sorted(self._calls, key=lambda call: call.index), start=1):
-            call_id = one.id or f"call-{number}"
+        tool_calls: list[ToolCall] = []
+        for number, call in enumerate(sorted(self._calls, key=lambda call: call.index), start=1):
+            call_id = call.id or f"call-{number}"
             while call_id in ids:
                 call_id = f"{call_id}-{number}"
             ids.add(call_id)
-            made.append(_build_call(call_id, one))
-        return tuple(made)
+            tool_calls.append(_build_call(call_id, call))
+        return tuple(tool_calls)
 
     def _find(self, index: int | None, position: int, call_id: str, function: Mapping[str, Any]) -> _PartialCall:
         """Return the call to which this part belongs. `position` is its place in the list, which counts if the service gives no `index`.
@@ -118,7 +118,7 @@ class CallCollector:
 
 
 def _find_last(calls: Sequence[_PartialCall], fits: Callable[[_PartialCall], bool]) -> _PartialCall | None:
-    return next((one for one in reversed(calls) if fits(one)), None)
+    return next((call for call in reversed(calls) if fits(call)), None)
 
 
 def _read_text(part: Mapping[str, Any], name: str) -> str:

@@ -58,7 +58,7 @@ def join_arguments(call: ToolCall, tools: Sequence[ModelTool], fit: Fit) -> Tool
 
     An argument that stands in two parts, or a part that is no object, is a problem of the call.
     """
-    tool = next((one for one in tools if one.name == call.name), None)
+    tool = next((model_tool for model_tool in tools if model_tool.name == call.name), None)
     if fit != "split" or call.problem or tool is None:
         return call
     try:
@@ -69,7 +69,7 @@ def join_arguments(call: ToolCall, tools: Sequence[ModelTool], fit: Fit) -> Tool
 
 def split_arguments(name: str, arguments: object, tools: Sequence[ModelTool], fit: Fit) -> Any:
     """Return arguments of an earlier call in the form in which the model is shown the tool now."""
-    tool = next((one for one in tools if one.name == name), None)
+    tool = next((model_tool for model_tool in tools if model_tool.name == name), None)
     return arguments if fit != "split" or tool is None else _build_fitter(tool, fit).split(arguments, [tool.parameters])
 
 
@@ -86,12 +86,12 @@ class _Fitter:
     def __init__(self, tool: ModelTool, fit: Fit) -> None:
         self._tool, self._root, self._narrows = tool.name, tool.parameters, fit == "narrow"
         self._part = _PART
-        while any(str(name).startswith(self._part) for one in _list_schemas(self._root) for name in _read_mapping(one, "properties")):
+        while any(str(name).startswith(self._part) for schema in _list_schemas(self._root) for name in _read_mapping(schema, "properties")):
             self._part += "_"
         self._parts = 0
         self._done: dict[int, Any] = {}
         """The changed schemas by the identity of the original ones, which live as long as the tool; None while one is being changed."""
-        self._is_wide = any(len(self._read_level(one).properties) > WIDEST for one in _list_schemas(self._root))
+        self._is_wide = any(len(self._read_level(schema).properties) > WIDEST for schema in _list_schemas(self._root))
         self._paths: dict[int, dict[str, tuple[str, ...]]] = {}
         """Where the properties of each split object are: name → the parts that lead to it."""
         self.fitted: dict[str, Any] = self._fit(self._root)
@@ -176,9 +176,9 @@ class _Fitter:
 
     def join(self, value: object, schemas: Sequence[Any]) -> Any:
         """Return the value at this place of the arguments with all parts put together. Raises _NotJoined."""
-        levels = [level for one in schemas for level in self._list_levels(one, set())]
+        levels = [level for schema in schemas for level in self._list_levels(schema, set())]
         if isinstance(value, Mapping):
-            whole = self._merge(value) if any(id(one.schema) in self._paths for one in levels) else value
+            whole = self._merge(value) if any(id(level.schema) in self._paths for level in levels) else value
             return {name: self.join(item, _find_children(levels, name)) for name, item in whole.items()}
         if isinstance(value, list):
             return [self.join(item, _find_items(levels, place)) for place, item in enumerate(value)]
@@ -199,12 +199,12 @@ class _Fitter:
 
     def split(self, value: object, schemas: Sequence[Any]) -> Any:
         """Return the value at this place of the arguments with the properties of split objects in their parts."""
-        levels = [level for one in schemas for level in self._list_levels(one, set())]
+        levels = [level for schema in schemas for level in self._list_levels(schema, set())]
         if isinstance(value, list):
             return [self.split(item, _find_items(levels, place)) for place, item in enumerate(value)]
         if not isinstance(value, Mapping):
             return value
-        known = [self._paths[id(one.schema)] for one in levels if id(one.schema) in self._paths]
+        known = [self._paths[id(level.schema)] for level in levels if id(level.schema) in self._paths]
         paths = max(known, key=lambda one: len(one.keys() & value.keys()), default={})
         whole: dict[str, Any] = {}
         for name, item in value.items():
@@ -256,16 +256,16 @@ def _change_children(schema: Schema, change: Call) -> dict[str, Any]:
 
 def _list_schemas(schema: object) -> list[Schema]:
     """Return all schemas with keywords in a schema, itself included."""
-    found: list[Schema] = []
+    schemas: list[Schema] = []
 
     def visit(one: object) -> Any:
         if isinstance(one, Mapping):
-            found.append(one)
+            schemas.append(one)
             _change_children(one, visit)
         return one
 
     visit(schema)
-    return found
+    return schemas
 
 
 def _clean_branch(branch: object, moved: Container[str]) -> dict[str, Any]:
@@ -291,16 +291,16 @@ def _read_names(schema: Schema) -> list[str]:
 
 def _find_children(levels: Sequence[_Level], name: str) -> list[Any]:
     """Return the schemas of the property of this name in all objects that a value may be."""
-    named = [one.properties[name] for one in levels if name in one.properties]
-    return named or [one.schema["additionalProperties"] for one in levels if "additionalProperties" in one.schema]
+    named = [level.properties[name] for level in levels if name in level.properties]
+    return named or [level.schema["additionalProperties"] for level in levels if "additionalProperties" in level.schema]
 
 
 def _find_items(levels: Sequence[_Level], place: int) -> list[Any]:
     """Return the schemas of the item in this place in all lists that a value may be."""
     found: list[Any] = []
-    for one in levels:
+    for level in levels:
         for keyword in ("prefixItems", "items"):
-            items = one.schema.get(keyword)
+            items = level.schema.get(keyword)
             if isinstance(items, list):
                 found += items[place : place + 1]
             elif items is not None:

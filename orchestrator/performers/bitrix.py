@@ -50,14 +50,14 @@ class BitrixPerformer:
                 return await self._execute_list(call)
             answer = await self._client.call(call.method, call.params, repeatable=call.reads_only, send_within=_find_send_limit(call))
         except Refused as error:
-            told = describe_error(error)
-            return Rejected(code=error.code or "refused", detail=told.text, foreign_text=told.foreign)
+            error_text = describe_error(error)
+            return Rejected(code=error.code or "refused", detail=error_text.text, foreign_text=error_text.foreign)
         except NotSent as error:
             told = describe_error(error)
             return Rejected(code=error.code or "not_sent", detail=told.text, sent=False, free_at=error.free_at, foreign_text=told.foreign)
         except OutcomeUnknown as error:
-            told = describe_error(error)
-            return Unknown(detail=told.text, foreign_text=told.foreign)
+            error_text = describe_error(error)
+            return Unknown(detail=error_text.text, foreign_text=error_text.foreign)
         finally:
             self._discard_reference(call)
         if _is_declined(call, answer.result):
@@ -121,10 +121,10 @@ class BitrixPerformer:
         params = {"halt": 1 if call.halt else 0, "cmd": build_cmd(commands)}
         answer = await self._client.call("batch", params, repeatable=call.reads_only, send_within=_find_send_limit(call))
         outcomes = read_answer(commands, answer, halt=call.halt)
-        told = [describe_command_error(item.error, item.description) for item in outcomes]
-        matched = zip(call.commands, outcomes, told, strict=True)
+        error_texts = [describe_command_error(item.error, item.description) for item in outcomes]
+        matched = zip(call.commands, outcomes, error_texts, strict=True)
         reports = tuple(_build_report(command, item, words.text) for command, item, words in matched)
-        foreign = any(words.foreign for words in told)
+        foreign = any(words.foreign for words in error_texts)
         results = {
             report.key: to_storable(item.result) for report, item in zip(reports, outcomes, strict=True) if report.status == "success"
         }

@@ -52,19 +52,19 @@ class KnowledgePerformer:
             return Succeeded(result={"text": text})
         if call.method == DOCUMENTS:
             return await self._ask_documents(DocumentQuestion.model_validate(call.params))
-        asked = HistoryQuestion.model_validate(call.params)
+        question = HistoryQuestion.model_validate(call.params)
         try:
-            found = await self._histories.read(target=asked.record, zone=asked.zone, locale=asked.locale, texts=asked.texts)
+            history = await self._histories.read(target=question.record, zone=question.zone, locale=question.locale, texts=question.texts)
         except StoreError as error:
             return Rejected(code="history-unread", detail=f"the journal cannot be read: {error}", sent=False)
-        return Succeeded(result=found.to_json(), total=found.total, foreign_text=found.has_prose)
+        return Succeeded(result=history.to_json(), total=history.total, foreign_text=history.has_prose)
 
-    async def _ask_documents(self, asked: DocumentQuestion) -> CallResult:
+    async def _ask_documents(self, document_question: DocumentQuestion) -> CallResult:
         try:
-            found = await self._documents.ask(asked.question, person=asked.person, role=asked.role)
+            answer = await self._documents.ask(document_question.question, person=document_question.person, role=document_question.role)
         except ServiceFailed as error:
             return Rejected(code="documents-unavailable", detail=f"the documents cannot be searched: {error.reason}", sent=False)
-        return Succeeded(result=found.to_json(), total=len(found.passages), foreign_text=True)
+        return Succeeded(result=answer.to_json(), total=len(answer.passages), foreign_text=True)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
         """Return that nothing can be found out: a question changes nothing, and is asked again."""

@@ -30,9 +30,9 @@ def describe_method(name: str, catalogue: Catalogue, policy: Policy, texts: Help
 
     For a name that is no method, return the methods whose names begin with it, or the nearest names.
     """
-    found = catalogue.find(name)
-    if found is not None:
-        return "\n".join(_describe(found, catalogue.entities.get(found.entity), policy, texts))
+    method = catalogue.find(name)
+    if method is not None:
+        return "\n".join(_describe(method, catalogue.entities.get(method.entity), policy, texts))
     start = f"{name.strip().lower().rstrip('.*')}."
     group = sorted(one.name for one in catalogue if one.name.lower().startswith(start) and not is_closed(one, policy))
     if group:

@@ -127,9 +127,9 @@ async def _insert_one(call: Call, documents: Documents) -> CallResult:
 
 
 async def _insert_many(call: Call, documents: Documents) -> CallResult:
-    written = [to_bson(one) for one in call.params["documents"]]
+    written = [to_bson(document) for document in call.params["documents"]]
     await documents.insert_many(written)
-    return Succeeded(result={"inserted_ids": [one["_id"] for one in call.params["documents"]]}, entity="document")
+    return Succeeded(result={"inserted_ids": [document["_id"] for document in call.params["documents"]]}, entity="document")
 
 
 async def _update_one(call: Call, documents: Documents, aim: Aim) -> CallResult:

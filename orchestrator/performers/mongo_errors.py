@@ -79,5 +79,5 @@ def _judge_bulk(error: BulkWriteError) -> CallResult:
 
 
 def _list_errors(error: BulkWriteError) -> list[Mapping[str, Any]]:
-    found = error.details.get("writeErrors") if isinstance(error.details, Mapping) else None
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+    detail = error.details.get("writeErrors") if isinstance(error.details, Mapping) else None
+    return [one for one in detail if isinstance(one, Mapping)] if isinstance(detail, list) else []

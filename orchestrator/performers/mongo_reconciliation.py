@@ -95,7 +95,7 @@ async def reconcile(call: Call, before: BeforeImage, documents: Documents) -> Re
         case "insert_one":
             return await _reconcile_insert([call.params["document"]["_id"]], documents)
         case "insert_many":
-            return await _reconcile_insert([one["_id"] for one in call.params["documents"]], documents)
+            return await _reconcile_insert([document["_id"] for document in call.params["documents"]], documents)
         case "update_one":
             return await _reconcile_update(call, before, documents)
         case "delete_one":
@@ -197,7 +197,7 @@ def _change(operator: str, old: Any, value: Any) -> tuple[Any] | None:
         case "$addToSet" if isinstance(rows, list):
             return (rows if value in rows else [*rows, value],)
         case "$pull" if isinstance(rows, list):
-            return (old if old is _MISSING else [one for one in rows if one != value],)
+            return (old if old is _MISSING else [row for row in rows if row != value],)
         case _:
             return None
 

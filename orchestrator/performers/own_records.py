@@ -26,7 +26,7 @@ async def find_own_records(call: Call, since: datetime, client: BitrixClient) ->
     Return none for what creates nothing with a mark. Raises BitrixError if the portal cannot be read.
     """
     adds = {(leaf.spec.entity, leaf.entity): leaf for leaf in call.leaves if leaf.spec.verb == "add" and find_mark(leaf)}
-    return [found for leaf in adds.values() for found in await _find_records_of_kind(leaf, since - _CLOCKS_DIFFER, client)]
+    return [record for leaf in adds.values() for record in await _find_records_of_kind(leaf, since - _CLOCKS_DIFFER, client)]
 
 
 async def _find_records_of_kind(call: Call, since: datetime, client: BitrixClient) -> list[OwnRecord]:
@@ -44,12 +44,12 @@ async def _find_records_of_kind(call: Call, since: datetime, client: BitrixClien
     }
     if in_items:
         params["entityTypeId"] = call.params["entityTypeId"]
-    found = await read_first_rows(client, method, params, max_rows=_MOST_RECORDS)
-    if not found.complete:
+    first_rows = await read_first_rows(client, method, params, max_rows=_MOST_RECORDS)
+    if not first_rows.complete:
         raise build_inconsistency_error("of records that this program created could not be read to its end")
     return [
         OwnRecord(entity=call.entity, number=number, effect_id=effect_id)
-        for number, row in zip(extract_ids(found.rows, ids.row_field), found.rows, strict=True)
+        for number, row in zip(extract_ids(first_rows.rows, ids.row_field), first_rows.rows, strict=True)
         if (effect_id := find_origin_effect(row)) and _is_made_after(row, made, since)
     ]
 

@@ -52,8 +52,8 @@ async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: R
         async with asyncio.timeout(WITHIN):
             found = await records.load_records(list(dict.fromkeys(look.target for look in looks)))
     except BitrixError as error:
-        told = describe_error(error)
-        return ReadBack(note=f"the record could not be read back: {told.text}", foreign_text=told.foreign)
+        error_text = describe_error(error)
+        return ReadBack(note=f"the record could not be read back: {error_text.text}", foreign_text=error_text.foreign)
     except TimeoutError:
         return ReadBack(note="the record could not be read back in time")
     gone = any(found[look.target] is None for look in looks)
@@ -74,18 +74,18 @@ def _list_checks(call: Call, before: BeforeImage, done: Succeeded) -> Iterator[_
     commands of a batch wrote is left out, because only the last write is visible in it.
     """
     won = {report.key for report in done.commands if report.status == "success"}
-    found: list[_RecordCheck] = []
+    record_checks: list[_RecordCheck] = []
     for leaf in call.leaves:
         if call.commands and leaf.key not in won:
             continue
         result = (done.result or {}).get(leaf.key) if call.commands else done.result
         if _has_own_record(leaf):
             old = before.get("{}:{}".format(*leaf.targets[0]))
-            found += [_RecordCheck(call=leaf, target=leaf.targets[0], old=old)] if old else []
-        elif leaf.spec.entity in _SHOWN_BY_GET and (made := find_created_record(leaf, result)) is not None:
-            found.append(_RecordCheck(call=leaf, target=made, old=None))
-    targets = [look.target for look in found]
-    yield from (look for look in found if targets.count(look.target) == 1)
+            record_checks += [_RecordCheck(call=leaf, target=leaf.targets[0], old=old)] if old else []
+        elif leaf.spec.entity in _SHOWN_BY_GET and (created_record := find_created_record(leaf, result)) is not None:
+            record_checks.append(_RecordCheck(call=leaf, target=created_record, old=None))
+    targets = [look.target for look in record_checks]
+    yield from (look for look in record_checks if targets.count(look.target) == 1)
 
 
 def _has_own_record(call: Call) -> bool:

@@ -180,7 +180,7 @@ async def find_traces(call: Call, since: datetime, client: BitrixClient) -> str:
 
     `since` is when the call was sent. Raises BitrixError.
     """
-    found = [said for leaf in call.leaves for said in await _find_call_traces(leaf, since, client)]
+    found = [call_trace for leaf in call.leaves for call_trace in await _find_call_traces(leaf, since, client)]
     return f"probably done: {', '.join(found)}" if found else ""
 
 

@@ -95,11 +95,11 @@ class TelegramPerformer:
         images: dict[str, dict[str, Any] | None] = {f"chat:{chat}": {NAME: await self._find_name(chat)}}
         if (place := find_file_place(call)) is not None and not _is_planned(call):
             try:
-                found = await self._load_file(call)
+                file = await self._load_file(call)
             except FileRefused as refused:
                 return Rejected(code=refused.code, detail=str(refused), sent=False)
-            self._seen.record(call, found.digest)
-            images[place] = {SIZE: len(found.data), DIGEST: found.digest}
+            self._seen.record(call, file.digest)
+            images[place] = {SIZE: len(file.data), DIGEST: file.digest}
         return images
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
@@ -153,14 +153,14 @@ class TelegramPerformer:
         buttons: Rows = tuple(tuple((str(one["text"]), str(one["url"])) for one in row) for row in given.get("inline_keyboard", ()))
         if find_file_place(call) is None:
             return ChatText(chat=chat, text=given["text"], buttons=buttons, message_id=given.get("message_id"))
-        found = await self._load_file(call)
-        if found.digest != self._seen.take(call):
+        file = await self._load_file(call)
+        if file.digest != self._seen.take(call):
             raise FileRefused("file-changed", "the file was changed in the meantime")
         return ChatFile(
             chat=chat,
             kind="photo" if call.method == telegram_methods.SEND_PHOTO else "document",
             name=given[telegram_methods.FILE]["name"] if telegram_methods.FILE in given else parse_path(str(given["path"]))[-1],
-            content=found.data,
+            content=file.data,
             caption=given.get("caption", ""),
             buttons=buttons,
         )

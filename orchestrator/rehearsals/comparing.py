@@ -13,18 +13,18 @@ from state.stored import JsonObject
 
 def list_messages(happenings: Sequence[Happening]) -> list[str]:
     """Return everything that the person read, in order."""
-    return [say_reply(one) for one in happenings if one.kind in {"message", "question"}]
+    return [say_reply(happening) for happening in happenings if happening.kind in {"message", "question"}]
 
 
 def say_reply(happening: Happening) -> str:
     """Return a message as a test holds it: its text, and sentences of the program as [their-code], in whatever language they are."""
     reply = happening.reply or Reply()
-    return "\n".join([*([happening.text] if happening.text else []), *(f"[{one.code}]" for one in reply.notices)])
+    return "\n".join([*([happening.text] if happening.text else []), *(f"[{notice.code}]" for notice in reply.notices)])
 
 
 def list_effects(happenings: Sequence[Happening]) -> list[ExpectedEffect]:
     """Return the effects that were asked for, in order."""
-    told = [one for one in happenings if one.kind == "effect"]
+    told = [happening for happening in happenings if happening.kind == "effect"]
     return [ExpectedEffect(step=one.place.step, method=one.data["method"], params=one.data["params"]) for one in told]
 
 
@@ -32,7 +32,7 @@ def compare_outcome(outcome: str, code: str, result: RunResult, happenings: Sequ
     """Yield how the end of the run differs; a code is looked at only if one is expected."""
     if outcome != result.status or (code and code != result.code):
         wanted, came = f"{outcome} {code}".strip(), f"{result.status} {result.code}".strip()
-        details = [one.text for one in happenings if one.kind == "failure" and one.text]
+        details = [happening.text for happening in happenings if happening.kind == "failure" and happening.text]
         yield f"outcome: expected {wanted}, came {came}{f' ({details[-1]})' if details else ''}"
 
 
@@ -56,7 +56,7 @@ def compare_lists(name: str, expected: Sequence[str], came: Sequence[str]) -> It
     if list(expected) == list(came):
         return
     yield f"{name}: - expected, + came"
-    wanted, found = ([one.replace("\n", " ⏎ ") for one in lines] for lines in (expected, came))
+    wanted, found = ([line.replace("\n", " ⏎ ") for line in lines] for lines in (expected, came))
     yield from (f"  {line}" for line in ndiff(wanted, found) if not line.startswith("?"))
 
 

@@ -48,7 +48,7 @@ def apply_operation_mock(outcome: Outcome) -> Outcome:
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     if mock.already is not None:
         return outcome.model_copy(update={"status": "refused", "result": None, "reason": _ALREADY, "detail": mock.already})
-    commands = tuple(_read_command(key, one) for key, one in mock.commands.items())
+    commands = tuple(_read_command(key, command) for key, command in mock.commands.items())
     return outcome.model_copy(update={"result": mock.result, "created": mock.created, "commands": commands})
 
 
@@ -65,6 +65,6 @@ def build_operation_mock(outcome: Outcome) -> Any:
     told: dict[str, object] = {} if outcome.result is None else {"result": outcome.result}
     if outcome.created:
         told["created"] = outcome.created
-    if any(one.status != "success" for one in outcome.commands):
+    if any(command.status != "success" for command in outcome.commands):
         told["commands"] = {one.key: {"error": one.error} if one.status == "error" else one.status for one in outcome.commands}
     return told if _OWN & set(told) else build_mock("effect", outcome.model_dump(mode="json"))

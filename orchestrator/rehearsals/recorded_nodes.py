@@ -62,7 +62,7 @@ async def read_finished(store: AsyncStore, stream: str, engine: str) -> tuple[Me
 
 def list_done(happenings: Sequence[Happening]) -> list[Done]:
     """Return the effects of a rehearsal, in order."""
-    told = [one for one in happenings if one.kind == "effect"]
+    told = [happening for happening in happenings if happening.kind == "effect"]
     return [Done(one.place.definition, one.place.step, one.data["method"], one.data["status"] == "refused") for one in told]
 
 

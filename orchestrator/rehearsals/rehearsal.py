@@ -228,16 +228,16 @@ class Rehearsal:
             self.now = max(self.now, awaited)
             run.memo.woken[node] = RunWoken(node=node, by="timer")
             return
-        given = await self.outside.answer(place, awaited)
-        if given is None:
+        run_answer = await self.outside.answer(place, awaited)
+        if run_answer is None:
             self.now += awaited.timeout or timedelta()
             woken = RunWoken(node=node, by="timeout")
         else:
-            stored, origins = store_answer(given)
+            stored, origins = store_answer(run_answer)
             woken = RunWoken(node=node, by="answer", value=stored, origins=sorted(origins))
         run.memo.woken[node] = woken
         heard = build_answer(woken, awaited)
-        pressed = tuple(one.label for one in awaited.controls if heard.kind == "option" and one.value == heard.value.data)
+        pressed = tuple(control.label for control in awaited.controls if heard.kind == "option" and control.value == heard.value.data)
         self.outside.tell(Happening(kind="answer", place=place, text=heard.kind, data=heard.value.data, controls=pressed))
 
 
@@ -319,7 +319,7 @@ class _Context(RunContext):
             written = _build_tool_answer(answer) if request.tools else answer
             self._keep(node, written, request.origins | _MODEL, kind="model")
             text = answer if isinstance(answer, str) else dumps(answer)
-            self._tell("model", node, text=text, data=[dict(one) for one in request.messages])
+            self._tell("model", node, text=text, data=[dict(message) for message in request.messages])
         return self._recall(node)
 
     @plays_node("memo")
@@ -349,7 +349,7 @@ class _Context(RunContext):
         check_ask(node, ask)
         if (woken := self._memo.woken.get(node)) is not None:
             return build_answer(woken, ask)
-        options, controls = (tuple(one.label for one in some) for some in (ask.options, ask.controls))
+        options, controls = (tuple(option.label for option in some) for some in (ask.options, ask.controls))
         self._tell("question", node, reply=_build_question(ask), text=ask.text, options=options, controls=controls)
         self._playing.wait = node, ask
         raise RunSuspended(node)
@@ -371,17 +371,17 @@ class _Context(RunContext):
             return ended
         place = self._find_place(node)
         if not definition:  # an engine that holds conversations
-            told = {name: one.data for name, one in args.items()}
+            told = {name: arg.data for name, arg in args.items()}
             text = await self._outside.ask_agent(place, engine, told)
             self._tell("agent", node, text=text, data=told)
             ended = RunResult(value=Value({"text": text}, _MODEL))
         elif not self._rehearsal.has_engine(engine):
-            told = {name: one.data for name, one in args.items()}
+            told = {name: arg.data for name, arg in args.items()}
             self._tell("child", node, text=definition, data=told)
             given = await self._outside.run_elsewhere(place, engine, told)
             ended = RunResult(value=Value(given, _MODEL | join_origins(args.values())))
         else:
-            self._tell("child", node, text=definition, data={name: one.data for name, one in args.items()})
+            self._tell("child", node, text=definition, data={name: arg.data for name, arg in args.items()})
             run, key = self._rehearsal, self.run.run_id
             if self.run.depth >= MAX_DEPTH:
                 raise RunFailed("run-too-deep", f"more than {MAX_DEPTH} runs wait for each other", most=MAX_DEPTH)

@@ -124,9 +124,9 @@ class Script:
 
         Where tools are offered a mock {text, calls} calls some; any other that is no text is an answer in JSON, null an empty one.
         """
-        found = self.take_mock(place, "model")
-        if found is not NO_MOCK:
-            return await self.give_answer(found, request, on_delta)
+        mock = self.take_mock(place, "model")
+        if mock is not NO_MOCK:
+            return await self.give_answer(mock, request, on_delta)
         given = await self._model(request, on_delta)
         if given is None:
             given = await self._further(place, str(request.messages[-1].get("content", "")))
@@ -160,9 +160,9 @@ class Script:
 
     async def ask_agent(self, place: Place, engine: str, args: Mapping[str, Any]) -> str:
         """Return the mock of this step, or what stands in its place. Raises RunFailed and ScriptEnded."""
-        found = self.take_mock(place, "agent")
-        given = await self._further(place, f"{engine}: {args.get('text', '')}") if found is NO_MOCK else to_written(found)
-        if (why := _read_problem(found, FAILED)) is not None:
+        mock = self.take_mock(place, "agent")
+        given = await self._further(place, f"{engine}: {args.get('text', '')}") if mock is NO_MOCK else to_written(mock)
+        if (why := _read_problem(mock, FAILED)) is not None:
             raise RunFailed(NO_ANSWER, why)
         if given is None:
             where = self._name_mock(place, "agent")
@@ -180,19 +180,19 @@ class Script:
     async def find_documents(self, question: str, *, person: str, role: str, top_k: int | None) -> DocumentAnswer:
         """Return the mock of the present step as what the company's documents say. Raises ServiceFailed and ScriptEnded."""
         del question, person, role, top_k
-        found = self.take_mock(self.at, "documents")
-        if found is NO_MOCK and self._is_strict:
+        mock = self.take_mock(self.at, "documents")
+        if mock is NO_MOCK and self._is_strict:
             where = self._name_mock(self.at, "documents")
             raise ScriptEnded(f"step {self.at.step} of {self.at.definition} asks the documents: give the answer as {where}")
-        if found is NO_MOCK:
+        if mock is NO_MOCK:
             raise ServiceFailed("a rehearsal has no documents")
-        if (why := _read_problem(found, FAILED)) is not None:
+        if (why := _read_problem(mock, FAILED)) is not None:
             raise ServiceFailed(why)
-        if not isinstance(found, Mapping):
-            return DocumentAnswer(answer=str(found))
-        passages = [one if isinstance(one, Mapping) else {"text": str(one)} for one in found.get("passages", ())]
-        read = [DocumentPassage(title=str(one.get("title", "")), text=str(one.get("text", ""))) for one in passages]
-        return DocumentAnswer(answer=str(found.get("answer", "")), passages=tuple(read))
+        if not isinstance(mock, Mapping):
+            return DocumentAnswer(answer=str(mock))
+        passages = [one if isinstance(one, Mapping) else {"text": str(one)} for one in mock.get("passages", ())]
+        read = [DocumentPassage(title=str(passage.get("title", "")), text=str(passage.get("text", ""))) for passage in passages]
+        return DocumentAnswer(answer=str(mock.get("answer", "")), passages=tuple(read))
 
     async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
         """Return what the run notes by itself: it needs nothing of the outside."""
@@ -201,18 +201,18 @@ class Script:
 
     async def find_file_problem(self, place: Place) -> str:
         """Return the problem that the mock of this step tells; any other mock is that of the effect which sends the file."""
-        found = self.take_mock(place, "effect")
-        if (why := _read_problem(found, FAILED)) is not None:
+        mock = self.take_mock(place, "effect")
+        if (why := _read_problem(mock, FAILED)) is not None:
             return why or "failed"
-        self._taken[_find_step(place)] = found
+        self._taken[_find_step(place)] = mock
         return ""
 
     def take_required(self, place: Place, kind: Asked, why: str) -> Any:
         """Return the mock of this step, which is needed because of `why`. Raises ScriptEnded."""
-        found = self.take_mock(place, kind)
-        if found is NO_MOCK:
+        mock = self.take_mock(place, kind)
+        if mock is NO_MOCK:
             raise ScriptEnded(f"step {place.step} of {place.definition} {why} as {self._name_mock(place, kind)}")
-        return found
+        return mock
 
     def _name_mock(self, place: Place, kind: Asked) -> str:
         """Return where in the file the mock of this place would stand."""
@@ -227,11 +227,11 @@ class Script:
         name = next((one for one in names or (f"{place.definition}/{place.step}", place.step) if one in mocks), "")
         if not name:
             return NO_MOCK
-        found = mocks[name]
-        if not (isinstance(found, Mapping) and set(found) == {EACH} and isinstance(found[EACH], list)):
-            return found
+        mock = mocks[name]
+        if not (isinstance(mock, Mapping) and set(mock) == {EACH} and isinstance(mock[EACH], list)):
+            return mock
         where = f"{field}.{name}"
-        values, number = found[EACH], self._used[where]
+        values, number = mock[EACH], self._used[where]
         self._used[where] += 1
         if number >= len(values):
             raise ScriptEnded(f"step {place.step} of {place.definition} is done a further time, and {where}.{EACH} has no more")
@@ -250,7 +250,7 @@ def build_end(place: Place, ask: Ask) -> ScriptEnded:
 
 def read_answer(given: str | Given, ask: Ask, place: Place) -> RunAnswer | None:
     """Return an input as the answer to a question, None for one that does not come in time. Raises AnswerUnfit if nobody could give it."""
-    labels = [one.label for one in (*ask.options, *ask.controls)]
+    labels = [option.label for option in (*ask.options, *ask.controls)]
     one = given if isinstance(given, Given) else None
     if one is not None and one.timeout:
         if ask.timeout is None:

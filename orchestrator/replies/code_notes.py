@@ -64,8 +64,8 @@ def add_own_only_notices(reply: Reply, context: Context, catalogue: Catalogue) -
         for slot, item in context.outcomes.items()
         if isinstance(item, Outcome) and _is_narrowed_to_own(slot, item, context, catalogue)
     ]
-    told = [Notice(code="only-own", args={"entity": entity}) for entity in dict.fromkeys(read)]
-    return reply.model_copy(update={"notices": (*told, *reply.notices)}) if told else reply
+    notices = [Notice(code="only-own", args={"entity": entity}) for entity in dict.fromkeys(read)]
+    return reply.model_copy(update={"notices": (*notices, *reply.notices)}) if notices else reply
 
 
 def _is_narrowed_to_own(slot: str, outcome: Outcome, context: Context, catalogue: Catalogue) -> bool:

@@ -31,7 +31,7 @@ def add_failed_reads(reply: Reply, context: Context, deps: GateDeps) -> Reply:
 def _list_failed(outcome: Outcome, deps: GateDeps) -> list[Command]:
     """Return the reading commands of a batch that did not succeed; empty for any other call."""
     failed = {report.key for report in outcome.commands if report.status != "success"}
-    return [one for one in _parse(outcome) if one.key in failed and _is_read(one, deps)] if failed else []
+    return [command for command in _parse(outcome) if command.key in failed and _is_read(command, deps)] if failed else []
 
 
 def _is_read(command: Command, deps: GateDeps) -> bool:
@@ -73,6 +73,6 @@ def _build_line(command: Command, outcome: Outcome, context: Context, deps: Gate
     spec, number = deps.catalogue.find(command.method), _find_number(command.params)
     label = build_read_label(command.method, spec.verb if spec else "other", spec.entity if spec else "")
     name = format_number(number, context.actor.locale) if number else ""
-    said = explain_portal_error(report.error, method=command.method, reference=outcome.effect_id[:8])
+    notice = explain_portal_error(report.error, method=command.method, reference=outcome.effect_id[:8])
     args = {**label, "effect_id": outcome.effect_id, "name": name, "named": bool(name), "state": report.status}
-    return Notice(code="made-not", args={**args, "error": said.model_dump(mode="json")})
+    return Notice(code="made-not", args={**args, "error": notice.model_dump(mode="json")})

@@ -77,8 +77,8 @@ async def add_made_lines(reply: Reply, context: Context, deps: GateDeps) -> Repl
 async def _list_made(context: Context) -> list[EffectRow]:
     # What waits for a person has a card, and so does what comes of it.
     ran = [slot for slot in context.untold_steps if not isinstance(context.outcomes.get(slot), Pending)]
-    found = [await context.find_effect(slot) for slot in ran]
-    return [row for row in found if row is not None and (is_made_without_card(row) or is_batch_refused(row))]
+    effect_rows = [await context.find_effect(slot) for slot in ran]
+    return [row for row in effect_rows if row is not None and (is_made_without_card(row) or is_batch_refused(row))]
 
 
 async def _build_lines(row: EffectRow, context: Context, deps: GateDeps) -> list[Notice]:
@@ -100,13 +100,13 @@ async def _show_changes(order: StoredOrder, outcome: EffectOutcome, context: Con
     """
     call = decode_call(order.call, deps.catalogue)
     facts = Facts(records={parse_target(name): record for name, record in order.before.items()})
-    shown = await preview_for(context.actor, call, facts, deps.names, now=context.now)
+    preview = await preview_for(context.actor, call, facts, deps.names, now=context.now)
     if not call.commands:
-        return [_Change(call=call, part=shown, before=critical_fields.find_current_record(call, facts))]
+        return [_Change(call=call, part=preview, before=critical_fields.find_current_record(call, facts))]
     reports = {report.key: report for report in map(CommandReport.model_validate, outcome.commands)}
     return [
         _Change(call=leaf, part=part, before=critical_fields.find_current_record(leaf, then), report=reports.get(leaf.key))
-        for (leaf, then), part in zip(walk_commands(call, facts), shown.items, strict=True)
+        for (leaf, then), part in zip(walk_commands(call, facts), preview.items, strict=True)
         if not leaf.reads_only
     ]
 
@@ -142,8 +142,8 @@ def _build_line(change: _Change, effect_id: str, created: str, actor: Actor, nam
     }
     if change.report is None or change.report.status == "success":
         return Notice(code="made", args=args)
-    said = explain_portal_error(change.report.error, method=call.method, reference=effect_id[:8])
-    return Notice(code="made-not", args={**args, "state": change.report.status, "error": said.model_dump(mode="json")})
+    notice = explain_portal_error(change.report.error, method=call.method, reference=effect_id[:8])
+    return Notice(code="made-not", args={**args, "state": change.report.status, "error": notice.model_dump(mode="json")})
 
 
 def _find_record(created: str, call: Call, *, is_new: bool) -> Target | tuple[str, int]:

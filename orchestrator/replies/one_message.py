@@ -43,8 +43,8 @@ def _list_reminders(context: Context) -> list[Outcome]:
     return [item for item in outcomes if item.status == "succeeded" and item.method == reminders.ADD]
 
 
-def _list_made_words(made: list[Notice]) -> Iterator[str]:
-    for notice in made:
+def _list_made_words(notices: list[Notice]) -> Iterator[str]:
+    for notice in notices:
         yield from (str(notice.args.get(name) or "") for name in ("name", "title", "values", "changes", "error"))
 
 

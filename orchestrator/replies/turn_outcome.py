@@ -165,25 +165,25 @@ def _has_failure(context: Context) -> bool:
 
 
 async def _collect_changes(context: Context) -> _Changes:
-    found = _Changes()
+    changes = _Changes()
     proposed = context.untold_steps
     last = {_build_request_key(step): _parse_plan(slot) for slot, step in proposed.items()}
     for slot, step in proposed.items():
         row = await context.find_effect(slot)
         standing, sentence = _find_row_fate(row, context.outcomes.get(slot)) if row is not None else _find_rowless_fate(slot, context)
         if row is not None and is_made_without_card(row):
-            found.has_lines = True
+            changes.has_lines = True
         elif standing == "unknown" and sentence is not None:
-            found.unknown.append(sentence)
+            changes.unknown.append(sentence)
         elif standing == "made" and (name := await _describe_change(slot, row, context)) is not None:
-            found.made.append(name)
+            changes.made.append(name)
         elif standing == "not_made" and last[_build_request_key(step)] == _parse_plan(
             slot
         ):  # a change proposed again later is reported by that later step
             name = await _describe_change(slot, row, context, unless_waiting=sentence == NOT_BEGUN)
             if name is not None:
-                found.not_made.append((name, sentence or UNKNOWN_REASON))
-    return found
+                changes.not_made.append((name, sentence or UNKNOWN_REASON))
+    return changes
 
 
 def is_made_without_card(row: EffectRow) -> bool:

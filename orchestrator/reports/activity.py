@@ -44,32 +44,32 @@ async def count_activity(store: AsyncStore, *, days: int, now: datetime, zone: s
     here = ZoneInfo(zone)
     today = now.astimezone(here).date()
     first = today - timedelta(days=days - 1)
-    found = Activity(calls={first + timedelta(days=number): Counter() for number in range(days)})
+    activity = Activity(calls={first + timedelta(days=number): Counter() for number in range(days)})
     asked: dict[str, str] = {}
     waited: list[float] = []
     after = build_lower_id(datetime(first.year, first.month, first.day, tzinfo=here))
     for _ in range(_MOST_PAGES):
         events = await store.read(_read_page, after)
         for event in events:
-            _count(found, event, asked, waited, lambda ts: parse_iso(ts).astimezone(here).date())
+            _count(activity, event, asked, waited, lambda ts: parse_iso(ts).astimezone(here).date())
         if len(events) < _PAGE:
             break
         after = events[-1].id
     else:
-        found.is_cut = True
-    found.median_wait = median(waited) if waited else None
-    return found
+        activity.is_cut = True
+    activity.median_wait = median(waited) if waited else None
+    return activity
 
 
 def _read_page(store: Store, after: str) -> list[ClearEvent]:
     return store.scan_clear(_TYPES, after, _PAGE)
 
 
-def _count(found: Activity, event: ClearEvent, asked: dict[str, str], waited: list[float], find_day: Callable[[str], date]) -> None:
+def _count(activity: Activity, event: ClearEvent, asked: dict[str, str], waited: list[float], find_day: Callable[[str], date]) -> None:
     if event.type in _ENDS:
         day = find_day(event.ts)
-        if event.data.get("call_class") != "R" and day in found.calls:
-            found.calls[day][_ENDS[event.type]] += 1
+        if event.data.get("call_class") != "R" and day in activity.calls:
+            activity.calls[day][_ENDS[event.type]] += 1
         return
     card = str(event.data.get("confirmation_id", ""))
     if event.type not in _DECIDED:
@@ -77,4 +77,4 @@ def _count(found: Activity, event: ClearEvent, asked: dict[str, str], waited: li
     elif card in asked:
         seconds = (parse_iso(event.ts) - parse_iso(asked.pop(card))).total_seconds()
         waited.append(seconds)
-        found.waits[sum(seconds >= bound for bound in BOUNDS)] += 1
+        activity.waits[sum(seconds >= bound for bound in BOUNDS)] += 1

@@ -104,32 +104,32 @@ class EffectChecker:
         for effect_id in known:
             yield self._build_finding(effect_id, None, "the effects table has a row for it, and no event tells of it")
 
-    def _check_event(self, said: EffectEvent, actor: str, story: _EffectHistory) -> Iterator[str]:
-        if story.status not in _MOVES[type(said)][0]:
-            yield f"{type(said).__name__} came when it stood as {story.status}"
-        match said:
+    def _check_event(self, effect_event: EffectEvent, actor: str, story: _EffectHistory) -> Iterator[str]:
+        if story.status not in _MOVES[type(effect_event)][0]:
+            yield f"{type(effect_event).__name__} came when it stood as {story.status}"
+        match effect_event:
             case ConfirmationRequested():
-                yield from self._check_shadow(said.slot, "a card was made")
+                yield from self._check_shadow(effect_event.slot, "a card was made")
             case ConfirmationApproved():
-                yield from _check_approval(said, actor, story.asked)
+                yield from _check_approval(effect_event, actor, story.asked)
             case CallStarted():
-                yield from self._check_start(said, story)
+                yield from self._check_start(effect_event, story)
             case _:
                 pass
 
-    def _check_start(self, said: CallStarted, story: _EffectHistory) -> Iterator[str]:
+    def _check_start(self, call_started: CallStarted, story: _EffectHistory) -> Iterator[str]:
         asked, approved = story.asked, story.approved
-        if said.confirmation_id:
+        if call_started.confirmation_id:
             if not approved:
                 yield "it was started with a card that nobody had approved"
-            elif not asked or (said.confirmation_id, said.fingerprint) != (asked.confirmation_id, asked.fingerprint):
+            elif not asked or (call_started.confirmation_id, call_started.fingerprint) != (asked.confirmation_id, asked.fingerprint):
                 yield "what was started is not what was approved: another fingerprint or another card"
-            elif said.approved_by != approved.approved_by:
-                yield f"it names {said.approved_by} as the one who approved, the approval is by {approved.approved_by}"
-        elif asked or _ALWAYS_ASK & set(said.call_class):
-            yield f"a call of class {said.call_class} was started without a card that a person approved"
+            elif call_started.approved_by != approved.approved_by:
+                yield f"it names {call_started.approved_by} as the one who approved, the approval is by {approved.approved_by}"
+        elif asked or _ALWAYS_ASK & set(call_started.call_class):
+            yield f"a call of class {call_started.call_class} was started without a card that a person approved"
         else:
-            yield from self._check_shadow(said.slot, "it was started")
+            yield from self._check_shadow(call_started.slot, "it was started")
 
     def _check_shadow(self, slot: str, what: str) -> Iterator[str]:
         if self._modes.get(slot.rpartition("/")[0]) == "shadow":
@@ -139,31 +139,31 @@ class EffectChecker:
         return Finding(kind="inconsistent", place=f"effect {effect_id} of {self._stream}", seq=seq, why=why)
 
 
-def _move(said: EffectEvent, event: StoredEvent, story: _EffectHistory) -> None:
+def _move(effect_event: EffectEvent, event: StoredEvent, story: _EffectHistory) -> None:
     """Update `story`, the recorded history of an effect (above all its status), with the effect's next event.
 
-    `said` is `event` as an object of its class.
+    `effect_event` is `event` as an object of its class.
     """
-    status = _MOVES[type(said)][1]
-    match said:
+    status = _MOVES[type(effect_event)][1]
+    match effect_event:
         case ConfirmationRequested():
-            story.asked = said
+            story.asked = effect_event
             story.order = story.order if story.started else event.data
         case ConfirmationApproved():
-            story.approved = said
+            story.approved = effect_event
         case ConfirmationReopened():
             story.approved = None
         case CallStarted():
-            story.started, story.order = said, event.data
+            story.started, story.order = effect_event, event.data
         case CallSucceeded() | CallRefused() | CallOutcomeUnknown():
             story.outcome = event.data
         case OutcomeReconciled():
-            status = {"done": "succeeded", "not_done": "refused"}.get(said.verdict, "unknown")
+            status = {"done": "succeeded", "not_done": "refused"}.get(effect_event.verdict, "unknown")
         case _:
             pass
     story.status, story.seq = status, event.seq
     story.erased = story.erased or event.erased
-    if not isinstance(said, OutcomeReconciled) or said.verdict != "unclear":
+    if not isinstance(effect_event, OutcomeReconciled) or effect_event.verdict != "unclear":
         story.ts = event.ts
 
 
@@ -178,12 +178,12 @@ def _is_apart(said: EffectEvent, stories: Mapping[str, _EffectHistory]) -> bool:
     return isinstance(said, CallSucceeded | CallRefused) and set(said.call_class) <= {"R"} and said.effect_id not in stories
 
 
-def _check_approval(said: ConfirmationApproved, actor: str, asked: ConfirmationRequested | None) -> Iterator[str]:
-    if said.via == "model" or not said.approved_by or said.approved_by != actor:
+def _check_approval(confirmation_approved: ConfirmationApproved, actor: str, asked: ConfirmationRequested | None) -> Iterator[str]:
+    if confirmation_approved.via == "model" or not confirmation_approved.approved_by or confirmation_approved.approved_by != actor:
         yield "its approval is not by the person whose act it was recorded as"
-    if not asked or said.confirmation_id != asked.confirmation_id:
+    if not asked or confirmation_approved.confirmation_id != asked.confirmation_id:
         yield "the approval is of another card"
-    if asked and asked.four_eyes and said.approved_by == asked.requested_by:
+    if asked and asked.four_eyes and confirmation_approved.approved_by == asked.requested_by:
         yield "another person had to approve it, and the one who asked did"
 
 

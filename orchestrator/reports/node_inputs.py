@@ -168,7 +168,7 @@ class _Context(RunContext):
         """Show nothing."""
 
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
-        told = [(str(one.get("role", "")), _format_content(one.get("content"))) for one in request.messages]
+        told = [(str(message.get("role", "")), _format_content(message.get("content"))) for message in request.messages]
         self.found[node] = NodeInput(messages=tuple(told))
         return await self._recall(node)
 
@@ -198,7 +198,7 @@ class _Context(RunContext):
         self._stop_at_end(node)
 
     async def child(self, node: str, engine: str, definition: str, args: Mapping[str, Value]) -> RunResult:
-        params = {name: one.data for name, one in args.items()}
+        params = {name: arg.data for name, arg in args.items()}
         self.found[node] = NodeInput(method=f"{engine}: {definition}" if definition else engine, params=params)
         woken = self._memo.woken.get(node)
         if woken is None:

@@ -79,16 +79,16 @@ def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | Non
     loaded = load_with_places(path)
     method = _find_method(asked.method, rules)
     actor = _find_person(asked.person, rules)
-    found = policy_reasons.explain_verdict(_decide(asked, method, actor, replace(rules, policy=loaded.policy)), method.name, loaded)
+    explanation = policy_reasons.explain_verdict(_decide(asked, method, actor, replace(rules, policy=loaded.policy)), method.name, loaded)
     return ExplainedCall(
         kind="supposed",
         method=method.name,
         person=_format_person(actor),
         mode=resolve_mode(rules.mode, actor),
         policy=loaded.policy.digest,
-        verdict=found.verdict,
-        taps=found.taps,
-        reasons=found.lines,
+        verdict=explanation.verdict,
+        taps=explanation.taps,
+        reasons=explanation.lines,
     )
 
 
@@ -99,13 +99,13 @@ def _find_method(name: str, rules: Rules) -> Method:
     return method
 
 
-def _decide(asked: HypotheticalCall, method: Method, actor: Actor, rules: Rules) -> Verdict:
+def _decide(hypothetical_call: HypotheticalCall, method: Method, actor: Actor, rules: Rules) -> Verdict:
     """Return what the gate says about the call; the records that it concerns belong to the actor."""
     policy = rules.policy
-    amount, before = _parse_sum("--amount", asked.amount), _parse_sum("--before", asked.before)
-    field = asked.field or ("OPPORTUNITY" if amount is not None else "")
+    amount, before = _parse_sum("--amount", hypothetical_call.amount), _parse_sum("--before", hypothetical_call.before)
+    field = hypothetical_call.field or ("OPPORTUNITY" if amount is not None else "")
     written = {field: str(amount) if amount is not None else "1"} if field else {}
-    currency = asked.currency.strip().upper()
+    currency = hypothetical_call.currency.strip().upper()
     written |= {CURRENCY: currency} if currency and currency != policy.currency else {}
     effect = policy_reasons.build_supposed_effect(method, written)
     call = normalize(effect, catalogue=rules.catalogue, portal=rules.portal, actor=actor, effect_id="explain")
@@ -136,7 +136,7 @@ _ACTS: Final = {
 
 def list_abilities(actor: Actor, rules: Rules) -> tuple[Ability, ...]:
     """Return what the person may do under these rules: one entry for each of the usual acts, about records of their own."""
-    found = ((act, asked, rules.catalogue.find(asked.method)) for act, asked in _ACTS.items())
+    found = ((act, hypothetical_call, rules.catalogue.find(hypothetical_call.method)) for act, hypothetical_call in _ACTS.items())
     return tuple(_judge(act, _decide(asked, method, actor, rules)) for act, asked, method in found if method is not None)
 
 

@@ -53,7 +53,7 @@ _LONGEST_PROBLEM: Final = 500
 
 def build_mistake(code: str, path: Path = (), places: Places | None = None, *, suggestion: str = "", **args: str | int) -> Finding:
     """Return one mistake at `path`, whose line `places` tells; `args` are those of its sentence."""
-    given = {key: one[:_LONGEST_PROBLEM] if isinstance(one, str) else one for key, one in args.items()}
+    given = {key: arg[:_LONGEST_PROBLEM] if isinstance(arg, str) else arg for key, arg in args.items()}
     findings = Findings()
     findings.add(code, SENTENCES[code].format(**given), path, suggestion=suggestion, args=given)
     return _place(findings, path, places or {})[0]
@@ -62,15 +62,15 @@ def build_mistake(code: str, path: Path = (), places: Places | None = None, *, s
 def _place(findings: Findings, path: Path, places: Places) -> tuple[Finding, ...]:
     """Return the findings, all at `path`, with the line of its key, without one that of the nearest key above it."""
     line = next((places[path[:end]][1] for end in range(len(path), 0, -1) if path[:end] in places), 0)
-    return tuple(replace(one, line=line) for one in findings.list_all())
+    return tuple(replace(finding, line=line) for finding in findings.list_all())
 
 
 def list_unreadable(text: str, error: SettingsError) -> tuple[Finding, ...]:
     """Return why a text has no keys of a policy, whose loading ended with `error`."""
     reading = read_document(text, "yaml")
-    found = tuple(one for one in reading.findings if one.severity == "error" and one.code != "finding-document-empty")
-    if found:
-        return found
+    findings = tuple(finding for finding in reading.findings if finding.severity == "error" and finding.code != "finding-document-empty")
+    if findings:
+        return findings
     data = reading.document.data if reading.document is not None else None
     if reading.document is None and not reading.findings:
         return (replace(build_mistake("finding-policy-yaml"), message=error.reason),)
@@ -88,8 +88,8 @@ def list_unknown_names(names: Iterable[UnknownName], places: Places) -> tuple[Fi
 
 def list_objections(error: InvalidPolicy) -> tuple[Finding, ...]:
     """Return everything for which the keys and values of a text make no policy."""
-    found = [finding for one in error.errors for finding in _list_objections(one, error.places)]
-    return tuple(sorted(found, key=lambda one: one.line))
+    findings = [finding for one in error.errors for finding in _list_objections(one, error.places)]
+    return tuple(sorted(findings, key=lambda finding: finding.line))
 
 
 def _list_objections(error: ErrorDetails, places: Places) -> tuple[Finding, ...]:

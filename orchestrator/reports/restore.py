@@ -99,10 +99,10 @@ def prepare_restored(
         except DamagedRow:  # the bot never acts on such a row
             damaged.append(effect_id)
     erased = {person: _erase_again(store, person, place, now=now, by=by) for person in _find_revived(store, gone)}
-    told = BackupRestored(
+    backup_restored = BackupRestored(
         backup=manifest.id, made_at=manifest.made_at, by=by, cards=len(cards), unknown=len(unknown), set_aside=len(inputs)
     )
-    _commit(store, f"session:{OPS}", told, now=now, actor=by)
+    _commit(store, f"session:{OPS}", backup_restored, now=now, actor=by)
     return RestoreReport(cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased, runs=paused, schedules=schedules)
 
 
@@ -195,7 +195,7 @@ def _build_uncertain_call(row: EffectRow, session: str, call: Mapping[str, Any])
 def _find_revived(store: SqlStore, gone: Sequence[ErasedPerson]) -> list[str]:
     """Return the keys ("tg:7") of erased people whose encryption key is in the backup, so that their data can be read again."""
     live = {row.key_id: row.person for row in store.open_erasure().list_keys() if not row.erased_at}
-    return sorted({live[one.key_id] for one in gone if one.key_id in live})
+    return sorted({live[erased_person.key_id] for erased_person in gone if erased_person.key_id in live})
 
 
 def _erase_again(store: SqlStore, person: str, place: ErasureFiles, *, now: datetime, by: str) -> int:

@@ -132,18 +132,18 @@ def _count_message(counts: Counts, _said: MessageReceived, event: StoredEvent) -
     return {"messages": 1}
 
 
-def _count_turn(counts: Counts, said: TurnFinished, _event: StoredEvent) -> DayCounts:
-    counts.turns[said.reason] += 1
-    if said.goes_on:
-        counts.paused.add(said.turn_id)
+def _count_turn(counts: Counts, turn_finished: TurnFinished, _event: StoredEvent) -> DayCounts:
+    counts.turns[turn_finished.reason] += 1
+    if turn_finished.goes_on:
+        counts.paused.add(turn_finished.turn_id)
     return {"turns": 1}
 
 
-def _count_resumption(counts: Counts, said: TurnResumed, _event: StoredEvent) -> DayCounts:
+def _count_resumption(counts: Counts, turn_resumed: TurnResumed, _event: StoredEvent) -> DayCounts:
     """Take back that a turn has ended with cards, if that was counted: it goes on, and is counted when it ends for good."""
-    if said.turn_id not in counts.paused:
+    if turn_resumed.turn_id not in counts.paused:
         return {}
-    counts.paused.discard(said.turn_id)
+    counts.paused.discard(turn_resumed.turn_id)
     counts.turns["waiting"] -= 1
     return {"turns": -1}
 
@@ -181,8 +181,8 @@ def _count_call(counts: Counts, said: CallSucceeded | CallRefused | CallOutcomeU
     return {"calls": 1} if said.call_class == "R" else {"calls": 1, "writes": int(outcome == "succeeded")}
 
 
-def _count_step_refusal(counts: Counts, said: StepRefused, _event: StoredEvent) -> DayCounts:
-    counts.refused[said.code] += 1
+def _count_step_refusal(counts: Counts, step_refused: StepRefused, _event: StoredEvent) -> DayCounts:
+    counts.refused[step_refused.code] += 1
     return {"refused": 1}
 
 
@@ -196,8 +196,8 @@ def _count_request(counts: Counts, _said: ConfirmationRequested, _event: StoredE
     return {"cards": 1}
 
 
-def _count_reconciled(counts: Counts, said: OutcomeReconciled, _event: StoredEvent) -> DayCounts:
-    counts.reconciled[said.verdict] += 1
+def _count_reconciled(counts: Counts, outcome_reconciled: OutcomeReconciled, _event: StoredEvent) -> DayCounts:
+    counts.reconciled[outcome_reconciled.verdict] += 1
     return {}
 
 

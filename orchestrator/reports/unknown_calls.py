@@ -35,19 +35,19 @@ async def load_unknown_calls(store: AsyncStore, viewer: Viewer, limit: int) -> l
 
     Of the whole company the 20,000 oldest are looked through; one that is younger than these is not found.
     """
-    found: list[UnknownCall] = []
+    unknown_calls: list[UnknownCall] = []
     seen = 0
     for most in _READ:
         rows = await store.list_effects_in("unknown", most)
         for row in rows[seen:]:
             if (call := _read_call(row, viewer)) is not None:
-                found.append(call)
-            if len(found) == limit:
-                return found
+                unknown_calls.append(call)
+            if len(unknown_calls) == limit:
+                return unknown_calls
         if len(rows) < most:
             break
         seen = most
-    return found
+    return unknown_calls
 
 
 def _read_call(row: EffectRow, viewer: Viewer) -> UnknownCall | None:

@@ -49,7 +49,7 @@ class Children:
                 parent=ctx.session.key,
                 parent_node=node,
                 depth=depth,
-                pinned=tuple(dict(one) for one in ctx.run.pins),
+                pinned=tuple(dict(pin) for pin in ctx.run.pins),
                 since=ctx.known.since,
             )
             if node in ctx.known.retried and (status := await self._find_status(child)):
@@ -69,8 +69,8 @@ class Children:
 
     async def _find_status(self, child: str) -> str:
         """Return the status of the child, "" if it never began."""
-        found = await self._context.tools.store.list_runs(RunFilter(run_id=child.removeprefix(PREFIX)))
-        return found[0].status if found else ""
+        runs = await self._context.tools.store.list_runs(RunFilter(run_id=child.removeprefix(PREFIX)))
+        return runs[0].status if runs else ""
 
     async def _go_on(self, node: str, child: str, status: str) -> RunResult:
         """Let the failed child go on, which does nothing again that it has done, and wait for its end.

@@ -39,17 +39,17 @@ async def list_runs(row: InboxRow, session: Session, tools: Tools, *, engines: E
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    found = await tools.store.list_runs(RunFilter(home=session.key, statuses=(*OPEN, "failed"), limit=LISTED))
-    heading = Notice(code="runs-listed", args={"count": len(found)})
-    reply = await _list_named(heading, found, await name_runs(found, engines, tools.store), actor, tools)
-    told = [outbox.build_reply_row(session.key, reply, session.now)]
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+    runs = await tools.store.list_runs(RunFilter(home=session.key, statuses=(*OPEN, "failed"), limit=LISTED))
+    heading = Notice(code="runs-listed", args={"count": len(runs)})
+    reply = await _list_named(heading, runs, await name_runs(runs, engines, tools.store), actor, tools)
+    outbox_rows = [outbox.build_reply_row(session.key, reply, session.now)]
+    await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
 
 
-async def _list_named(heading: Notice, found: Sequence[RunRow], names: Mapping[str, RunName], actor: Actor, tools: Tools) -> Reply:
+async def _list_named(heading: Notice, run_rows: Sequence[RunRow], names: Mapping[str, RunName], actor: Actor, tools: Tools) -> Reply:
     """Return the list of these runs below the heading, with a button for each that the actor may cancel or retry."""
-    lines = [await _describe_run(one, names[one.run_id], tools) for one in found]
-    actions = [_build_button(one, names[one.run_id]) for one in found if one.owner == actor.key or actor.role in MAY_CONTROL]
+    lines = [await _describe_run(run_row, names[run_row.run_id], tools) for run_row in run_rows]
+    actions = [_build_button(one, names[one.run_id]) for one in run_rows if one.owner == actor.key or actor.role in MAY_CONTROL]
     return Reply(notices=(heading, *lines), actions=tuple(actions))
 
 
@@ -95,23 +95,23 @@ async def cancel_run(row: InboxRow, session: Session, tools: Tools, *, engines: 
     if actor is None:
         return
     wanted = Command.model_validate(row.body).args.strip()
-    found = await tools.store.list_runs(RunFilter(home=session.key, statuses=OPEN, limit=100))
-    mine = [one for one in found if one.owner == actor.key or actor.role in MAY_CONTROL]
+    runs = await tools.store.list_runs(RunFilter(home=session.key, statuses=OPEN, limit=100))
+    mine = [one for one in runs if one.owner == actor.key or actor.role in MAY_CONTROL]
     names = await name_runs(mine, engines, tools.store)
     fits = [one for one in mine if _is_named(one, names[one.run_id], wanted)]
     if not fits:
         none = Notice(code="run-cancel-none", args={"wanted": wanted[:LONGEST_NAME] or NONE})
-        told = [outbox.build_reply_row(session.key, build_reply(none), session.now)]
-        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        outbox_rows = [outbox.build_reply_row(session.key, build_reply(none), session.now)]
+        await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
         return
     if len(fits) > 1:
         reply = await _list_named(Notice(code="run-cancel-which"), fits[:LISTED], names, actor, tools)
-        told = [outbox.build_reply_row(session.key, reply, session.now)]
-        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        outbox_rows = [outbox.build_reply_row(session.key, reply, session.now)]
+        await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
         return
     order = build_input(RunOrder(order="cancel"), f"{PREFIX}{fits[0].run_id}", actor, session, source=f"run-cancel:{row.id}")
-    told = build_receipt("run-passed", order.session, session)
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[order])
+    receipt = build_receipt("run-passed", order.session, session)
+    await session.commit(actor=actor.key, outbox=receipt, inbox_done=[row.id], inbox_new=[order])
 
 
 def _is_named(row: RunRow, name: RunName, wanted: str) -> bool:
@@ -158,13 +158,13 @@ async def _start_run(
         definition, text, *_ = (*text.split(maxsplit=1), "", "")  # a line break divides as a space does
     if not definition:
         offers = await list_offers(engine, name, actor, engines)
-        listed = outbox.build_reply_row(session.key, offers, session.now)
-        await session.commit(actor=actor.key, outbox=[listed], inbox_done=[row.id])
+        reply_row = outbox.build_reply_row(session.key, offers, session.now)
+        await session.commit(actor=actor.key, outbox=[reply_row], inbox_done=[row.id])
         return
     start = build_start(engine, definition, {"text": _read_typed(text.strip())}, actor=actor, home=session.key, session=session)
     called = definition if actor.for_customers else await look_up_title(engine, definition, engines)  # it may not exist for customers
-    told = build_receipt("run-started", start.session, session, definition=called)
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[start])
+    receipt = build_receipt("run-started", start.session, session, definition=called)
+    await session.commit(actor=actor.key, outbox=receipt, inbox_done=[row.id], inbox_new=[start])
 
 
 def _read_typed(text: str) -> Value:

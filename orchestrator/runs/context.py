@@ -303,7 +303,7 @@ class Context(RunPass, RunContext):
     @plays_node("run")
     async def child(self, node: str, engine: str, definition: str, args: Mapping[str, Value]) -> RunResult:
         """Start another run or a turn, wait for its end and return its result."""
-        args = {name: self.foreign.mark(one) for name, one in args.items()}
+        args = {name: self.foreign.mark(arg) for name, arg in args.items()}
         check_value(node, format_args(args))
         result = await Children(self).run_child(node, engine, definition, args)
         self.foreign.add(result.value)

@@ -34,15 +34,15 @@ async def find_definitions(order: RunStart, engines: Engines, store: AsyncStore)
         if name in fixed:
             return await _load_text(fixed[name], order.engine, store)
         try:
-            found = await engines.definitions.find(*name)
+            definition = await engines.definitions.find(*name)
         except RunFailed:
             if name == own:
                 raise
             return None  # as one that is missing: it is refused when it is to be started
-        if found is not None and name == own and order.version not in {0, found.version}:
+        if definition is not None and name == own and order.version not in {0, definition.version}:
             detail = f"version {order.version} of {name[1]} is not in force any more"
             raise RunFailed("run-definition-changed", detail, definition=name[1], version=order.version)
-        return replace(found, engine=name[0]) if found is not None else None
+        return replace(definition, engine=name[0]) if definition is not None else None
 
     named = [own]
     found: dict[tuple[str, str], Definition] = {}
@@ -71,7 +71,7 @@ def list_pins(started: RunStarted) -> list[dict[str, Any]]:
 
 def build_blobs(definitions: Sequence[Definition]) -> dict[str, str]:
     """Return the texts of the definitions, by digest."""
-    texts = (dumps(one.document) for one in definitions)
+    texts = (dumps(definition.document) for definition in definitions)
     return {hash_text(text): text for text in texts}
 
 

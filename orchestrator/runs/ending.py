@@ -56,7 +56,7 @@ async def finish_run(
     reasons = result.reasons if notice is None or result.reply else result.reasons.put_behind(notice, origins)
     reply = result.reply or (Reply() if notice is None else _build_end_reply(session.key, reasons.notices, run, result))
     shown = tools.guard.clean_reply(reply, "", locale=find_owner(run).locale)
-    told = [outbox.build_reply_row(session.key, shown, session.now)] if reply != Reply() and (result.reply or not run.parent) else []
+    outbox_rows = [outbox.build_reply_row(session.key, shown, session.now)] if reply != Reply() and (result.reply or not run.parent) else []
     event = RunFinished(
         status=result.status,
         code=result.code,
@@ -79,7 +79,7 @@ async def finish_run(
         await _withdraw_cards(session, run)
         try:
             await session.commit(
-                event, actor=run.owner or "system", outbox=told, inbox_done=done, inbox_new=told_parent, complete=end_waits
+                event, actor=run.owner or "system", outbox=outbox_rows, inbox_done=done, inbox_new=told_parent, complete=end_waits
             )
         except _CardOpened:  # a node that still worked has shown one meanwhile; the end of the run lets none come after it
             continue
@@ -131,8 +131,8 @@ def _list_timers(session: Session, run: RunState) -> list[Timer]:
 
 
 def _close_questions(session: Session, run: RunState) -> list[InboxRow]:
-    asked = [wait for wait in run.waits.values() if wait.on == "input"]
-    return [build_closing_row(session.key, run.home, wait.waits_for, now=session.now) for wait in asked]
+    run_waits = [wait for wait in run.waits.values() if wait.on == "input"]
+    return [build_closing_row(session.key, run.home, wait.waits_for, now=session.now) for wait in run_waits]
 
 
 def _stop_children(session: Session, run: RunState) -> list[InboxRow]:
@@ -185,10 +185,10 @@ def _build_news(key: str, source: str, news: RunOwnerGone | RunRestored | RunFor
 def _tell_parent(session: Session, run: RunState, result: RunResult, reasons: Reasons) -> list[InboxRow]:
     if not run.parent:
         return []
-    told = RunChildEnd(node=run.parent_node, run=session.key, status=result.status, code=result.code, value=result.value.to_stored())
+    child_end = RunChildEnd(node=run.parent_node, run=session.key, status=result.status, code=result.code, value=result.value.to_stored())
     if result.status != "done":
-        told = told.model_copy(update={"title": run.title, "reasons": reasons.to_stored()})
-    return [_build_row(run.parent, f"ended:{session.key}:{session.seq}", RunChildEnd.KIND, SYSTEM, told.to_json(), session)]
+        child_end = child_end.model_copy(update={"title": run.title, "reasons": reasons.to_stored()})
+    return [_build_row(run.parent, f"ended:{session.key}:{session.seq}", RunChildEnd.KIND, SYSTEM, child_end.to_json(), session)]
 
 
 def _build_row(key: str, source: str, kind: str, actor: object, body: dict[str, object], session: Session) -> InboxRow:

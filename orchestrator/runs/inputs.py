@@ -39,44 +39,44 @@ async def take_answer(row: InboxRow, session: Session, tools: Tools) -> None:
         await settle_answer(RunAnswer.model_validate(row.body), row, session, actor)
 
 
-async def is_answer_open(given: RunAnswer, row: InboxRow, session: Session, actor: Actor) -> bool:
+async def is_answer_open(run_answer: RunAnswer, row: InboxRow, session: Session, actor: Actor) -> bool:
     """Return whether the run waits for this answer of this person; if it does not, say why not and finish the input."""
     run = session.state.run
-    found = _find_question(run, given.question_id)
-    if run is None or found is None:
-        told = _build_refusal(row, session, Notice(code="choice-outdated"))
-        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+    question = _find_question(run, run_answer.question_id)
+    if run is None or question is None:
+        refusal = _build_refusal(row, session, Notice(code="choice-outdated"))
+        await session.commit(actor=actor.key, outbox=refusal, inbox_done=[row.id])
         return False
-    _, wait = found
+    _, wait = question
     if run.status == "paused":
-        told = _build_refusal(row, session, Notice(code="run-paused"))
-        is_typed = given.option is None and wait.takes
+        refusal = _build_refusal(row, session, Notice(code="run-paused"))
+        is_typed = run_answer.option is None and wait.takes
         listen = [build_reopening_row(session.key, run.home, wait, row.id, now=session.now)] if is_typed else []
-        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=listen)
+        await session.commit(actor=actor.key, outbox=refusal, inbox_done=[row.id], inbox_new=listen)
         return False
-    if actor.key not in wait.answers or not is_answer_fitting(given, wait):
+    if actor.key not in wait.answers or not is_answer_fitting(run_answer, wait):
         code = "choice-not-yours" if actor.key not in wait.answers else "choice-outdated"
-        told = _build_refusal(row, session, Notice(code=code))
-        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        refusal = _build_refusal(row, session, Notice(code=code))
+        await session.commit(actor=actor.key, outbox=refusal, inbox_done=[row.id])
         return False
     return True
 
 
 async def settle_answer(
-    given: RunAnswer, row: InboxRow, session: Session, actor: Actor, blobs: Mapping[str, str] = MappingProxyType({})
+    run_answer: RunAnswer, row: InboxRow, session: Session, actor: Actor, blobs: Mapping[str, str] = MappingProxyType({})
 ) -> None:
     """Store the answer with the file that was sent, and let the run go on. An answer that comes too late changes nothing."""
     async with session.settling:
-        if await is_answer_open(given, row, session, actor):
-            await _store_answer(given, row, session, actor, blobs)
+        if await is_answer_open(run_answer, row, session, actor):
+            await _store_answer(run_answer, row, session, actor, blobs)
 
 
-async def _store_answer(given: RunAnswer, row: InboxRow, session: Session, actor: Actor, blobs: Mapping[str, str]) -> None:
-    found = _find_question(session.state.run, given.question_id)
-    if found is None:
-        raise LookupError(given.question_id)
-    node, wait = found
-    value, origins = store_answer(given)
+async def _store_answer(run_answer: RunAnswer, row: InboxRow, session: Session, actor: Actor, blobs: Mapping[str, str]) -> None:
+    question = _find_question(session.state.run, run_answer.question_id)
+    if question is None:
+        raise LookupError(run_answer.question_id)
+    node, wait = question
+    value, origins = store_answer(run_answer)
     woken = RunWoken(node=node, by=actor.key, value=value, origins=sorted(origins))
     await session.commit(
         woken,
@@ -159,15 +159,15 @@ async def take_owner_gone(row: InboxRow, session: Session, tools: Tools) -> None
 async def take_restore(row: InboxRow, session: Session, _tools: Tools) -> None:
     """Tell the run's chat that a backup brought the run back, with buttons that let it go on or end it."""
     run = session.state.run
-    told: list[OutboxRow] = []
+    outbox_rows: list[OutboxRow] = []
     if run is not None and run.status == "paused":
         run_id = session.key.removeprefix("run:")
         args = {"definition": run.name, "id": run_id[-6:]}
         labels = {"resume": Notice(code="run-resume"), "cancel": Notice(code="run-cancel-one", args={**args, "id": "none"})}
         actions = tuple(Action(words=(BUTTON, run_id, order), label=label) for order, label in labels.items())
         notice = Notice(code="run-restored", args={**args, "at": RunRestored.model_validate(row.body).made_at})
-        told = [outbox.build_reply_row(session.key, Reply(notices=(notice,), actions=actions), session.now)]
-    await session.commit(actor="system", outbox=told, inbox_done=[row.id])
+        outbox_rows = [outbox.build_reply_row(session.key, Reply(notices=(notice,), actions=actions), session.now)]
+    await session.commit(actor="system", outbox=outbox_rows, inbox_done=[row.id])
 
 
 async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -176,25 +176,25 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
     if actor is None:
         return
     run = session.state.run
-    given = RunOrder.model_validate(row.body)
-    order, is_parents = given.order, bool(given.parent) and run is not None and given.parent == run.parent
+    run_order = RunOrder.model_validate(row.body)
+    order, is_parents = run_order.order, bool(run_order.parent) and run is not None and run_order.parent == run.parent
     if run is None:  # it has no chat in which anything could be said; `listening.take_click` has answered the click
         await session.commit(actor=actor.key, inbox_done=[row.id])
         return
     if not may_control(actor, run):
-        told = _build_refusal(row, session, Notice(code="run-not-yours"))
-        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        refusal = _build_refusal(row, session, Notice(code="run-not-yours"))
+        await session.commit(actor=actor.key, outbox=refusal, inbox_done=[row.id])
         return
-    told = build_click_toasts(row, session, Notice(code="toast-doing"))
+    click_toasts = build_click_toasts(row, session, Notice(code="toast-doing"))
     match order:
         case "pause" if run.status in {"running", "waiting"}:
-            await _pause(row, session, actor, run, told)
+            await _pause(row, session, actor, run, click_toasts)
         case "resume" if run.status == "paused":
-            await _go_on(row, session, tools, "resume", told)
+            await _go_on(row, session, tools, "resume", click_toasts)
         case "retry" if run.status == "failed" or (is_parents and run.status == "cancelled"):
-            await _go_on(row, session, tools, RETRY, told)
+            await _go_on(row, session, tools, RETRY, click_toasts)
         case "cancel" if not run.is_over:
-            await session.commit(actor=actor.key, outbox=told)
+            await session.commit(actor=actor.key, outbox=click_toasts)
             notice = Notice(code="run-was-cancelled", args={"who": actor.name})
             await finish_run(session, tools, result=RunResult(status="cancelled"), notice=notice, by=actor.key, done=[row.id])
             if (playing := tools.running.get(session.key)) is not None:
@@ -205,11 +205,11 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
             await _refuse_late(row, session, actor)
 
 
-async def _pause(row: InboxRow, session: Session, actor: Actor, run: RunState, told: Sequence[OutboxRow]) -> None:
+async def _pause(row: InboxRow, session: Session, actor: Actor, run: RunState, outbox_rows: Sequence[OutboxRow]) -> None:
     news = [outbox.build_reply_row(session.key, build_pause_reply(session.key, run), session.now)]
     event = RunWaits(node=WHOLE, on="pause", by=actor.key)
     try:
-        await session.commit(event, actor=run.owner, outbox=[*told, *news], inbox_done=[row.id])
+        await session.commit(event, actor=run.owner, outbox=[*outbox_rows, *news], inbox_done=[row.id])
     except RunOver:
         await _refuse_late(row, session, actor)
 
@@ -245,5 +245,5 @@ def may_control(actor: Actor, run: RunState) -> bool:
 async def pass_message(row: InboxRow, session: Session, _tools: Tools) -> None:
     """Store a message of a run in the session of the client that fetches it."""
     passed = RunMessage.model_validate(row.body)
-    told = outbox.build_row(session.key, passed.message, passed.body, session.now, passed.key)
-    await session.commit(actor="system", outbox=[told], inbox_done=[row.id])
+    outbox_row = outbox.build_row(session.key, passed.message, passed.body, session.now, passed.key)
+    await session.commit(actor="system", outbox=[outbox_row], inbox_done=[row.id])

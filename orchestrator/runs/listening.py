@@ -29,13 +29,13 @@ CARD_BUTTONS: Final = frozenset({"details", "check", "undo"})
 
 async def note_question(row: InboxRow, session: Session, _tools: Tools) -> None:
     """Note in the chat that a run waits for an answer here, or that it does not any more."""
-    asked = RunQuestion.model_validate(row.body)
-    if asked.is_over:
-        known = asked.question_id in (session.state.listening or {})
-        events = [InputTaken(question_id=asked.question_id)] if known else []
+    question = RunQuestion.model_validate(row.body)
+    if question.is_over:
+        known = question.question_id in (session.state.listening or {})
+        events = [InputTaken(question_id=question.question_id)] if known else []
         await session.commit(*events, actor="system", inbox_done=[row.id])
         return
-    event = InputAwaited(run=asked.run, question_id=asked.question_id, takes=list(asked.takes), answers=list(asked.answers))
+    event = InputAwaited(run=question.run, question_id=question.question_id, takes=list(question.takes), answers=list(question.answers))
     await session.commit(event, actor="system", inbox_done=[row.id])
 
 
@@ -49,21 +49,21 @@ async def take_message(message: ParsedInput, session: Session, tools: Tools, *, 
         return False
     if not (content.text or content.quoted) or content.engine != DEFAULT_ENGINE:  # nothing, or the words after a command
         return False
-    found = find_listener(session, row.actor_key, "text")
-    if found is None:
+    listener = find_listener(session, row.actor_key, "text")
+    if listener is None:
         return False
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return True
-    question_id, run = found
+    question_id, run = listener
     own, pasted = split_foreign_text(content.text)
     foreign = "\n\n".join(part for part in (content.quoted, pasted) if part)
     answer = RunAnswer(question_id=question_id, text=own, quoted=foreign)
-    told = [*build_receipt("run-passed", run, session), *await _tell_choice(session, row.actor_key, run, tools, engines)]
+    outbox_rows = [*build_receipt("run-passed", run, session), *await _tell_choice(session, row.actor_key, run, tools, engines)]
     await session.commit(
         InputTaken(question_id=question_id),
         actor=actor.key,
-        outbox=told,
+        outbox=outbox_rows,
         inbox_done=[row.id],
         inbox_new=[build_input(answer, run, actor, session, source=f"run-answer:{row.id}")],
     )
@@ -73,7 +73,7 @@ async def take_message(message: ParsedInput, session: Session, tools: Tools, *, 
 async def _tell_choice(session: Session, person: str, run: str, tools: Tools, engines: Engines) -> list[OutboxRow]:
     """Return the message that says which run got the words, if others wait here for words of this person, too."""
     listening = (session.state.listening or {}).values()
-    waiting = dict.fromkeys(one.run for one in listening if "text" in one.takes and person in one.answers)
+    waiting = dict.fromkeys(listener.run for listener in listening if "text" in listener.takes and person in listener.answers)
     others = [key for key in waiting if key != run]
     if not others:
         return []
@@ -89,7 +89,7 @@ async def _tell_choice(session: Session, person: str, run: str, tools: Tools, en
 def find_listener(session: Session, person: str, takes: str) -> tuple[str, str] | None:
     """Return (question id, run) of the newest question in this chat that this person may answer in this way, None if there is none."""
     listening = reversed((session.state.listening or {}).items())
-    return next(((key, one.run) for key, one in listening if takes in one.takes and person in one.answers), None)
+    return next(((key, listener.run) for key, listener in listening if takes in listener.takes and person in listener.answers), None)
 
 
 async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -103,16 +103,16 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
     if actor is None:
         return
     _, run_id, *rest = (*click.words, "", "")
-    found = await tools.store.list_runs(RunFilter(run_id=run_id)) if is_run(f"{PREFIX}{run_id}") else []
-    if not found or (rest[0] in CARD_BUTTONS and found[0].home != session.key):
+    runs = await tools.store.list_runs(RunFilter(run_id=run_id)) if is_run(f"{PREFIX}{run_id}") else []
+    if not runs or (rest[0] in CARD_BUTTONS and runs[0].home != session.key):
         outdated = refuse_click(row, session, "card-outdated" if rest[0] in CARD_BUTTONS | ORDERS else "choice-outdated")
         await session.commit(actor=actor.key, outbox=outdated, inbox_done=[row.id])
         return
-    told: list[OutboxRow] = []
+    outbox_rows: list[OutboxRow] = []
     match click.words:
         case (_, run_id, ("details" | "check") as name, card):
             given: Input = Command(name=name, confirmation_id=card)
-            told = build_click_toasts(row, session, Notice(code="lead-details-toast" if name == "details" else "toast-doing"))
+            outbox_rows = build_click_toasts(row, session, Notice(code="lead-details-toast" if name == "details" else "toast-doing"))
         case (_, run_id, "undo", card):
             given = FeatureClick(words=("undo", card), callback_id=click.callback_id)
         case (_, run_id, order) if order in ORDERS:
@@ -120,12 +120,12 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
         case (_, run_id, question_id, option) if is_answer_click(click.words):
             given = RunAnswer(question_id=question_id, option=int(option), callback_id=click.callback_id)
         case _:
-            told = refuse_click(row, session, "choice-outdated")
-            await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+            outbox_rows = refuse_click(row, session, "choice-outdated")
+            await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
             return
-    told = told or build_receipt("run-passed", f"{PREFIX}{run_id}", session)
+    outbox_rows = outbox_rows or build_receipt("run-passed", f"{PREFIX}{run_id}", session)
     new = build_input(given, f"run:{run_id}", actor, session, source=f"run-click:{row.id}")
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[new])
+    await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id], inbox_new=[new])
 
 
 def refuse_click(row: InboxRow, session: Session, code: str) -> list[OutboxRow]:

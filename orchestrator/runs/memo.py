@@ -109,9 +109,9 @@ class Memo:
         self.orphaned |= self.children
         self.retried |= self.children
         self.children.clear()
-        for node, one in list(self.done.items()):
-            if one.refused and f"{node}/{ACCEPTED}" not in self.done:
-                self.attempts[node] = one.attempt
+        for node, node_done in list(self.done.items()):
+            if node_done.refused and f"{node}/{ACCEPTED}" not in self.done:
+                self.attempts[node] = node_done.attempt
                 del self.done[node]
                 self.woken.pop(node, None)
         for node, woken in list(self.woken.items()):
@@ -148,9 +148,9 @@ def copy_data(data: Any) -> Any:
 
 def read_args(started: RunStarted) -> dict[str, Value]:
     """Return the values with which a run was started."""
-    return {name: Value.from_stored(one) for name, one in started.args.items() if isinstance(one, Mapping)}
+    return {name: Value.from_stored(arg) for name, arg in started.args.items() if isinstance(arg, Mapping)}
 
 
 def format_args(args: Mapping[str, Value]) -> dict[str, JsonObject]:
     """Return values in the form in which `RunStarted.args` and `RunStart.args` hold them."""
-    return {name: one.to_stored() for name, one in args.items()}
+    return {name: arg.to_stored() for name, arg in args.items()}

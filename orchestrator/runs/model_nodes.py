@@ -39,7 +39,7 @@ async def ask_model_once(ctx: RunPass, node: str, request: RunModelRequest, on_d
         answer, seconds = await _ask(ctx, node, request, reserved.id, on_delta)
         output = _build_output(request, answer)
         check_value(node, output)
-        origins = ctx.foreign.find_origins([one.get("content") for one in request.messages], request.origins | _MODEL)
+        origins = ctx.foreign.find_origins([message.get("content") for message in request.messages], request.origins | _MODEL)
         done = NodeDone(
             node=node,
             kind="model",
@@ -69,8 +69,8 @@ async def _ask(ctx: RunPass, node: str, request: RunModelRequest, reservation: s
         if on_delta is None and not request.is_shown:
             answer = await ctx.tools.model.chat(request)
         elif on_delta is None:
-            shown = ctx.drafts.build_streamer(node)
-            answer = await ctx.tools.model.chat(request, shown.show_delta, on_restart=shown.begin_anew)
+            streamer = ctx.drafts.build_streamer(node)
+            answer = await ctx.tools.model.chat(request, streamer.show_delta, on_restart=streamer.begin_anew)
         else:  # what the engine has taken it may have used: it cannot be taken back
             answer = await ctx.tools.model.chat(request, on_delta)
     except ModelClientError as error:

@@ -146,7 +146,7 @@ def check_ask(node: str, ask: Ask) -> None:
         raise EngineMistake(f"the question of node {node!r} has {len(ask.options)} buttons and takes {sorted(map(str, ask.takes))}")
     shown = [
         ask.text,
-        *(one.label for one in ask.options),
+        *(option.label for option in ask.options),
         *([dumps(ask.notice.model_dump(mode="json"))] if ask.notice is not None else []),
     ]
     check_value(node, shown)
@@ -168,5 +168,5 @@ def check_result(result: object) -> RunResult:
 
 def trim_args(args: Mapping[str, object]) -> dict[str, object]:
     """Return the arguments of a sentence so that it can be stored and read: of long texts only the beginning."""
-    short = {name: str(one)[:MAX_ARG] if len(str(one)) > MAX_ARG else one for name, one in args.items()}
+    short = {name: str(arg)[:MAX_ARG] if len(str(arg)) > MAX_ARG else arg for name, arg in args.items()}
     return dict(to_storable(short))

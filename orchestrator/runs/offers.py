@@ -38,12 +38,12 @@ _LIST_LENGTH: Final = 8
 async def list_offers(engine: str, command: str, actor: Actor, engines: Engines) -> Reply:
     """Return the message that lists the definitions of an engine which the actor may start, each with its button."""
     registered = engines.runs[engine]
-    found = [one for one in await engines.definitions.list_all(engine) if may_choose(actor, registered, one.document)]
-    if not found:
+    definitions = [one for one in await engines.definitions.list_all(engine) if may_choose(actor, registered, one.document)]
+    if not definitions:
         return build_reply(Notice(code="run-offers-none", args={"command": command}))
     list_id = generate_id()[-_LIST_LENGTH:]
     lines, buttons = [], []
-    for one in found:
+    for one in definitions:
         summary = registered.describe(one.document)[1]
         title = find_title(one.document, registered) or one.key[:LONGEST_TITLE]
         lines.append(
@@ -142,16 +142,16 @@ async def take_offer(row: InboxRow, session: Session, tools: Tools, *, engines: 
     run_id = str(uuid5(UUID_NAMESPACE, f"{session.key}/{list_id}/{name}/{actor.key}"))
     args = {"text": Value("", frozenset({"person"}))}
     start = build_start(engine, definition.key, args, actor=actor, home=session.key, session=session, run_id=run_id)
-    told = build_receipt(
+    receipt = build_receipt(
         "run-started", start.session, session, definition=find_title(definition.document, engines.runs[engine]) or definition.key
     )
-    told = told or build_click_toasts(row, session, Notice(code="toast-doing"))  # without an answer the button goes on turning
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[start])
+    outbox_rows = receipt or build_click_toasts(row, session, Notice(code="toast-doing"))  # without an answer the button goes on turning
+    await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id], inbox_new=[start])
 
 
 async def _find_offer(name: str, actor: Actor, engines: Engines) -> tuple[str, Definition] | None:
     for engine, registered in engines.runs.items():
-        for one in await engines.definitions.list_all(engine):
-            if _name_offer(engine, one) == name and may_choose(actor, registered, one.document):
-                return engine, one
+        for definition in await engines.definitions.list_all(engine):
+            if _name_offer(engine, definition) == name and may_choose(actor, registered, definition.document):
+                return engine, definition
     return None

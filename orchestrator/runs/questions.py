@@ -53,8 +53,8 @@ def open_question(key: str, node: str, ask: Ask, *, owner: str, now: datetime) -
         answers=answers,
         takes=sorted(ask.takes),
         question=ask.text,
-        options=[one.label for one in ask.options],
-        controls=[one.label for one in ask.controls],
+        options=[option.label for option in ask.options],
+        controls=[control.label for control in ask.controls],
         notice=ask.notice.model_dump(mode="json") if ask.notice is not None else {},
     )
     buttons = build_buttons(key, question_id, event.options, event.controls)
@@ -71,30 +71,30 @@ def build_buttons(key: str, question_id: str, options: Sequence[str], controls: 
 
 
 def _say_question(ask: Ask) -> tuple[tuple[Text, ...], tuple[Notice, ...]]:
-    return (Text(text=ask.text),) if ask.text else (), tuple(one for one in (ask.notice, ask.heading) if one is not None)
+    return (Text(text=ask.text),) if ask.text else (), tuple(notice for notice in (ask.notice, ask.heading) if notice is not None)
 
 
 def close_question(ask: Ask, heard: Heard) -> Reply:
     """Return the message of a question that has been answered: without buttons, and with what was chosen."""
-    parts, asked = _say_question(ask)
+    parts, notices = _say_question(ask)
     match heard.kind:
         case "option":
-            label: object = next((one.label for one in ask.options if one.value == heard.value.data), "")
+            label: object = next((option.label for option in ask.options if option.value == heard.value.data), "")
             if (control := _find_control(ask, heard)) is not None:
                 label = Notice(code=control.label).model_dump()
-            return Reply(parts=parts, notices=(*asked, Notice(code="chosen", args={"label": label})))
+            return Reply(parts=parts, notices=(*notices, Notice(code="chosen", args={"label": label})))
         case "timeout":
-            return Reply(parts=parts, notices=(*asked, Notice(code="run-question-late")))
+            return Reply(parts=parts, notices=(*notices, Notice(code="run-question-late")))
         case "contact" | "photo" | "document":
             name = str((heard.value.data or {}).get("name", ""))
-            return Reply(parts=parts, notices=(*asked, Notice(code=f"run-answer-{heard.kind}", args={"name": name})))
+            return Reply(parts=parts, notices=(*notices, Notice(code=f"run-answer-{heard.kind}", args={"name": name})))
         case _:
-            return Reply(parts=parts, notices=asked)
+            return Reply(parts=parts, notices=notices)
 
 
 def _find_control(ask: Ask, heard: Heard) -> Option | None:
     """Return the program's own button that was pressed, None if it was another one."""
-    return next((one for one in ask.controls if one.value == heard.value.data), None)
+    return next((control for control in ask.controls if control.value == heard.value.data), None)
 
 
 def mark_choice(heard: Heard, ask: Ask, foreign: ForeignTexts) -> Heard:
@@ -105,7 +105,7 @@ def mark_choice(heard: Heard, ask: Ask, foreign: ForeignTexts) -> Heard:
     if heard.kind != "option" or _find_control(ask, heard) is not None:
         return heard
     data = heard.value.data
-    chosen = next((one for one in ask.options if one.value == data), None)
+    chosen = next((option for option in ask.options if option.value == data), None)
     if chosen is None or (isinstance(data, str | int | float) and str(data) in chosen.label):
         return heard
     return replace(heard, value=foreign.mark(Value(data, heard.value.origins | chosen.origins)))
@@ -113,10 +113,10 @@ def mark_choice(heard: Heard, ask: Ask, foreign: ForeignTexts) -> Heard:
 
 def build_question_row(key: str, home: str, question: Question, *, now: datetime) -> InboxRow:
     """Return the input that tells the chat `home` that the run `key` waits there for an answer."""
-    told = RunQuestion(
+    run_question = RunQuestion(
         run=key, question_id=question.question_id, takes=tuple(sorted(question.ask.takes)), answers=tuple(question.event.answers)
     )
-    return _build_row(home, f"asks:{key}:{question.question_id}", RunQuestion.KIND, told.to_json(), now)
+    return _build_row(home, f"asks:{key}:{question.question_id}", RunQuestion.KIND, run_question.to_json(), now)
 
 
 def build_reopening_row(key: str, home: str, wait: RunWait, cause: str, *, now: datetime) -> InboxRow:
@@ -124,14 +124,14 @@ def build_reopening_row(key: str, home: str, wait: RunWait, cause: str, *, now: 
 
     The chat stopped listening when it passed the input `cause` on to the run, which did not take it.
     """
-    told = RunQuestion(run=key, question_id=wait.waits_for, takes=tuple(wait.takes), answers=tuple(wait.answers))
-    return _build_row(home, f"asks:{key}:{wait.waits_for}:{cause}", RunQuestion.KIND, told.to_json(), now)
+    run_question = RunQuestion(run=key, question_id=wait.waits_for, takes=tuple(wait.takes), answers=tuple(wait.answers))
+    return _build_row(home, f"asks:{key}:{wait.waits_for}:{cause}", RunQuestion.KIND, run_question.to_json(), now)
 
 
 def build_closing_row(key: str, home: str, question_id: str, *, now: datetime) -> InboxRow:
     """Return the input that tells the chat `home` that the run `key` does not wait for an answer to this question any more."""
-    told = RunQuestion(run=key, question_id=question_id, is_over=True)
-    return _build_row(home, f"asked:{key}:{question_id}", RunQuestion.KIND, told.to_json(), now)
+    run_question = RunQuestion(run=key, question_id=question_id, is_over=True)
+    return _build_row(home, f"asked:{key}:{question_id}", RunQuestion.KIND, run_question.to_json(), now)
 
 
 def _build_row(session: str, source: str, kind: str, body: Mapping[str, Any], now: datetime) -> InboxRow:
@@ -146,21 +146,21 @@ def is_answer_click(words: Sequence[str]) -> bool:
     return False
 
 
-def is_answer_fitting(given: RunAnswer, wait: RunWait) -> bool:
+def is_answer_fitting(run_answer: RunAnswer, wait: RunWait) -> bool:
     """Return whether the question that the node waits for offers this button, or takes an answer of this kind."""
-    return 0 <= given.option < wait.options if given.option is not None else given.answer_kind in wait.takes
+    return 0 <= run_answer.option < wait.options if run_answer.option is not None else run_answer.answer_kind in wait.takes
 
 
-def store_answer(given: RunAnswer) -> tuple[dict[str, Any], Origins]:
+def store_answer(run_answer: RunAnswer) -> tuple[dict[str, Any], Origins]:
     """Return (what a RunWoken event stores of an answer, where it comes from).
 
     Text of somebody else in a message makes the whole answer foreign text. So does a file, and a contact that is not the person's own.
     """
-    kind = "option" if given.option is not None else given.answer_kind
-    stored: dict[str, Any] = {"kind": kind, "option": given.option, "text": given.text, "sent": dict(given.sent)}
-    if given.quoted:
-        stored["text"] = "\n\n".join(part for part in (given.text, given.quoted) if part)
-    foreign = bool(given.quoted) or kind in {"photo", "document"} or (kind == "contact" and not given.is_own_contact)
+    kind = "option" if run_answer.option is not None else run_answer.answer_kind
+    stored: dict[str, Any] = {"kind": kind, "option": run_answer.option, "text": run_answer.text, "sent": dict(run_answer.sent)}
+    if run_answer.quoted:
+        stored["text"] = "\n\n".join(part for part in (run_answer.text, run_answer.quoted) if part)
+    foreign = bool(run_answer.quoted) or kind in {"photo", "document"} or (kind == "contact" and not run_answer.is_own_contact)
     return stored, frozenset({"person", "prose"}) if foreign else frozenset({"person"})
 
 

@@ -137,7 +137,7 @@ class Engines:
     @property
     def kinds(self) -> dict[str, DefinitionKind]:
         """The kinds of definitions that these engines execute, by name."""
-        own = [kind for one in self.runs.values() for kind in (one.kind, *one.parts) if kind is not None]
+        own = [kind for engine in self.runs.values() for kind in (engine.kind, *engine.parts) if kind is not None]
         return {kind.name: kind for kind in own}
 
     def find_command(self, name: str) -> tuple[str, RunCommand] | None:

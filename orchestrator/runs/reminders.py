@@ -56,10 +56,10 @@ async def remind_person(row: InboxRow, session: Session, tools: Tools) -> None:
     node, waits_for = str(row.body.get("node", "")), str(row.body.get("waits_for", ""))
     run, key = session.state.run, session.key
     gone = Timer(id=due.timer, due_at=session.now, session=key, kind=REMIND, delete=True)
-    cards = {one.effect_id: one for one in list_open_confirmations(session.state)}
+    cards = {confirmation.effect_id: confirmation for confirmation in list_open_confirmations(session.state)}
     wait = run.waits.get(node) if run is not None and not run.is_over else None
     is_open = wait is not None and wait.waits_for == waits_for and (wait.on == "input" or waits_for in cards)
-    standing = {one.id for one in await tools.store.list_due_timers(session.now, limit=MAX_TIMERS)}
+    standing = {due_timer.id for due_timer in await tools.store.list_due_timers(session.now, limit=MAX_TIMERS)}
     if run is None or not is_open or due.timer not in standing:  # a reminder of this very moment has named it
         await session.commit(actor="system", timers=[gone], inbox_done=[row.id])
         return
@@ -69,10 +69,10 @@ async def remind_person(row: InboxRow, session: Session, tools: Tools) -> None:
         return
     await session.flush()
     asked = await _read_questions(key, run, tools.store)
-    waiting = [cards[one.waits_for] for one in run.waits.values() if one.on == "effect" and one.waits_for in cards]
+    waiting = [cards[run_wait.waits_for] for run_wait in run.waits.values() if run_wait.on == "effect" and run_wait.waits_for in cards]
     reply = tools.guard.clean_reply(_build_reminder(key, run, asked, waiting), "", locale=Actor.model_validate(run.actor or SYSTEM).locale)
-    told = outbox.build_reply_row(key, reply, session.now, key=f"{key}:reminds:{node}:{waits_for}")
-    await session.commit(actor="system", outbox=[told], timers=[gone, *drop_reminders(key, run, session.now)], inbox_done=[row.id])
+    reply_row = outbox.build_reply_row(key, reply, session.now, key=f"{key}:reminds:{node}:{waits_for}")
+    await session.commit(actor="system", outbox=[reply_row], timers=[gone, *drop_reminders(key, run, session.now)], inbox_done=[row.id])
 
 
 async def _read_questions(key: str, run: RunState, store: AsyncStore) -> list[RunWaits]:
@@ -81,19 +81,19 @@ async def _read_questions(key: str, run: RunState, store: AsyncStore) -> list[Ru
     found: dict[str, RunWaits] = {}
     after = 0
     while waited and (page := await store.read_events(key, after=after, limit=_PAGE)):
-        asked = (RunWaits.from_data(one.data) for one in page if one.type == RunWaits.__name__)
-        found |= {one.node: one for one in asked if waited.get(one.node) == one.waits_for}
+        run_waits = (RunWaits.from_data(one.data) for one in page if one.type == RunWaits.__name__)
+        found |= {run_wait.node: run_wait for run_wait in run_waits if waited.get(run_wait.node) == run_wait.waits_for}
         after = page[-1].seq
     return list(found.values())
 
 
-def _build_reminder(key: str, run: RunState, asked: list[RunWaits], cards: list[Card]) -> Reply:
+def _build_reminder(key: str, run: RunState, run_waits: list[RunWaits], cards: list[Card]) -> Reply:
     """Return the reminder. If it names one question only, it has the question's buttons."""
-    questions: list[Mapping[str, Any]] = [{"text": one.question, "notice": one.notice} for one in asked]
-    calls = [{"method": one.method, "preview": dict(one.preview)} for one in cards]
+    questions: list[Mapping[str, Any]] = [{"text": run_wait.question, "notice": run_wait.notice} for run_wait in run_waits]
+    calls = [{"method": card.method, "preview": dict(card.preview)} for card in cards]
     named = questions[:MAX_NAMED], calls[: max(0, MAX_NAMED - len(questions))]
     notice = Notice(code="run-reminder", args={"definition": run.name, "questions": named[0], "calls": named[1]})
     actions: tuple[Action, ...] = ()
-    if len(asked) == 1 and not cards:
-        actions = build_buttons(key, asked[0].waits_for, asked[0].options, asked[0].controls)
+    if len(run_waits) == 1 and not cards:
+        actions = build_buttons(key, run_waits[0].waits_for, run_waits[0].options, run_waits[0].controls)
     return Reply(notices=(notice,), actions=actions)

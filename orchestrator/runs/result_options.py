@@ -37,15 +37,15 @@ async def take_option(row: InboxRow, session: Session, tools: Tools) -> None:
     if actor is None:
         return
     _, run_id, number = (*FeatureClick.model_validate(row.body).words, "", "")[:3]
-    found = await tools.store.list_runs(RunFilter(run_id=run_id)) if run_id else []
-    run = found[0] if found and found[0].home == session.key else None
+    runs = await tools.store.list_runs(RunFilter(run_id=run_id)) if run_id else []
+    run = runs[0] if runs and runs[0].home == session.key else None
     option = await _find_option(run, number, tools.store) if run is not None and run.owner == actor.key else ""
     if run is None or not option:
         code = "choice-not-yours" if run is not None and run.owner != actor.key else "choice-outdated"
         await session.commit(actor=actor.key, outbox=refuse_click(row, session, code), inbox_done=[row.id])
         return
     slot = f"{session.key}/{OPTION}/{run_id}/{number}"
-    made = InboxRow(
+    inbox_row = InboxRow(
         id=uuid5(UUID_NAMESPACE, slot).hex,
         source=f"press:{slot}",
         session=session.key,
@@ -55,9 +55,9 @@ async def take_option(row: InboxRow, session: Session, tools: Tools) -> None:
         body=TextMessage(text=_CHOSEN[actor.locale], quoted=option, origin="button").to_json(),
         received_at=session.now,
     )
-    is_known = await tools.store.find_inbox(made.source) is not None
-    told = build_click_toasts(row, session, Notice(code="toast-already" if is_known else "toast-doing"))
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[] if is_known else [made])
+    is_known = await tools.store.find_inbox(inbox_row.source) is not None
+    click_toasts = build_click_toasts(row, session, Notice(code="toast-already" if is_known else "toast-doing"))
+    await session.commit(actor=actor.key, outbox=click_toasts, inbox_done=[row.id], inbox_new=[] if is_known else [inbox_row])
 
 
 async def _find_option(run: RunRow, number: str, store: AsyncStore) -> str:
@@ -65,9 +65,9 @@ async def _find_option(run: RunRow, number: str, store: AsyncStore) -> str:
     key = f"{PREFIX}{run.run_id}"
     head, _ = await store.read_head(key)
     events = await store.read_events(key, after=max(0, head - _LAST), limit=_LAST)
-    ended = next((RunFinished.from_data(one.data) for one in reversed(events) if one.type == RunFinished.__name__), None)
+    ended = next((RunFinished.from_data(event.data) for event in reversed(events) if event.type == RunFinished.__name__), None)
     result = ended.result if ended is not None and ended.status == "done" else None
     text = result.get("rawText") if isinstance(result, Mapping) else None
     options = list_result_options(text) if isinstance(text, str) else []
-    places = {str(place): one for place, one in enumerate(options)}
+    places = {str(place): option for place, option in enumerate(options)}
     return places.get(number, "")

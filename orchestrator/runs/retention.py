@@ -39,10 +39,10 @@ class RunRetention:
         if self._next is not None and now < self._next:
             return
         gone = RunFilter(statuses=tuple(sorted(ENDED)), before=format_iso(now - self._keep), limit=AT_ONCE)
-        found = await self._store.list_runs(gone)
-        if found:
-            await receive([build_forget_row(PREFIX + row.run_id, now) for row in found])
-        self._next = now + EVERY if len(found) < AT_ONCE else None
+        runs = await self._store.list_runs(gone)
+        if runs:
+            await receive([build_forget_row(PREFIX + row.run_id, now) for row in runs])
+        self._next = now + EVERY if len(runs) < AT_ONCE else None
 
 
 async def forget_run(row: InboxRow, session: Session, tools: Tools) -> None:

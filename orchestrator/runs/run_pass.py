@@ -89,20 +89,20 @@ class RunPass:
             self.foreign.add(heard.value)
             if (closing := f"{node}/closed") not in self.known.done:
                 self.check_going_on(closing)
-                shown = self._tools.guard.clean_reply(close_question(ask, heard), "", locale=self.actor.locale)
-                told = outbox.build_reply_row(self._session.key, shown, self.now, key=f"{self._session.key}:{node}")
-                await self.store(NodeDone(node=closing, kind="input"), outbox=[told])
+                reply = self._tools.guard.clean_reply(close_question(ask, heard), "", locale=self.actor.locale)
+                reply_row = outbox.build_reply_row(self._session.key, reply, self.now, key=f"{self._session.key}:{node}")
+                await self.store(NodeDone(node=closing, kind="input"), outbox=[reply_row])
                 self.records.append(PlayedNode(node=node, what="input", text=heard.kind))
             return heard
         self.check_going_on(node)
         if not self.is_waiting(node):
             question = open_question(self._session.key, node, ask, owner=self.run.owner, now=self.now)
-            shown = self._tools.guard.clean_reply(question.reply, "", locale=self.actor.locale)
-            told = outbox.build_reply_row(self._session.key, shown, self.now, key=f"{self._session.key}:{node}")
+            reply = self._tools.guard.clean_reply(question.reply, "", locale=self.actor.locale)
+            reply_row = outbox.build_reply_row(self._session.key, reply, self.now, key=f"{self._session.key}:{node}")
             listen = [build_question_row(self._session.key, self.run.home, question, now=self.now)] if ask.takes else []
             remind = build_reminder_timer(self._session.key, node, question.question_id, self.now)
             timers = [*self.build_timers(node, TIMEOUT, question.until), remind]
-            await self.store(question.event, outbox=[told], timers=timers, inbox_new=listen)
+            await self.store(question.event, outbox=[reply_row], timers=timers, inbox_new=listen)
         raise RunSuspended(node)
 
     def build_timers(self, node: str, kind: str, until: datetime | None) -> list[Timer]:

@@ -246,7 +246,7 @@ class Runner:
         if run is not None and run.status == "running" and not run.waits:
             await session.flush()  # what has woken the run meanwhile may be buffered still, and with it the input that lets it go on
             waiting = await tools.store.list_waiting_inbox(session.key, "turn")
-            if not [one for one in waiting if one.id not in queued]:
+            if not [inbox_row for inbox_row in waiting if inbox_row.id not in queued]:
                 await _fail(RunFailed("run-stuck", "the engine waits for nothing"), session, tools, queued)
                 return
         await session.commit(actor="system", inbox_done=queued)
@@ -278,9 +278,9 @@ async def _add_plan(result: RunResult, context: Context) -> RunResult:
     """Return the result with what the run and its children only planned, if it is the run that a person started."""
     if context.mode == "full" or context.run.parent:
         return result
-    told = await build_plan_notices(context.session.key, context.known, context.tools.store)
+    plan_notices = await build_plan_notices(context.session.key, context.known, context.tools.store)
     reply = result.reply or Reply()
-    return replace(result, reply=reply.model_copy(update={"notices": (*told, *reply.notices)})) if told else result
+    return replace(result, reply=reply.model_copy(update={"notices": (*plan_notices, *reply.notices)})) if plan_notices else result
 
 
 def _choose_home(asked: str, actor: Actor, mode: Mode) -> str:
@@ -303,22 +303,22 @@ def _find_refusal(
         title = find_title(definitions[0].document, registered) if definitions and not actor.for_customers else ""
         return Notice(code="run-not-allowed", args=trim_args({"definition": title or order.definition}))
     if not definitions or not may_start(actor, registered, definitions[0].document):  # what is not for customers does not exist for them
-        listed = next((name for name, one in registered.commands.items() if not one.definition), NONE)
+        listed = next((name for name, run_command in registered.commands.items() if not run_command.definition), NONE)
         command = NONE if actor.for_customers else listed
         return Notice(code="run-definition-gone", args=trim_args({"definition": order.definition, "command": command}))
     return None
 
 
 async def _refuse_start(notice: Notice, order: RunStart, row: InboxRow, session: Session) -> None:
-    told = outbox.build_reply_row(order.home, build_reply(notice), session.now)
-    passed = [build_passed_message(told, order.home, dict(told.body))] if Address.parse(order.home).is_pulled else []
+    reply_row = outbox.build_reply_row(order.home, build_reply(notice), session.now)
+    passed = [build_passed_message(reply_row, order.home, dict(reply_row.body))] if Address.parse(order.home).is_pulled else []
     parents = [_build_parent_row(notice, order, row, session)] if order.parent else []
-    rows = [] if passed or parents else [told]
+    rows = [] if passed or parents else [reply_row]
     await session.commit(actor="system", outbox=rows, inbox_done=[row.id], inbox_new=[*(passed if not parents else []), *parents])
 
 
 def _build_parent_row(notice: Notice, order: RunStart, row: InboxRow, session: Session) -> InboxRow:
-    told = RunChildEnd(
+    child_end = RunChildEnd(
         node=order.parent_node,
         run=session.key,
         status="failed",
@@ -333,7 +333,7 @@ def _build_parent_row(notice: Notice, order: RunStart, row: InboxRow, session: S
         lane="express",
         kind=RunChildEnd.KIND,
         actor=SYSTEM,
-        body=told.to_json(),
+        body=child_end.to_json(),
         received_at=session.now,
     )
 
@@ -352,12 +352,12 @@ async def _fail(error: RunFailed, session: Session, tools: Tools, done: Sequence
 async def _list_queued(row: InboxRow, session: Session, tools: Tools) -> list[str]:
     """Return the id of the input, and of the waiting inputs that also only say that the run goes on: one pass serves them all."""
     waiting = await tools.store.list_waiting_inbox(session.key, "turn")
-    return [row.id, *(one.id for one in waiting if one.kind == RunPlay.KIND and one.id != row.id)]
+    return [row.id, *(inbox_row.id for inbox_row in waiting if inbox_row.kind == RunPlay.KIND and inbox_row.id != row.id)]
 
 
 def _choose_mode(begun: str, present: Mode) -> Mode:
     """Return the safer of the mode in which the run began and the present one."""
-    return next((one for one in MODES if one in {begun, present}), "shadow")
+    return next((mode for mode in MODES if mode in {begun, present}), "shadow")
 
 
 class RestoreTime:

@@ -42,17 +42,17 @@ async def pass_item(row: InboxRow, session: Session, tools: Tools) -> None:
     If there is none, the message is handled as everywhere else. Of an album only the first item is an answer.
     """
     item = RunSentItem.model_validate(row.body)
-    found = find_listener(session, row.actor_key, item.answer_kind)
+    listener = find_listener(session, row.actor_key, item.answer_kind)
     if item.album and await tools.store.find_inbox(_name_album(session, item)) is not None:
-        told = outbox.build_reply_row(session.key, build_reply(Notice(code="run-album")), session.now, key=_name_album(session, item))
-        await session.commit(actor=row.actor_key, outbox=[told], inbox_done=[row.id])
+        reply_row = outbox.build_reply_row(session.key, build_reply(Notice(code="run-album")), session.now, key=_name_album(session, item))
+        await session.commit(actor=row.actor_key, outbox=[reply_row], inbox_done=[row.id])
         return
-    if found is None:
+    if listener is None:
         await session.commit(actor=row.actor_key, inbox_done=[row.id], inbox_new=[_restate(row, item)])
         return
     actor = await admit_actor(row, session, tools)
     if actor is not None:
-        await _pass_on(item, *found, row, session, actor)
+        await _pass_on(item, *listener, row, session, actor)
 
 
 def _name_album(session: Session, item: RunSentItem) -> str:
@@ -128,5 +128,5 @@ class FileTaker:
 async def _refuse(error: FileUnavailable, row: InboxRow, session: Session, actor: Actor, *, done: Sequence[str]) -> None:
     limit = {"limit": LARGEST_FILE // MEGABYTE}
     notice = Notice(code="run-file-too-large", args=limit) if error.is_too_large else Notice(code="run-file-unread")
-    told = outbox.build_reply_row(session.key, build_reply(notice), session.now, key=f"run-file:{row.id}")
-    await session.commit(actor=actor.key, outbox=[told], inbox_done=done)
+    reply_row = outbox.build_reply_row(session.key, build_reply(notice), session.now, key=f"run-file:{row.id}")
+    await session.commit(actor=actor.key, outbox=[reply_row], inbox_done=done)

@@ -23,7 +23,7 @@ class StoredDefinitions:
     def __init__(self, store: AsyncStore, engines: Engines) -> None:
         """Look in `store` for the definitions of engines that have a kind of them, and then in those that `engines` came with."""
         self._store, self._static = store, engines.definitions
-        self._kinds = {name: one.kind.name for name, one in engines.runs.items() if one.kind is not None}
+        self._kinds = {name: engine.kind.name for name, engine in engines.runs.items() if engine.kind is not None}
 
     async def find(self, engine: str, key: str, /) -> Definition | None:
         """Return the definition that is in force; None if there is none.
@@ -52,7 +52,7 @@ class StoredDefinitions:
         """Return the definitions of which a run may begin now: those in force, and those of the program that none of them hides."""
         kind = self._kinds.get(engine)
         heads = await self._store.read(definitions.list_keys, kind, "", MOST_LISTED) if kind is not None else []
-        found = {one.key: one for one in await self._static.list_all(engine)}
+        found = {definition.key: definition for definition in await self._static.list_all(engine)}
         for head in heads:
             if not head.enabled:
                 found.pop(head.key, None)
@@ -69,12 +69,12 @@ class StoredDefinitions:
 
     async def _load_active(self, head: DefinitionKey) -> Definition:
         try:
-            found = await self._store.read(definitions.find_active, head.kind, head.key)
+            definition_version = await self._store.read(definitions.find_active, head.kind, head.key)
         except DefinitionDamaged as error:
             raise RunFailed(DAMAGED, str(error), definition=head.key) from error
-        if found is None:
+        if definition_version is None:
             raise _build_off(head)  # since the moment before; the program's own definition never takes the place of one that is off
-        return Definition(key=found.key, version=found.version, document=found.document)
+        return Definition(key=definition_version.key, version=definition_version.version, document=definition_version.document)
 
 
 def _check_enabled(head: DefinitionKey) -> None:
@@ -99,8 +99,8 @@ async def find_part(store: AsyncStore, kind: str, version_id: str) -> object:
 
     None if there is none.
     """
-    found = await store.read(definitions.find_by_id, version_id)
-    if found is None or found.kind != kind or found.status != "published":
+    definition_version = await store.read(definitions.find_by_id, version_id)
+    if definition_version is None or definition_version.kind != kind or definition_version.status != "published":
         return None
-    head = await store.read(definitions.find_key, kind, found.key)
-    return found.document if head is not None and head.enabled else None
+    head = await store.read(definitions.find_key, kind, definition_version.key)
+    return definition_version.document if head is not None and head.enabled else None

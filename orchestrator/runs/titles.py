@@ -37,10 +37,10 @@ class RunName:
 async def name_runs(rows: Sequence[RunRow], engines: Engines, store: AsyncStore) -> Mapping[str, RunName]:
     """Return the names of these runs by id, each different from the others."""
     titles: dict[str, str] = {}
-    for one in rows:
-        state, _ = await store.read(load_state, f"{PREFIX}{one.run_id}")
+    for row in rows:
+        state, _ = await store.read(load_state, f"{PREFIX}{row.run_id}")
         recorded = state.run.title if state.run is not None else ""
-        titles[one.run_id] = recorded or await look_up_title(one.engine, one.definition, engines)
+        titles[row.run_id] = recorded or await look_up_title(row.engine, row.definition, engines)
     counts = Counter(titles.values())
     return {run: RunName(title, run[-ID_SHOWN:] if counts[title] > 1 else NONE) for run, title in titles.items()}
 
@@ -65,7 +65,7 @@ async def find_published_title(engine: str, key: str, engines: Engines) -> str:
     if registered is None:
         return ""
     try:
-        found = await engines.definitions.find(engine, key)
+        definition = await engines.definitions.find(engine, key)
     except RunFailed:  # switched off since, or a draft again
         return ""
-    return find_title(found.document, registered) if found is not None else ""
+    return find_title(definition.document, registered) if definition is not None else ""

@@ -60,7 +60,7 @@ def _build_turn(ctx: RunPass, node: str, said: Value) -> TurnInput:
 
 async def _ask(ctx: RunPass, node: str, turn_id: str, question: Question) -> TurnInput:
     """Ask the person which record was meant, and return the turn that goes on with the answer; waits (RunSuspended) until it has come."""
-    options = tuple(Option(label=one["label"], value=number) for number, one in enumerate(question.options))
+    options = tuple(Option(label=option["label"], value=number) for number, option in enumerate(question.options))
     heard = await ctx.wait_input(node, Ask(notice=Notice.model_validate(question.ask), options=options))
     chosen = question.options[int(heard.value.data)]
     targets = [chosen["target"]] if chosen["target"] else []
@@ -94,7 +94,7 @@ async def _play(ctx: RunPass, turn: TurnInput, ended: str, engine: Engine) -> No
     notices = tuple(one.model_copy(update={"code": REST_NOT_BEGUN}) if one.code == REST_AFTER_CARD else one for one in end.reply.notices)
     reply = tools.guard.clean_reply(end.reply.model_copy(update={"notices": notices}), turn.text, locale=ctx.actor.locale)
     rows = [outbox.build_reply_row(ctx.session.key, reply, ctx.now, key=f"turn:{turn_id}")]
-    rows += [outbox.build_card_row(ctx.session.key, ctx.session.state.cards[one], ctx.now) for one in cards]
+    rows += [outbox.build_card_row(ctx.session.key, ctx.session.state.cards[card], ctx.now) for card in cards]
     output: dict[str, Any] = {"asked": turn.text, "text": reply.text, "reason": end.reason, "cards": cards}
     await ctx.store(NodeDone(node=ended, kind="turn", output=output, origins=sorted(ORIGINS)), outbox=rows)
 
@@ -113,7 +113,7 @@ async def _find_fate(ctx: RunPass, node: str, card: str, effect_id: str) -> str 
 
 async def _find_question(ctx: RunPass, turn_id: str) -> Question:
     """Return the question with which the turn has ended; another turn of the run may have asked one meanwhile."""
-    asked = [one for one in await _list_events(ctx, turn_id) if one.type == "NameAsked"][-1]
+    asked = [event for event in await _list_events(ctx, turn_id) if event.type == "NameAsked"][-1]
     return Question.from_stored({**asked.data, "ts": asked.ts})
 
 
@@ -125,9 +125,9 @@ async def _read_recorded(ctx: RunPass, turn_id: str) -> RecordedTurn:
 async def _list_events(ctx: RunPass, turn_id: str) -> list[StoredEvent]:
     """Return the events of the turn in the run's stream."""
     await ctx.session.flush()
-    found: list[StoredEvent] = []
+    stored_events: list[StoredEvent] = []
     after = 0
     while page := await ctx.tools.store.read_events(ctx.session.stream, after=after, limit=PAGE):
-        found += [one for one in page if is_event_of(one, turn_id)]
+        stored_events += [one for one in page if is_event_of(one, turn_id)]
         after = page[-1].seq
-    return found
+    return stored_events

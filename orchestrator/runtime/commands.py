@@ -76,45 +76,45 @@ async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
 
     An unknown command is answered with the list of known commands.
     """
-    said = Command.model_validate(row.body)
-    feature = tools.features.commands.get(said.name)
+    command = Command.model_validate(row.body)
+    feature = tools.features.commands.get(command.name)
     if feature is not None:
         await feature(row, session, tools)
         return
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    match said.name:
+    match command.name:
         case "check" | "details":
-            await _answer_card_button(row, said, actor, session, tools)
+            await _answer_card_button(row, command, actor, session, tools)
         case name:
             reply = await _REPLIES.get(name, _build_unknown_reply)(actor, session, tools)
             events = [ConversationCleared(by=actor.key)] if name == "new" else []
-            told = [outbox.build_reply_row(session.key, reply, session.now)]
-            await session.commit(*events, actor=actor.key, outbox=told, inbox_done=[row.id])
+            outbox_rows = [outbox.build_reply_row(session.key, reply, session.now)]
+            await session.commit(*events, actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
 
 
-async def _answer_card_button(row: InboxRow, said: Command, actor: Actor, session: Session, tools: Tools) -> None:
+async def _answer_card_button(row: InboxRow, command: Command, actor: Actor, session: Session, tools: Tools) -> None:
     """Handle a click on one of the two card buttons that decide nothing.
 
     "check" looks in the portal whether a call of unknown outcome was executed. "details" shows the exact call.
     """
-    entry = session.state.cards.get(said.confirmation_id)
-    shown = find_shown_card(said.confirmation_id, session.state, session.key)
+    entry = session.state.cards.get(command.confirmation_id)
+    shown = find_shown_card(command.confirmation_id, session.state, session.key)
     rows: list[OutboxRow] = []
     passed: list[InboxRow] = []
     opened: list[CardOpened] = []
-    if entry is None and said.name == "check":
-        effect = await session.find_effect(said.confirmation_id)  # a call without a card: the id in the button is the effect id
+    if entry is None and command.name == "check":
+        effect = await session.find_effect(command.confirmation_id)  # a call without a card: the id in the button is the effect id
         if effect is not None and await _is_run_shown_in(effect.stream, session, tools):
-            passed.append(build_cross_session_row(Command.KIND, row, effect.stream, said.to_json(), session))
+            passed.append(build_cross_session_row(Command.KIND, row, effect.stream, command.to_json(), session))
         elif effect is None or effect.stream != session.stream:
             rows.append(outbox.build_reply_row(session.key, build_reply(Notice(code="details-none")), session.now))
         else:
             await recovery.reconcile_now(effect.effect_id, session, tools)
     elif entry is None:
         rows.append(outbox.build_reply_row(session.key, build_reply(Notice(code="details-none")), session.now))
-    elif said.name == "check":
+    elif command.name == "check":
         await recovery.reconcile_now(entry.effect_id, session, tools)
     elif shown is not None and is_merged(shown):
         rows.extend(build_plan_details_rows(session.key, entry, session.state.cards, session.now, with_calls=actor.role == "admin"))
@@ -133,8 +133,8 @@ async def _is_run_shown_in(stream: str, session: Session, tools: Tools) -> bool:
     """Return whether the stream is that of a run (an execution of a scenario, flow or workflow) which is shown in this session's chat."""
     if not is_run(stream):
         return False
-    found = await tools.store.list_runs(RunFilter(run_id=stream.removeprefix(PREFIX)))
-    return bool(found) and found[0].home == session.key
+    runs = await tools.store.list_runs(RunFilter(run_id=stream.removeprefix(PREFIX)))
+    return bool(runs) and runs[0].home == session.key
 
 
 async def _start(actor: Actor, _session: Session, tools: Tools) -> Reply:

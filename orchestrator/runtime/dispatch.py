@@ -74,8 +74,8 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
     over = [timers.build_timer_deletion(row, session)] if row.kind == "timer" else []
     came_back = row.attempts > SET_ASIDE  # restored from a backup: it may have been handled since
     reply = build_reply(Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]}))
-    told = outbox.build_reply_row(session.key, reply, session.now, key=f"gave-up:{row.id}")
-    await session.commit(*events, actor="system", outbox=[told, *decisions.build_failure_rows(row, session)], timers=over)
+    reply_row = outbox.build_reply_row(session.key, reply, session.now, key=f"gave-up:{row.id}")
+    await session.commit(*events, actor="system", outbox=[reply_row, *decisions.build_failure_rows(row, session)], timers=over)
     why = "came back with a backup" if came_back else f"gave up after {MAX_ATTEMPTS} attempts"
     await store.finish_inbox(row.id, "quarantined", why)
 

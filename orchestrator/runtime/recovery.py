@@ -27,8 +27,8 @@ async def recover(session: Session, tools: Tools) -> None:
 
     The worker calls this each time it opens a session.
     """
-    for found in await tools.gate.recover(session, announce=_build_announcer(session, tools)):
-        await _tell_unclear(found, session, tools)
+    for recovered_effect in await tools.gate.recover(session, announce=_build_announcer(session, tools)):
+        await _tell_unclear(recovered_effect, session, tools)
     for row in await session.list_effects("approved"):
         try:
             await finish_approved(row.effect_id, row.call["confirmation_id"], session, tools)
@@ -63,13 +63,13 @@ async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
     await _tell_unclear(await tools.gate.reconcile(row, session, announce=_build_announcer(session, tools)), session, tools)
 
 
-async def _tell_unclear(found: RecoveredEffect, session: Session, tools: Tools) -> None:
+async def _tell_unclear(recovered_effect: RecoveredEffect, session: Session, tools: Tools) -> None:
     """Send the person a message if the outcome is still unclear.
 
     For any other result, the commit that stored the result has already stored the message about it.
     """
-    if found.reconciled.verdict == "unclear":
-        await session.commit(actor="system", outbox=_build_announcer(session, tools)(found))
+    if recovered_effect.reconciled.verdict == "unclear":
+        await session.commit(actor="system", outbox=_build_announcer(session, tools)(recovered_effect))
 
 
 def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffect], list[OutboxRow]]:
@@ -79,12 +79,12 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
     calls the function.
     """
 
-    def rows(found: RecoveredEffect) -> list[OutboxRow]:
-        stored, seen, now = found.row.call, found.reconciled, session.now
-        told = build_reply(_build_verdict_notice(found))
+    def rows(effect: RecoveredEffect) -> list[OutboxRow]:
+        stored, seen, now = effect.row.call, effect.reconciled, session.now
+        reply = build_reply(_build_verdict_notice(effect))
         entry = session.state.cards.get(stored["confirmation_id"])
         if entry is None:
-            return [outbox.build_reply_row(session.key, told.model_copy(update={"undo": _find_undo_offer(found, now, tools)}), now)]
+            return [outbox.build_reply_row(session.key, reply.model_copy(update={"undo": _find_undo_offer(effect, now, tools)}), now)]
         status = {"done": "executed", "not_done": "refused"}.get(seen.verdict, entry.status)
         reports = {"commands": [report.model_dump(mode="json") for report in seen.commands]} if _is_partly_known(seen) else {}
         as_it_will_be = entry.with_values(**{"status": status, f"{status}_at": format_iso(now), "detail": seen.detail, **reports})
@@ -92,26 +92,26 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
         entries = {**session.state.cards, entry.confirmation_id: as_it_will_be}
         taken_back = undo_policy.find_original(as_it_will_be, entries)
         changed = [as_it_will_be, *([taken_back] if taken_back is not None and taken_back.is_known else [])]
-        shown = [undo_policy.add_undo_status(one, entries, now=now, deps=deps) for one in changed]
-        return [outbox.build_reply_row(session.key, told, now), *(outbox.build_card_row(session.key, body, now) for body in shown)]
+        cards = [undo_policy.add_undo_status(card, entries, now=now, deps=deps) for card in changed]
+        return [outbox.build_reply_row(session.key, reply, now), *(outbox.build_card_row(session.key, body, now) for body in cards)]
 
     return rows
 
 
-def _find_undo_offer(found: RecoveredEffect, now: datetime, tools: Tools) -> tuple[str, ...]:
-    """Return the id of the call `found`, as the only item, if the call turned out to have succeeded and can be undone; otherwise ().
+def _find_undo_offer(effect: RecoveredEffect, now: datetime, tools: Tools) -> tuple[str, ...]:
+    """Return the id of the call `effect`, as the only item, if the call turned out to have succeeded and can be undone; otherwise ().
 
     The result is used only for calls without a card. With a card, the undo button is on the card.
     """
-    deps, done = tools.gate.deps, replace(found.row, status="succeeded", updated_at=now)
-    offered = found.reconciled.verdict == "done" and undo_policy.is_undo_offered(
+    deps, done = tools.gate.deps, replace(effect.row, status="succeeded", updated_at=now)
+    offered = effect.reconciled.verdict == "done" and undo_policy.is_undo_offered(
         done, now=now, policy=deps.policy, catalogue=deps.catalogue
     )
     return (done.effect_id,) if offered else ()
 
 
-def _build_verdict_notice(found: RecoveredEffect) -> Notice:
-    seen, args = found.reconciled, build_doubt_args(found.row.effect_id, found.row.call)
+def _build_verdict_notice(recovered_effect: RecoveredEffect) -> Notice:
+    seen, args = recovered_effect.reconciled, build_doubt_args(recovered_effect.row.effect_id, recovered_effect.row.call)
     if not _is_partly_known(seen):
         return Notice(code=f"recovered-{seen.verdict.replace('_', '-')}", args=args)
     done = sum(report.status == "success" for report in seen.commands)

@@ -134,7 +134,7 @@ class Orchestrator:
         new = [row for row, fresh in zip(rows, stored.fresh, strict=True) if fresh]
         for row in stored.claimed:
             lane = row.session, row.lane
-            alone = [one.id for one in new if (one.session, one.lane) == lane] == [row.id]
+            alone = [inbox_row.id for inbox_row in new if (inbox_row.session, inbox_row.lane) == lane] == [row.id]
             self._claimed[lane] = _ClaimedRow(row, free[lane], alone)
         known = {lane for lane in lanes if lane[0] in self._sessions or lane in self._claimed}
         self._start(known)

@@ -70,8 +70,8 @@ async def _show_page(row: InboxRow, session: Session, tools: Tools, actor: Actor
         lines.append(Notice(code="schedules-more", args={"count": left}))
         actions.append(Action(words=(BUTTON, PAGE, str(first + len(shown))), label=Notice(code="schedules-next-page")))
     reply = Reply(notices=(heading, *lines) if not first else tuple(lines), actions=tuple(actions))
-    told = [outbox.build_reply_row(session.key, reply, session.now), *build_click_toasts(row, session, Notice(code="toast-doing"))]
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+    outbox_rows = [outbox.build_reply_row(session.key, reply, session.now), *build_click_toasts(row, session, Notice(code="toast-doing"))]
+    await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
 
 
 async def _collect(session: Session, tools: Tools, actor: Actor) -> Sequence[FoundSchedule]:
@@ -116,14 +116,14 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
             await session.commit(actor=actor.key, outbox=_answer_click(row, session, Notice(code="schedule-gone")), inbox_done=[row.id])
 
 
-async def _pass_order(row: InboxRow, session: Session, tools: Tools, actor: Actor, given: ScheduleOrder) -> None:
-    timer = await tools.store.find_timer(name_timer(given.schedule))
+async def _pass_order(row: InboxRow, session: Session, tools: Tools, actor: Actor, schedule_order: ScheduleOrder) -> None:
+    timer = await tools.store.find_timer(name_timer(schedule_order.schedule))
     if timer is None:
         await session.commit(actor=actor.key, outbox=_answer_click(row, session, Notice(code="schedule-gone")), inbox_done=[row.id])
         return
-    passed = build_cross_session_row(ScheduleOrder.KIND, row, timer.session, given.to_json(), session)
-    told = _answer_click(row, session, Notice(code="schedule-passed"))
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[passed])
+    passed = build_cross_session_row(ScheduleOrder.KIND, row, timer.session, schedule_order.to_json(), session)
+    outbox_rows = _answer_click(row, session, Notice(code="schedule-passed"))
+    await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id], inbox_new=[passed])
 
 
 def _answer_click(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:

@@ -158,9 +158,9 @@ def _plan_moment(schedule: str, entry: Schedule, present: datetime) -> _Moment:
 
 async def is_unfinished(key: str, store: AsyncStore) -> bool:
     """Return whether the run is not over, or was ordered and has not begun. Raises StoreError."""
-    found = await store.list_runs(RunFilter(run_id=key.removeprefix(PREFIX)))
-    if found:
-        return found[0].status not in ENDED
+    runs = await store.list_runs(RunFilter(run_id=key.removeprefix(PREFIX)))
+    if runs:
+        return runs[0].status not in ENDED
     ordered = await store.find_inbox(f"start:{key}")
     return ordered is not None and ordered.status == "new"
 
@@ -185,8 +185,8 @@ async def _start(moment: _Moment, actor: Actor, row: InboxRow, session: Session)
         received_at=session.now,
     )
     is_late = moment.late > LATE
-    told = [words.build_late_notice(entry, moment.plan.missed, actor, session.now)] if is_late else []
-    rows = [_build_row(session.key, notice, moment, session) for notice in told]
+    notices = [words.build_late_notice(entry, moment.plan.missed, actor, session.now)] if is_late else []
+    rows = [_build_row(session.key, notice, moment, session) for notice in notices]
     fired = ScheduleFired(
         schedule=moment.schedule,
         due=entry.due,
@@ -259,10 +259,10 @@ async def _commit(
     events: Sequence[Event],
     row: InboxRow | None,
     session: Session,
-    told: Sequence[OutboxRow],
+    outbox_rows: Sequence[OutboxRow],
     inbox_new: Sequence[InboxRow] = (),
 ) -> None:
     """Store the events with everything that follows from them."""
     timer = build_timer(moment.schedule, moment.entry, events, home=session.key, now=session.now, seq=session.seq)
     done = [row.id] if row is not None else []
-    await session.commit(*events, actor="system", outbox=told, timers=[timer], inbox_done=done, inbox_new=inbox_new)
+    await session.commit(*events, actor="system", outbox=outbox_rows, timers=[timer], inbox_done=done, inbox_new=inbox_new)

@@ -89,9 +89,9 @@ class Orders:
             engine=asked.engine, definition=asked.definition, title=event.title, due=event.due, cron=event.cron, zone=event.zone
         )
         notice = words.build_added_notice(entry, actor, session.now)
-        told = _build_message(session.key, asked.schedule, entry, notice, "cancel", session)
+        message = _build_message(session.key, asked.schedule, entry, notice, "cancel", session)
         timer = build_timer(asked.schedule, None, [event], home=session.key, now=session.now, seq=session.seq)
-        await session.commit(event, actor=actor.key, outbox=[told], timers=[timer], inbox_done=[row.id])
+        await session.commit(event, actor=actor.key, outbox=[message], timers=[timer], inbox_done=[row.id])
 
     async def _find_refusal(self, asked: ScheduleAdd, actor: Actor, tools: Tools) -> Notice | None:
         if await tools.store.read(count_schedules, actor.key) >= MOST:
@@ -103,26 +103,26 @@ class Orders:
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
-        given = ScheduleOrder.model_validate(row.body)
-        entry = list_schedules(session.state).get(given.schedule)
+        schedule_order = ScheduleOrder.model_validate(row.body)
+        entry = list_schedules(session.state).get(schedule_order.schedule)
         if entry is None:
-            await _refuse(row, session, actor, given, Notice(code="schedule-gone"))
+            await _refuse(row, session, actor, schedule_order, Notice(code="schedule-gone"))
         elif not may_control(actor, entry.owner):
-            await _refuse(row, session, actor, given, Notice(code="schedule-not-yours"))
-        elif entry.status not in FITTING[given.order]:
-            await _refuse(row, session, actor, given, Notice(code="schedule-order-late", args={"status": entry.status}))
-        elif given.order == "resume":
-            await self._resume(row, session, tools, actor, given, entry)
-        elif given.order == "pause":
-            event = SchedulePaused(schedule=given.schedule, why="person", by=actor.key)
+            await _refuse(row, session, actor, schedule_order, Notice(code="schedule-not-yours"))
+        elif entry.status not in FITTING[schedule_order.order]:
+            await _refuse(row, session, actor, schedule_order, Notice(code="schedule-order-late", args={"status": entry.status}))
+        elif schedule_order.order == "resume":
+            await self._resume(row, session, tools, actor, schedule_order, entry)
+        elif schedule_order.order == "pause":
+            event = SchedulePaused(schedule=schedule_order.schedule, why="person", by=actor.key)
             notice = Notice(code="schedule-person-paused", args=_name(entry, actor))
-            await _carry_out(row, session, actor, _Change(given, entry, event, notice, button="resume"))
+            await _carry_out(row, session, actor, _Change(schedule_order, entry, event, notice, button="resume"))
         else:
-            ended = ScheduleEnded(schedule=given.schedule, why="cancelled", by=actor.key)
+            ended = ScheduleEnded(schedule=schedule_order.schedule, why="cancelled", by=actor.key)
             notice = Notice(code="schedule-was-cancelled", args=_name(entry, actor))
-            await _carry_out(row, session, actor, _Change(given, entry, ended, notice))
+            await _carry_out(row, session, actor, _Change(schedule_order, entry, ended, notice))
 
-    async def _resume(self, row: InboxRow, session: Session, tools: Tools, actor: Actor, given: ScheduleOrder, entry: Schedule) -> None:
+    async def _resume(self, row: InboxRow, session: Session, tools: Tools, actor: Actor, order: ScheduleOrder, entry: Schedule) -> None:
         """Let a schedule go on if its owner may still start such runs. Moments of a cron line that have passed since are left out."""
         owner = tools.refresh_actor(Actor.model_validate(entry.actor))
         refusal = (
@@ -131,18 +131,18 @@ class Orders:
             else Notice(code="schedule-no-owner")
         )
         if refusal is not None:
-            await _refuse(row, session, actor, given, refusal)
+            await _refuse(row, session, actor, order, refusal)
             return
         due = entry.due
         if entry.cron and parse_iso(due) <= session.now:
             following = words.list_moments(entry, session.now, 1)
             due = format_iso(following[0]) if following else due
-        event = ScheduleResumed(schedule=given.schedule, by=actor.key, due=due)
-        kept = entry.with_values(due=due)
-        when = words.describe_when(kept, actor, session.now).model_dump()
+        event = ScheduleResumed(schedule=order.schedule, by=actor.key, due=due)
+        schedule = entry.with_values(due=due)
+        when = words.describe_when(schedule, actor, session.now).model_dump()
         moment = words.format_moment(due, actor, session.now) if entry.cron else words.NONE
         notice = Notice(code="schedule-was-resumed", args={"definition": entry.name[: words.LONGEST_NAME], "when": when, "moment": moment})
-        await _carry_out(row, session, actor, _Change(given, entry, event, notice, button="cancel"))
+        await _carry_out(row, session, actor, _Change(order, entry, event, notice, button="cancel"))
 
 
 def _read_terms(asked: ScheduleAdd, row: InboxRow, zone: str) -> Terms | Notice:
@@ -168,31 +168,31 @@ def _name(entry: Schedule, actor: Actor) -> dict[str, object]:
 
 
 async def _answer(row: InboxRow, session: Session, actor: Actor, notice: Notice) -> None:
-    told = outbox.build_reply_row(session.key, build_reply(notice), session.now)
-    await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
+    reply_row = outbox.build_reply_row(session.key, build_reply(notice), session.now)
+    await session.commit(actor=actor.key, outbox=[reply_row], inbox_done=[row.id])
 
 
-async def _refuse(row: InboxRow, session: Session, actor: Actor, given: ScheduleOrder, notice: Notice) -> None:
+async def _refuse(row: InboxRow, session: Session, actor: Actor, schedule_order: ScheduleOrder, notice: Notice) -> None:
     """Say in the chat in which the order was given why it is not carried out; a click is answered with a toast."""
-    told: list[OutboxRow] = build_click_toasts(row, session, notice)
-    if not told:
-        told = [outbox.build_reply_row(chat, build_reply(notice), session.now) for chat in _list_chats(session, given)[-1:]]
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+    outbox_rows: list[OutboxRow] = build_click_toasts(row, session, notice)
+    if not outbox_rows:
+        outbox_rows = [outbox.build_reply_row(chat, build_reply(notice), session.now) for chat in _list_chats(session, schedule_order)[-1:]]
+    await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
 
 
 async def _carry_out(row: InboxRow, session: Session, actor: Actor, change: _Change) -> None:
     """Store what the order changes, and tell it in the chat of the schedule and in that of the order."""
-    given, entry = change.given, change.entry
-    told = [_build_message(chat, given.schedule, entry, change.notice, change.button, session) for chat in _list_chats(session, given)]
-    timer = build_timer(given.schedule, entry, [change.event], home=session.key, now=session.now, seq=session.seq)
+    order, entry = change.given, change.entry
+    told = [_build_message(chat, order.schedule, entry, change.notice, change.button, session) for chat in _list_chats(session, order)]
+    timer = build_timer(order.schedule, entry, [change.event], home=session.key, now=session.now, seq=session.seq)
     toasts = build_click_toasts(row, session, Notice(code="toast-doing"))
     await session.commit(change.event, actor=actor.key, outbox=[*toasts, *told], timers=[timer], inbox_done=[row.id])
 
 
-def _list_chats(session: Session, given: ScheduleOrder) -> list[str]:
+def _list_chats(session: Session, schedule_order: ScheduleOrder) -> list[str]:
     """Return the chats that hear what becomes of an order: that of the schedule, and the messenger chat in which the order was given."""
-    elsewhere = given.chat not in {"", session.key} and Address.parse(given.chat).is_messenger
-    return [session.key, given.chat] if elsewhere else [session.key]
+    elsewhere = schedule_order.chat not in {"", session.key} and Address.parse(schedule_order.chat).is_messenger
+    return [session.key, schedule_order.chat] if elsewhere else [session.key]
 
 
 def _build_message(chat: str, schedule: str, entry: Schedule, notice: Notice, button: str, session: Session) -> OutboxRow:
@@ -212,8 +212,8 @@ async def tell_restored(row: InboxRow, session: Session, tools: Tools) -> None:
     """Tell the chat that a backup brought its schedules back, with buttons that let them go on or end them. Raises StoreError."""
     made_at = SchedulesRestored.model_validate(row.body).made_at
     known = list_schedules(session.state).items()
-    found = [FoundSchedule(schedule=key, home=session.key, entry=one) for key, one in known if one.why == "restored"]
-    told: list[OutboxRow] = []
+    found = [FoundSchedule(schedule=key, home=session.key, entry=schedule) for key, schedule in known if schedule.why == "restored"]
+    outbox_rows: list[OutboxRow] = []
     if found:
         owner = Actor.model_validate(found[0].entry.actor)
         reader = tools.refresh_actor(owner) or owner
@@ -221,5 +221,5 @@ async def tell_restored(row: InboxRow, session: Session, tools: Tools) -> None:
         lines = [words.describe_schedule(one, reader, session.now, note=note) for one, note in zip(found, notes, strict=True)]
         actions = [build_button(one.schedule, one.entry, order) for one in found for order in ("resume", "cancel")]
         heading = Notice(code="schedules-restored", args={"at": made_at})
-        told = [outbox.build_reply_row(session.key, Reply(notices=(heading, *lines), actions=tuple(actions)), session.now)]
-    await session.commit(actor="system", outbox=told, inbox_done=[row.id])
+        outbox_rows = [outbox.build_reply_row(session.key, Reply(notices=(heading, *lines), actions=tuple(actions)), session.now)]
+    await session.commit(actor="system", outbox=outbox_rows, inbox_done=[row.id])

@@ -48,9 +48,9 @@ def describe_when(entry: Schedule, actor: Actor, now: datetime) -> Notice:
     """Return when a schedule is due: the usual cron lines in words, of others the next three moments."""
     if not entry.cron:
         return Notice(code="schedule-once", args={"moment": format_moment(entry.due, actor, now)})
-    if (said := describe_line(CronLine(entry.cron), entry.zone, reader_zone=actor.time_zone)) is not None:
-        return said
-    moments = [format_moment(one, actor, now) for one in list_moments(entry, now, _LISTED)]
+    if (notice := describe_line(CronLine(entry.cron), entry.zone, reader_zone=actor.time_zone)) is not None:
+        return notice
+    moments = [format_moment(moment, actor, now) for moment in list_moments(entry, now, _LISTED)]
     return Notice(code="schedule-listed", args={"moments": "; ".join(moments) or entry.cron})
 
 

@@ -46,19 +46,19 @@ def group_card_rows(rows: Sequence[OutboxRow], key: str, cards: Mapping[str, Car
     changed = {card.confirmation_id: _overlay(cards.get(card.confirmation_id), card) for card in shown if not is_merged(card)}
     known = {**cards, **changed}
     drawn: dict[str, OutboxRow] = {}
-    kept: list[OutboxRow] = []
+    outbox_rows: list[OutboxRow] = []
     for row in rows:
         card = known.get(row.body["confirmation_id"]) if _is_own_card(row, key) else None
         group = find_group(card, known) if card is not None else None
         if card is None or group is None:
-            kept.append(row)
+            outbox_rows.append(row)
             continue
         before = drawn.get(group.anchor)
         drawn[group.anchor] = _build_group_row(row, group, before, describe, known)
-        kept = [one for one in kept if one is not before] + [drawn[group.anchor]]
-    loose = {one.confirmation_id: one for card in changed.values() for one in list_loose_cards(card, known)}
+        outbox_rows = [outbox_row for outbox_row in outbox_rows if outbox_row is not before] + [drawn[group.anchor]]
+    loose = {loose_card.confirmation_id: loose_card for card in changed.values() for loose_card in list_loose_cards(card, known)}
     missing = [describe(one, known) for number, one in loose.items() if number not in changed]
-    return [*kept, *(outbox.build_card_row(key, one, rows[0].created_at) for one in missing)]
+    return [*outbox_rows, *(outbox.build_card_row(key, one, rows[0].created_at) for one in missing)]
 
 
 def build_plan_details_rows(chat: str, card: Card, cards: Mapping[str, Card], now: datetime, *, with_calls: bool) -> list[OutboxRow]:
@@ -72,7 +72,7 @@ def build_plan_details_rows(chat: str, card: Card, cards: Mapping[str, Card], no
         return []
     rows = [outbox.build_details_row(chat, group.merge(), now, members=group.members)]
     if with_calls:
-        calls = "\n\n".join(f"{one.method}\n{dumps(mask_value(one.params))}" for one in group.members)
+        calls = "\n\n".join(f"{member.method}\n{dumps(mask_value(member.params))}" for member in group.members)
         rows.append(outbox.build_code_row(chat, calls, now))
     return rows
 
@@ -127,12 +127,12 @@ def _build_narrowed_copies(
     copies: dict[str, dict[str, Any]] = {}
     for lead in dict.fromkeys(key for keys in hidden.values() for key in keys):
         seen, card = narrow_group(group, lead, hidden)
-        numbers = [number for number, one in enumerate(group.members, start=1) if one in seen.members]
+        numbers = [number for number, member in enumerate(group.members, start=1) if member in seen.members]
         copies[lead] = {
             **card.without(*_HIDDEN).to_stored(),
             "members": [members[number - 1] for number in numbers],
             "numbers": numbers,
             "steps_hidden": len(members) - len(numbers),
-            "hidden_waits": any(one.is_waiting for one in group.members if one not in seen.members),
+            "hidden_waits": any(member.is_waiting for member in group.members if member not in seen.members),
         }
     return copies

@@ -32,9 +32,9 @@ class KeptTurns:
                     del self._turns[next(iter(self._turns))]
             if turn_id not in self._turns:
                 continue
-            kept = self._turns[turn_id]
-            kept.append(event)
-            if len(kept) > MOST_EVENTS or (event.type == "TurnFinished" and not event.data.get("goes_on")):
+            turn = self._turns[turn_id]
+            turn.append(event)
+            if len(turn) > MOST_EVENTS or (event.type == "TurnFinished" and not event.data.get("goes_on")):
                 del self._turns[turn_id]
 
     def find_events(self, turn_id: str) -> Sequence[StoredEvent]:

@@ -62,19 +62,19 @@ async def merge_fragments(message: ParsedInput, session: Session, store: AsyncSt
     begun = first is None or session.state.turn_id == row.id or first.said.pieces is not None
     pieces = [] if first is None else [first] if begun else await _collect_fragments(first, session, store)
     rows = [piece.row for piece in pieces] or [row]
-    left_out = [gone for one in rows if (gone := build_dropped_event(one, session)) is not None]
+    left_out = [gone for inbox_row in rows if (gone := build_dropped_event(inbox_row, session)) is not None]
     if left_out:
-        await session.commit(*left_out, actor=row.actor_key, inbox_done=[one.id for one in rows])
+        await session.commit(*left_out, actor=row.actor_key, inbox_done=[inbox_row.id for inbox_row in rows])
         return None
     if first is None or (len(pieces) == 1 and (_count_chars(first) or first.said.album is None)):
         return message
     joined = _join(pieces)
     fault = _find_fault(joined)
     if fault is not None:
-        told = outbox.build_reply_row(session.key, build_reply(fault), session.now)
-        await session.commit(actor=row.actor_key, inbox_done=[one.id for one in rows], outbox=[told])
+        reply_row = outbox.build_reply_row(session.key, build_reply(fault), session.now)
+        await session.commit(actor=row.actor_key, inbox_done=[inbox_row.id for inbox_row in rows], outbox=[reply_row])
         return None
-    await session.commit(actor=row.actor_key, inbox_done=[one.id for one in rows[1:]], inbox_new=[joined.row])
+    await session.commit(actor=row.actor_key, inbox_done=[inbox_row.id for inbox_row in rows[1:]], inbox_new=[joined.row])
     return ParsedInput(joined.row, joined.said)
 
 
@@ -108,8 +108,8 @@ async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore)
         return [first]
     waited = max(0.0, age.total_seconds())  # less than nothing if the clock was set back
     await asyncio.sleep(max(0.0, FORWARD_PAUSE - waited))
-    found = await _read_fragments(first, store)
-    return await _wait_for_fragments(first, store) if any(_is_of_others(piece) for piece in found[1:2]) else [first]
+    fragments = await _read_fragments(first, store)
+    return await _wait_for_fragments(first, store) if any(_is_of_others(piece) for piece in fragments[1:2]) else [first]
 
 
 def _may_be_comment(piece: _Piece) -> bool:
@@ -118,8 +118,8 @@ def _may_be_comment(piece: _Piece) -> bool:
     A reply is no such comment: what it is about is the message that it answers. In a group no forwarded message follows: nothing in it
     speaks to the bot, so the door leaves it out.
     """
-    said = piece.said
-    if not said.text or said.quoted or said.at is None or said.reply_to is not None:
+    text_message = piece.said
+    if not text_message.text or text_message.quoted or text_message.at is None or text_message.reply_to is not None:
         return False
     return not Address.parse(piece.row.session).is_group
 
@@ -129,10 +129,10 @@ async def _wait_for_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
     pieces = await _read_fragments(first, store)
     while pause := _find_pause(pieces):
         await asyncio.sleep(pause)
-        found = await _read_fragments(first, store)
-        if len(found) == len(pieces):
+        fragments = await _read_fragments(first, store)
+        if len(fragments) == len(pieces):
             break
-        pieces = found
+        pieces = fragments
     return pieces
 
 
@@ -226,8 +226,8 @@ def _join(pieces: Sequence[_Piece]) -> _Piece:
     attached = {piece.said.attached for piece in pieces} - {""}
     if attached:
         kept["attached"] = attached.pop() if len(attached) == 1 else "other"
-    said = TextMessage(text=text, quoted=quoted, origin="typed", pieces=len(pieces), **kept)
-    return _Piece(replace(first.row, body=said.to_json(), attempts=0), said)
+    text_message = TextMessage(text=text, quoted=quoted, origin="typed", pieces=len(pieces), **kept)
+    return _Piece(replace(first.row, body=text_message.to_json(), attempts=0), text_message)
 
 
 def _is_mixed(pieces: Sequence[_Piece]) -> bool:

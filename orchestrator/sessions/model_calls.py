@@ -117,7 +117,7 @@ def describe_cost(error: ModelClientError, actor: Actor, now: datetime) -> dict[
 
 def to_stored_calls(calls: tuple[ToolCall, ...]) -> list[dict[str, Any]]:
     """Return tool calls as JSON data."""
-    return [{"id": one.id, "name": one.name, "arguments": dict(one.arguments), "problem": one.problem} for one in calls]
+    return [{"id": call.id, "name": call.name, "arguments": dict(call.arguments), "problem": call.problem} for call in calls]
 
 
 def from_stored_calls(stored: list[Mapping[str, Any]] | list[dict[str, Any]]) -> tuple[ToolCall, ...]:

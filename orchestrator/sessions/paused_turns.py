@@ -55,10 +55,10 @@ def build_go_on_rows(step: Commit, key: str, state: SessionState) -> list[InboxR
     `state` is the state before the step. A turn whose cards are all decided at the moment it ends goes on at once. One that was stopped
     while it waited does not go on.
     """
-    ended = {one.turn_id: _build_paused(one) for one in step.events if type(one) is TurnFinished and one.goes_on}
+    ended = {event.turn_id: _build_paused(event) for event in step.events if type(event) is TurnFinished and event.goes_on}
     if not ended and not (state.paused and any(change.status in _DECIDED for change in step.effects)):
         return []
-    waiting = {key: one for key, one in (state.paused or {}).items() if not one.stopped} | ended
+    waiting = {key: paused_turn for key, paused_turn in (state.paused or {}).items() if not paused_turn.stopped} | ended
     origins = find_origin_slots(state.cards)
     due = ((turn, _find_last_card(turn, paused, step, state, origins, is_ending=turn in ended)) for turn, paused in waiting.items())
     return [_build_row(turn, card, key, step, waiting[turn]) for turn, card in due if card is not None and waiting[turn].asker]
@@ -70,11 +70,11 @@ def list_paused_turns(state: SessionState, asker: str) -> list[str]:
     places = find_origin_slots(state.cards)
     origins = [places[one] for one in open_cards]
     mine = ((turn, one) for turn, one in (state.paused or {}).items() if one.asker.get("key") == asker and not one.stopped)
-    return [turn for turn, one in mine if any(origin.startswith(f"{turn}/") or origin in one.joined for origin in origins)]
+    return [turn for turn, paused_turn in mine if any(origin.startswith(f"{turn}/") or origin in paused_turn.joined for origin in origins)]
 
 
-def _build_paused(said: TurnFinished) -> PausedTurn:
-    return PausedTurn(ts="", asker=said.asker, joined=list(said.joined_slots.values()), engine=said.engine)
+def _build_paused(turn_finished: TurnFinished) -> PausedTurn:
+    return PausedTurn(ts="", asker=turn_finished.asker, joined=list(turn_finished.joined_slots.values()), engine=turn_finished.engine)
 
 
 def _find_last_card(
@@ -86,14 +86,14 @@ def _find_last_card(
     cards may have been decided before.
     """
     settled = {change.effect_id for change in step.effects if change.status in _DECIDED or change.status in _CLOSED}
-    withdrawn = {one.effect_id for one in step.events if isinstance(one, ConfirmationDenied) and one.via == "model"}
+    withdrawn = {event.effect_id for event in step.events if isinstance(event, ConfirmationDenied) and event.via == "model"}
     decided = {change.effect_id for change in step.effects if change.status in _DECIDED} - withdrawn
     own = [card for card in state.cards.values() if (at := origins[card.confirmation_id]).startswith(f"{turn}/") or at in paused.joined]
     last = next((card for card in own if card.effect_id in decided), None)
     if is_ending and last is None:
         last = next((card for card in own if card.status in {"executed", "refused", "denied"} and card.via != "model"), None)
     waits = any(card.status in OPEN_STATUSES and card.effect_id not in settled for card in own)
-    asked = any(isinstance(one, ConfirmationRequested) and one.slot.startswith(f"{turn}/") for one in step.events)
+    asked = any(isinstance(event, ConfirmationRequested) and event.slot.startswith(f"{turn}/") for event in step.events)
     return None if waits or asked else last
 
 
@@ -165,8 +165,8 @@ class RestoredTurn:
 
 def build_restored_turn(events: Sequence[StoredEvent]) -> RestoredTurn | None:
     """Return the turn whose events, in order, are `events`; None if it did not begin with a request of its own."""
-    said = MessageReceived.from_data(events[0].data)
-    turn = _build_turn_input(said, events)
+    message_received = MessageReceived.from_data(events[0].data)
+    turn = _build_turn_input(message_received, events)
     return RestoredTurn(turn=turn, events=events) if turn is not None else None
 
 
@@ -182,7 +182,7 @@ async def restore_turn(turn_id: str, stream: str, end: int, store: AsyncStore) -
             later = [*page, *later]
             begin = begin or next((one for one in page if is_begin_of(one, turn_id)), None)
             if begin is not None and (turn := _build_turn_input(MessageReceived.from_data(begin.data), later)) is not None:
-                return RestoredTurn(turn=turn, events=[one for one in later if is_event_of(one, turn_id)])
+                return RestoredTurn(turn=turn, events=[stored_event for stored_event in later if is_event_of(stored_event, turn_id)])
     return None
 
 
@@ -224,21 +224,21 @@ def _build_turn_input(said: MessageReceived, later: Sequence[StoredEvent]) -> Tu
 
 def _find_choice(said: MessageReceived, events: Sequence[StoredEvent]) -> ChosenOption | None:
     """Return the option that began the turn, once both the question and the answer are among the `events`."""
-    asked = next((one for one in events if one.type == "NameAsked" and NameAsked.from_data(one.data).question_id == said.answers), None)
+    event = next((one for one in events if one.type == "NameAsked" and NameAsked.from_data(one.data).question_id == said.answers), None)
     chosen = next(
         (NameChosen.from_data(one.data) for one in events if one.type == "NameChosen" and one.data.get("turn_id") == said.turn_id), None
     )
-    if asked is None or chosen is None:
+    if event is None or chosen is None:
         return None
-    question = Question.from_stored({**asked.data, "ts": asked.ts})
-    options = (one for one in question.options if one["value"] == chosen.value and one["label"] == chosen.label)
-    targets = [one["target"] for one in options if one["target"]]
+    question = Question.from_stored({**event.data, "ts": event.ts})
+    options = (option for option in question.options if option["value"] == chosen.value and option["label"] == chosen.label)
+    targets = [option["target"] for option in options if option["target"]]
     return ChosenOption(question=question, value=chosen.value, label=chosen.label, targets=targets)
 
 
 def find_told_part(events: Sequence[StoredEvent]) -> ToldPart:
     """Return what the turn did before it last ended; `events` are its events in order. An empty part if it has not ended yet."""
-    ends = [number for number, one in enumerate(events) if one.type == "TurnFinished"]
+    ends = [number for number, event in enumerate(events) if event.type == "TurnFinished"]
     if not ends:
         return ToldPart()
     before = events[: ends[-1]]
@@ -250,5 +250,5 @@ def find_told_part(events: Sequence[StoredEvent]) -> ToldPart:
         answers=max((one.data["iteration"] for one in before if one.type == "ModelAnswered"), default=0),
         slots=frozenset(str(one.data["slot"]) for one in before if one.data.get("slot")) | unclear | joined.keys(),
         joined=joined,
-        provenance=Provenance.model_validate(kept) if (kept := events[ends[-1]].data.get("provenance")) else None,
+        provenance=Provenance.model_validate(provenance) if (provenance := events[ends[-1]].data.get("provenance")) else None,
     )

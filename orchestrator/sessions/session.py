@@ -154,7 +154,7 @@ class Session:
         EffectConflict, StaleEpoch, StoreUnwritable, or RunOver. After an error, nothing that this call was given is stored, and the
         buffered steps stay buffered; only after an EffectConflict, those buffered steps that have no conflict themselves are stored.
         """
-        named = Commit(
+        commit = Commit(
             **self._build_head(actor),
             events=events,
             effects=effects,
@@ -166,7 +166,7 @@ class Session:
         )
         async with self._order:  # what a step wakes or ends depends on the state, which steps of other tasks change
             self._raise_dropped_conflict()
-            step = prepare_step(complete(named, self._state), self.key, self._state, self.describe_card)
+            step = prepare_step(complete(commit, self._state), self.key, self._state, self.describe_card)
             await self._store_and_fold(step)
 
     async def buffer(
@@ -183,14 +183,14 @@ class Session:
         A crash may lose them, so the caller must commit or `flush` before anything external follows from them (a call, an answer). If it
         raises EffectConflict or RunOver, the events are neither applied nor stored.
         """
-        named = Commit(**self._build_head(actor), events=events, effects=effects, outbox=outbox, timers=timers, blobs=blobs)
+        commit = Commit(**self._build_head(actor), events=events, effects=effects, outbox=outbox, timers=timers, blobs=blobs)
         if effects or self._order.locked():
             async with self._order:
-                step = prepare_step(named, self.key, self._state, self.describe_card)
+                step = prepare_step(commit, self.key, self._state, self.describe_card)
                 await self._check_effects(step)
                 self._add_to_buffer(step)
         else:  # nothing here waits, so no step of another task can come in between
-            self._add_to_buffer(prepare_step(named, self.key, self._state, self.describe_card))
+            self._add_to_buffer(prepare_step(commit, self.key, self._state, self.describe_card))
         if self._store_timer is None:
             self._store_timer = asyncio.get_running_loop().call_later(BUFFER_SECONDS, self._store_soon)
 
@@ -315,7 +315,7 @@ class Session:
         """
         rows = {change.effect_id: self._effects.get(change.effect_id) for step in steps[:-1] for change in step.effects}
         last = steps[-1]
-        rows |= {one.effect_id: one.apply_to(self._effects.get(one.effect_id), last.stream, last.now) for one in last.effects}
+        rows |= {effect.effect_id: effect.apply_to(self._effects.get(effect.effect_id), last.stream, last.now) for effect in last.effects}
         for effect_id, row in rows.items():
             if row is None or row.status not in _NOT_OVER:
                 self._own_effects.pop(effect_id, None)
@@ -325,7 +325,7 @@ class Session:
 
     def _fold(self, step: Commit) -> None:
         ts = format_iso(step.now)
-        agent_state.fold_events(self._state, [(one.type, one.data, ts) for one in step.encoded_events])
+        agent_state.fold_events(self._state, [(encoded_event.type, encoded_event.data, ts) for encoded_event in step.encoded_events])
         self._seq += len(step.encoded_events)
 
     def _store_soon(self) -> None:
@@ -375,8 +375,8 @@ class Session:
         key = to_lease_key(stream)
         if not key.startswith(RUN):
             return key
-        found = await self._store.list_runs(RunFilter(run_id=key.removeprefix(RUN)))
-        return found[0].home if found else ""
+        runs = await self._store.list_runs(RunFilter(run_id=key.removeprefix(RUN)))
+        return runs[0].home if runs else ""
 
     def mark_effect_absent(self, effect_id: str) -> None:
         """Note that no effect is stored under this id, which spares the next `find_effect` or `buffer` a query."""
@@ -448,9 +448,9 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
 
 def _read_making_call(store: Store, record: str) -> EffectRow | None:
     """Return the call that created `record`; None if there is none, or if its row fails its checksum."""
-    made = store.list_last_index_entries(record, "made", 1)
+    index_entries = store.list_last_index_entries(record, "made", 1)
     with contextlib.suppress(DamagedRow):
-        return store.find_effect(made[0].effect_id) if made else None
+        return store.find_effect(index_entries[0].effect_id) if index_entries else None
     return None
 
 
@@ -460,5 +460,5 @@ def _read_calls_about(store: Store, record: str, after: str, known: Container[st
     Event ids begin with the time, so comparing them compares times.
     """
     effect_ids = list(dict.fromkeys(reversed(store.list_calls_about(record, after, MAX_CALLS))))
-    unknown = [one for one in effect_ids if one not in known]
+    unknown = [effect_id for effect_id in effect_ids if effect_id not in known]
     return CallsAbout(effect_ids, {row.effect_id: row for row in store.find_effects(unknown)} if unknown else {})

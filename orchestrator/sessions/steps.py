@@ -55,7 +55,7 @@ def prepare_step(step: Commit, key: str, state: SessionState, describe: Describe
         raise RunOver
     blobs: dict[str, str] = dict(step.blobs)
     rows: Sequence[OutboxRow] = ()
-    kept: Sequence[Event] = ()
+    events: Sequence[Event] = ()
     woken: Sequence[Event] = ()
     if step.outbox:
         one_by_one = state.run is not None or Address.parse(key).is_pulled  # runs and clients of the API decide card by card
@@ -70,8 +70,8 @@ def prepare_step(step: Commit, key: str, state: SessionState, describe: Describe
     elif rows and is_run(key):
         rows = [row for row in rows if row.session not in {key, f"{key}:toast"}]  # there is no such run, so it has no chat
     if rows:
-        kept, rows = split_pulled_rows(rows, key, get_trace_id() or next(iter(step.inbox_done), ""))
-    slim = [move_to_blob(one, key, blobs) if isinstance(one, _WITH_RESULT) else one for one in (*step.events, *woken, *kept)]
+        events, rows = split_pulled_rows(rows, key, get_trace_id() or next(iter(step.inbox_done), ""))
+    slim = [move_to_blob(one, key, blobs) if isinstance(one, _WITH_RESULT) else one for one in (*step.events, *woken, *events)]
     ready = step._replace(events=slim, encoded_events=[encode(event) for event in slim], outbox=rows, inbox_new=new, blobs=blobs)
     return index_run(ready, state.run) if run is not None else ready
 
@@ -81,9 +81,9 @@ def index_run(step: Commit, run: RunState | None) -> Commit:
 
     `run` is the state of the run before the step.
     """
-    if not [one for one in step.encoded_events if may_change_index(run, one.type, one.data)]:
+    if not [encoded_event for encoded_event in step.encoded_events if may_change_index(run, encoded_event.type, encoded_event.data)]:
         return step
-    after = preview_run(run, ((one.type, one.data, format_iso(step.now)) for one in step.encoded_events))
+    after = preview_run(run, ((encoded_event.type, encoded_event.data, format_iso(step.now)) for encoded_event in step.encoded_events))
     return step._replace(run=build_run_row(step.stream, after)) if after is not None else step
 
 
@@ -107,8 +107,8 @@ def _goes_on(step: Commit, key: str) -> bool:
 
     What people do with the calls of a run, such as taking one back, has a slot of its own and is done also after the end of the run.
     """
-    begun = (one.call for one in step.effects if "absent" in one.expect and one.call is not None)
-    return any(isinstance(one, RunWaits | RunFinished) for one in step.events) or any(
+    begun = (effect.call for effect in step.effects if "absent" in effect.expect and effect.call is not None)
+    return any(isinstance(event, RunWaits | RunFinished) for event in step.events) or any(
         str(call.get("slot", "")).startswith(f"{key}/") for call in begun
     )
 
@@ -116,9 +116,9 @@ def _goes_on(step: Commit, key: str) -> bool:
 def _find_run(step: Commit, state: SessionState) -> RunState | None:
     if state.run is not None:
         return state.run
-    for one in step.events:
-        if type(one) is RunStarted:
-            return RunState.create(engine=one.engine, definition=one.definition, home=one.home)
+    for event in step.events:
+        if type(event) is RunStarted:
+            return RunState.create(engine=event.engine, definition=event.definition, home=event.home)
     return None
 
 
@@ -135,19 +135,19 @@ def _address_to_home(rows: Sequence[OutboxRow], key: str, home: str) -> tuple[li
     Messages are passed on as inputs to a session whose client fetches its messages itself, because they are events of that session. A card
     says which run it belongs to (`home` in its body), so that a click on its buttons goes to the run.
     """
-    told: list[OutboxRow] = []
+    outbox_rows: list[OutboxRow] = []
     passed: list[InboxRow] = []
     for row in rows:
         if row.session not in {key, f"{key}:toast"}:
-            told.append(row)
+            outbox_rows.append(row)
             continue
         body: dict[str, Any] = _mark_card(row.body, key, home) if row.kind in _CARD_KINDS else dict(row.body)
         if Address.parse(home).is_pulled:
             passed.append(build_passed_message(row, home, body))
         else:
             there = home + row.session.removeprefix(key)
-            told.append(replace(row, session=there, channel=Address.parse(home).channel, body=body))
-    return told, passed
+            outbox_rows.append(replace(row, session=there, channel=Address.parse(home).channel, body=body))
+    return outbox_rows, passed
 
 
 def _mark_card(body: Mapping[str, Any], key: str, home: str) -> dict[str, Any]:

@@ -101,14 +101,14 @@ class RecordedTurn:
     @classmethod
     def from_events(cls, events: Sequence[StoredEvent]) -> "RecordedTurn":
         """Return what a turn has recorded; `events` are its events in order, none for a turn that begins now."""
-        answers = [ModelAnswered.from_data(one.data) for one in events if one.type == "ModelAnswered"]
-        plans = [PlanRecorded.from_data(one.data) for one in events if one.type == "PlanRecorded"]
+        answers = [ModelAnswered.from_data(event.data) for event in events if event.type == "ModelAnswered"]
+        plans = [PlanRecorded.from_data(event.data) for event in events if event.type == "PlanRecorded"]
         return cls(
             is_fresh=not events,
             answers={answer.iteration: answer for answer in answers},
             plans={plan.iteration: plan for plan in plans},
-            refused_steps={StepRefused.from_data(one.data).slot: one.data for one in events if one.type == "StepRefused"},
-            values={one.data["node"]: NodeDone.from_data(one.data) for one in events if one.type == "NodeDone"},
+            refused_steps={StepRefused.from_data(event.data).slot: event.data for event in events if event.type == "StepRefused"},
+            values={event.data["node"]: NodeDone.from_data(event.data) for event in events if event.type == "NodeDone"},
             told=find_told_part(events),
         )
 
@@ -208,15 +208,15 @@ class Context:
     def list_joined_steps(self) -> dict[str, str]:
         """Return the steps that wait for a card which was open before: their place → the place of the step that had led to the card."""
         cards = self.state.cards
-        waiting = ((slot, cards.get(one.confirmation_id)) for slot, one in self.outcomes.items() if isinstance(one, Pending))
+        waiting = ((slot, cards.get(outcome.confirmation_id)) for slot, outcome in self.outcomes.items() if isinstance(outcome, Pending))
         origins = {slot: find_origin_slot(card, cards) for slot, card in waiting if card is not None}
         return {slot: origin for slot, origin in origins.items() if origin != slot}
 
     @property
     def untold_steps(self) -> Mapping[str, PlanStep]:
         """The proposed steps by slot, without those of which the person has heard before the turn waited for its cards."""
-        told = self.recorded.told.slots
-        return {slot: step for slot, step in self.proposed_steps.items() if slot not in told} if told else self.proposed_steps
+        slots = self.recorded.told.slots
+        return {slot: step for slot, step in self.proposed_steps.items() if slot not in slots} if slots else self.proposed_steps
 
     @property
     def untold_iterations(self) -> Sequence[Iteration]:
@@ -311,10 +311,10 @@ class Context:
             return known.output
         await self._session.flush()  # a crash must not make the model answer again what was answered before this
         with attach_models(self._build_paid_models()):
-            made = await make()
-        await self.record(NodeDone(node=name, output=made))
+            output = await make()
+        await self.record(NodeDone(node=name, output=output))
         await self._session.flush()  # a crash must not make it anew, which would be paid again
-        return made
+        return output
 
     def _build_paid_models(self) -> PaidModels:
         """Return the models that services in this process ask at the cost of the turn's person."""

@@ -44,24 +44,24 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = await _admit_decider(row, session, tools)
     if actor is None:
         return
-    said, reply_chat = CardDecision.model_validate(row.body), _find_reply_chat(row, session)
+    card_decision, reply_chat = CardDecision.model_validate(row.body), _find_reply_chat(row, session)
     decision = Decision(
-        confirmation_id=said.confirmation_id,
-        nonce=said.nonce,
-        approve=said.approve,
+        confirmation_id=card_decision.confirmation_id,
+        nonce=card_decision.nonce,
+        approve=card_decision.approve,
         actor=actor,
-        via=said.via,
-        reason=to_storable_text(said.reason)[:LONGEST_REASON].strip(),
-        saw_all=said.via in ANSWERED_THERE or not Address.parse(reply_chat).is_messenger,
+        via=card_decision.via,
+        reason=to_storable_text(card_decision.reason)[:LONGEST_REASON].strip(),
+        saw_all=card_decision.via in ANSWERED_THERE or not Address.parse(reply_chat).is_messenger,
     )
     entry = session.state.cards.get(decision.confirmation_id)
     group = find_group(entry, session.state.cards) if entry is not None and session.state.run is None else None
-    told = find_shown_card(decision.confirmation_id, session.state, session.key) or NO_CARD
+    card = find_shown_card(decision.confirmation_id, session.state, session.key) or NO_CARD
     press = ButtonClick(
         decision=decision,
-        toast=said.callback_id,
+        toast=card_decision.callback_id,
         reply_chat=reply_chat,
-        leads_notified=bool(told.told),
+        leads_notified=bool(card.told),
     )
     if group is not None and group.is_meant_by(decision):
         await decide_group(group, press, row, session, tools)
@@ -82,8 +82,8 @@ async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
     entry = session.state.cards.get(confirmation_id)
     timer = confirmations.drop_timer(entry or Card(confirmation_id=confirmation_id), session)
     if entry is None or entry.status != "requested":
-        shown = [_build_card(confirmation_id, session)] if entry and entry.status == "expired" else []  # by a program that died here
-        await session.commit(actor="system", timers=[timer], outbox=shown, inbox_done=[row.id])
+        outbox_rows = [_build_card(confirmation_id, session)] if entry and entry.status == "expired" else []  # by a program that died here
+        await session.commit(actor="system", timers=[timer], outbox=outbox_rows, inbox_done=[row.id])
         return
     with contextlib.suppress(EffectConflict):  # decided at this very moment: the decision wins
         await confirmations.expire(entry, session, [])
@@ -123,16 +123,16 @@ async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor
     In that case they are told so in the chat where they clicked, and the input is finished.
     """
     door = _find_reply_chat(row, session)
-    said = CardDecision.model_validate(row.body)
-    is_answered_there = said.via in ANSWERED_THERE
+    card_decision = CardDecision.model_validate(row.body)
+    is_answered_there = card_decision.via in ANSWERED_THERE
     if door == session.key and not is_answered_there:
         return await admit_actor(row, session, tools)
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     if actor is None:
-        entry = session.state.cards.get(said.confirmation_id) or NO_CARD
+        entry = session.state.cards.get(card_decision.confirmation_id) or NO_CARD
         refused = [_build_refusal(row, row.actor_key, _ACCESS_LOST, entry)] if is_answered_there else []
-        told = [] if is_answered_there else build_access_denied_rows(row, door, session)
-        await session.commit(*refused, actor=row.actor_key, outbox=told, inbox_done=[row.id])
+        access_denied_rows = [] if is_answered_there else build_access_denied_rows(row, door, session)
+        await session.commit(*refused, actor=row.actor_key, outbox=access_denied_rows, inbox_done=[row.id])
     return actor
 
 
@@ -140,8 +140,8 @@ async def finish_approved(effect_id: str, confirmation_id: str, session: Session
     """Run a call that was approved but not started before the process stopped, and send the result to the chat."""
     decided = await tools.gate.resume_approved(effect_id, mode=tools.mode, ledger=session)
     if decided.reopened and decided.notice is not None:
-        told = outbox.build_reply_row(session.key, build_reply(decided.notice), session.now)
-        await session.commit(actor="system", outbox=[told, _build_card(confirmation_id, session)])
+        reply_row = outbox.build_reply_row(session.key, build_reply(decided.notice), session.now)
+        await session.commit(actor="system", outbox=[reply_row, _build_card(confirmation_id, session)])
         return
     rows = _build_settled_cards(confirmation_id, session, tools)
     entry = session.state.cards.get(confirmation_id) or NO_CARD
@@ -178,13 +178,13 @@ def _is_same(decision: Decision, entry: Card) -> bool:
 
 
 def _build_refusal(row: InboxRow, by: str, code: str, entry: Card) -> DecisionRefused:
-    said = CardDecision.model_validate(row.body)
+    card_decision = CardDecision.model_validate(row.body)
     return DecisionRefused(
-        confirmation_id=said.confirmation_id,
+        confirmation_id=card_decision.confirmation_id,
         effect_id=str(entry.effect_id or ""),
         by=by,
-        approve=said.approve,
-        via=said.via,
+        approve=card_decision.approve,
+        via=card_decision.via,
         code=code,
         turn_id=row.id,
     )
@@ -241,8 +241,8 @@ def _find_successor(confirmation_id: str, session: Session) -> str:
     The new card may not have been shown yet because of a crash.
     """
     entries = session.state.cards
-    wanted = build_effect_id(f"{entries[confirmation_id].effect_id}/again")
-    return next((key for key, item in entries.items() if item.effect_id == wanted and item.status == "requested"), "")
+    effect_id = build_effect_id(f"{entries[confirmation_id].effect_id}/again")
+    return next((key for key, item in entries.items() if item.effect_id == effect_id and item.status == "requested"), "")
 
 
 def _build_lead_news(decided: DecisionResult, press: ButtonClick, session: Session) -> list[OutboxRow]:
@@ -285,9 +285,9 @@ async def build_undo_news(confirmation_id: str, session: Session) -> list[Outbox
     if row is None or code is None or row.stream == session.stream:
         return []
     about = {"who": entry.approved_by_name or entry.denied_by_name, "what": find_title(entry)}
-    told = build_reply(Notice(code=code, args=about))
+    reply = build_reply(Notice(code=code, args=about))
     home = await session.find_home(row.stream)
-    return [outbox.build_reply_row(home, told, session.now, key=f"undo-news:{confirmation_id}")] if home else []
+    return [outbox.build_reply_row(home, reply, session.now, key=f"undo-news:{confirmation_id}")] if home else []
 
 
 def _build_lead_approved_row(entry: Card, who: str, outcome: Outcome, session: Session) -> OutboxRow:
@@ -300,12 +300,12 @@ def _build_expiry_rows(entry: Card, session: Session) -> list[OutboxRow]:
 
     Of the steps of a plan that are shown on one card, only the last one that expires is told about.
     """
-    shown = find_shown_card(entry.confirmation_id, session.state, session.key)
-    if not entry.told or (shown is not None and shown.is_waiting):
+    card = find_shown_card(entry.confirmation_id, session.state, session.key)
+    if not entry.told or (card is not None and card.is_waiting):
         return []
-    about = {"who": ", ".join(entry.told_names or ()), "what": find_title(shown or entry)}
+    about = {"who": ", ".join(entry.told_names or ()), "what": find_title(card or entry)}
     rows = [outbox.build_reply_row(session.key, build_reply(Notice(code="lead-expired", args=about)), session.now)]
-    over = Notice(code="lead-expired-yours", args={"what": find_title(shown or entry), "who": entry.requested_by_name})
+    over = Notice(code="lead-expired-yours", args={"what": find_title(card or entry), "who": entry.requested_by_name})
     return [*rows, *(outbox.build_reply_row(chat, build_reply(over), session.now) for chat in entry.told)]
 
 
@@ -323,10 +323,10 @@ def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, a
     """
     entries = session.state.cards
     original = undo_policy.find_original(entries[confirmation_id], entries)
-    shown = [entries[confirmation_id], *([original] if original is not None and original.is_known else [])]
+    cards = [entries[confirmation_id], *([original] if original is not None and original.is_known else [])]
     deps = tools.gate.deps
     rows = []
-    for entry in shown:
+    for entry in cards:
         shown_card = undo_policy.add_undo_status(entry, entries, now=session.now, deps=deps)
         row = outbox.build_card_row(session.key, shown_card, session.now)
         rows.append(replace(row, body={**row.body, "at": at}) if at and entry.told else row)
@@ -360,13 +360,13 @@ async def list_left_undone(expired: Card, session: Session) -> list[Notice]:
     """
     cards = session.state.cards
     origins = find_origin_slots(cards)
-    found: list[Notice] = []
+    notices: list[Notice] = []
     for turn, paused in (session.state.paused or {}).items():
         own = [card for card in cards.values() if _is_awaited(origins[card.confirmation_id], turn, paused)]
         is_over = not any(card.status in OPEN_STATUSES for card in own)
         if is_over and not paused.stopped and any(card.confirmation_id == expired.confirmation_id for card in own):
-            found.extend([notice for card in own if await _is_ahead(card, paused, session) for notice in _name_steps(card)])
-    return found
+            notices.extend([notice for card in own if await _is_ahead(card, paused, session) for notice in _name_steps(card)])
+    return notices
 
 
 def _is_awaited(origin: str, turn: str, paused: PausedTurn) -> bool:
@@ -377,7 +377,7 @@ async def _is_ahead(card: Card, paused: PausedTurn, session: Session) -> bool:
     """Return whether the call of the card ran since the turn began to wait, so that what follows on it was never begun."""
     if card.status != "executed" or not card.executed_at or parse_iso(card.executed_at) < parse_iso(paused.ts):
         return False
-    return not any([await session.find_effect(build_effect_id(str(one["slot"]))) for one in card.covers])
+    return not any([await session.find_effect(build_effect_id(str(cover["slot"]))) for cover in card.covers])
 
 
 def _name_steps(card: Card) -> Iterator[Notice]:

@@ -114,18 +114,18 @@ def merge_features(*features: Feature) -> Feature:
     Raises ValueError if two of them handle the same inputs.
     """
     return Feature(
-        inbox=_merge_tables("inputs", [one.inbox for one in features]),
-        timers=_merge_tables("timers", [one.timers for one in features]),
-        commands=_merge_tables("commands", [one.commands for one in features]),
-        command_specs=_merge_tables("command specs", [one.command_specs for one in features]),
-        buttons=_merge_tables("presses", [one.buttons for one in features]),
-        periodic_tasks=[task for one in features for task in one.periodic_tasks],
-        frequent_tasks=[task for one in features for task in one.frequent_tasks],
-        given_up_timers=_merge_tables("given up timers", [one.given_up_timers for one in features]),
-        starts=_merge_tables("starts", [one.starts for one in features]),
-        message_takers=[taker for one in features for taker in one.message_takers],
-        given_up_inputs=_merge_tables("given up inputs", [one.given_up_inputs for one in features]),
-        watchers=[watcher for one in features for watcher in one.watchers],
+        inbox=_merge_tables("inputs", [feature.inbox for feature in features]),
+        timers=_merge_tables("timers", [feature.timers for feature in features]),
+        commands=_merge_tables("commands", [feature.commands for feature in features]),
+        command_specs=_merge_tables("command specs", [feature.command_specs for feature in features]),
+        buttons=_merge_tables("presses", [feature.buttons for feature in features]),
+        periodic_tasks=[task for feature in features for task in feature.periodic_tasks],
+        frequent_tasks=[task for feature in features for task in feature.frequent_tasks],
+        given_up_timers=_merge_tables("given up timers", [feature.given_up_timers for feature in features]),
+        starts=_merge_tables("starts", [feature.starts for feature in features]),
+        message_takers=[taker for feature in features for taker in feature.message_takers],
+        given_up_inputs=_merge_tables("given up inputs", [feature.given_up_inputs for feature in features]),
+        watchers=[watcher for feature in features for watcher in feature.watchers],
     )
 
 

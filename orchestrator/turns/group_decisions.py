@@ -140,15 +140,15 @@ def _build_news_rows(results: Sequence[DecisionResult], group: CardGroup, press:
 
     A lead who typed the reason of a denial gets an answer to that message, too.
     """
-    decision, asked = press.decision, group.members[0]
-    if not press.leads_notified or decision.actor.key == asked.requested_by:
+    decision, card = press.decision, group.members[0]
+    if not press.leads_notified or decision.actor.key == card.requested_by:
         return []
-    done = sum(one.outcome is not None and one.outcome.status == "succeeded" for one in results)
+    done = sum(decision_result.outcome is not None and decision_result.outcome.status == "succeeded" for decision_result in results)
     code = "lead-approved-plan" if decision.approve else "lead-denied-plan"
     why = {"reason": decision.reason, "reasoned": "yes" if decision.reason else "no"}
     about = {"who": decision.actor.name, "count": len(group.waiting), "done": done, **why}
     rows = [outbox.build_reply_row(session.key, build_reply(Notice(code=code, args=about)), session.now)]
     if not decision.approve and not press.toast:
-        sent = Notice(code="lead-reason-sent", args={"who": asked.requested_by_name})
+        sent = Notice(code="lead-reason-sent", args={"who": card.requested_by_name})
         rows.append(outbox.build_reply_row(press.reply_chat, build_reply(sent), session.now))
     return rows

@@ -110,8 +110,8 @@ async def _run_admitted(request: ParsedInput, asker: Actor, session: Session, to
         await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
         return
     if not await _may_answer(turn, actor, session, tools):
-        told = build_click_toasts(row, session, Notice(code="choice-not-yours"))
-        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        click_toasts = build_click_toasts(row, session, Notice(code="choice-not-yours"))
+        await session.commit(actor=actor.key, outbox=click_toasts, inbox_done=[row.id])
         return
     engine = content.engine if isinstance(content, TextMessage | TurnGoesOn) else DEFAULT_ENGINE
     toasts = build_click_toasts(row, session, Notice(code="toast-doing"))
@@ -147,8 +147,8 @@ async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> Res
     if paused is not None and await is_from_backup(paused, tools.store):
         return Notice(code="restored-not-resumed")
     await session.flush()
-    if kept := session.kept_turns.find_events(said.turn_id):
-        return build_restored_turn(kept)
+    if events := session.kept_turns.find_events(said.turn_id):
+        return build_restored_turn(events)
     return await restore_turn(said.turn_id, session.stream, session.seq, tools.store)
 
 
@@ -180,8 +180,8 @@ async def _admit_stored(row: InboxRow, stored: Actor, session: Session, tools: T
 
 async def build_runs_notices(actor: Actor, session: Session, tools: Tools) -> list[Notice]:
     """Return a list with the notice that the person's runs of this chat go on; empty if there are none. Raises StoreError."""
-    found = await tools.store.list_runs(RunFilter(home=session.key, owner=actor.key, statuses=("running", "waiting", "paused")))
-    return [Notice(code="runs-go-on", args={"count": len(found)})] if found else []
+    runs = await tools.store.list_runs(RunFilter(home=session.key, owner=actor.key, statuses=("running", "waiting", "paused")))
+    return [Notice(code="runs-go-on", args={"count": len(runs)})] if runs else []
 
 
 def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list[OutboxRow]:
@@ -222,20 +222,20 @@ def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> Tu
     )
 
 
-def _find_said_at(row: InboxRow, said: TextMessage) -> datetime | None:
+def _find_said_at(row: InboxRow, text_message: TextMessage) -> datetime | None:
     """Return when the person wrote the message by the messenger's clock, but not later than it arrived; None if no time came with it."""
-    return min(datetime.fromtimestamp(said.at, UTC), row.received_at) if said.at is not None else None
+    return min(datetime.fromtimestamp(text_message.at, UTC), row.received_at) if text_message.at is not None else None
 
 
-def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -> tuple[str, str]:
+def _separate_foreign_text(text_message: TextMessage, row: InboxRow, session: Session) -> tuple[str, str]:
     """Return (the person's own words, text of other people) of a message.
 
     Other people's text is what the front end marked as quoted, what the person pasted in, and a whole message that the person announced in
     the message before («клиент пишет:»). The text of a button is written by the program and is not split.
     """
-    if said.origin == "button" or not said.text:
-        return said.text, said.quoted
-    own, pasted = split_foreign_text(said.text)
+    if text_message.origin == "button" or not text_message.text:
+        return text_message.text, text_message.quoted
+    own, pasted = split_foreign_text(text_message.text)
     state, history, now = session.state, session.state.history[-3:], session.now
     if state.turn is not None and state.turn.turn_id == row.id:  # resumed after a crash: the last line is this message
         now = parse_iso(state.turn.started)
@@ -244,8 +244,8 @@ def _separate_foreign_text(said: TextMessage, row: InboxRow, session: Session) -
     before = next((line for line in reversed(history[-2:]) if line.role == "user"), None)  # older ones were followed by other turns
     fresh = before is not None and before.ts and now - parse_iso(before.ts) <= ANNOUNCED_FOR
     if before is not None and fresh and not before.quoted and announces_foreign_text(before.text):
-        own, pasted = "", said.text
-    return own, "\n\n".join(filter(None, (said.quoted, pasted)))
+        own, pasted = "", text_message.text
+    return own, "\n\n".join(filter(None, (text_message.quoted, pasted)))
 
 
 async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
@@ -318,8 +318,8 @@ def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRo
     if turn.choice is None:
         return []
     question = turn.choice.question
-    asked = Notice.model_validate(question.ask)
-    reply = build_reply(asked, Notice(code="chosen", args={"label": turn.choice.label}))
+    notice = Notice.model_validate(question.ask)
+    reply = build_reply(notice, Notice(code="chosen", args={"label": turn.choice.label}))
     return [outbox.build_reply_row(session.key, reply, session.now, key=f"turn:{question.turn_id}")]
 
 

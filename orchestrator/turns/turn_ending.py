@@ -115,7 +115,7 @@ def _build_card_row(confirmation_id: str, shown: Collection[str], turn: TurnInpu
     """
     entry = session.state.cards[confirmation_id]
     group = find_group(entry, session.state.cards) if turn.is_resumed and entry.is_waiting else None
-    if group is None or all(one.confirmation_id in shown for one in group.members):
+    if group is None or all(member.confirmation_id in shown for member in group.members):
         return outbox.build_card_row(session.key, entry, session.now)
     row = outbox.build_card_row(session.key, entry, session.now, anew=True)
     return replace(row, body={**row.body, "told": list(entry.told)})
@@ -123,13 +123,13 @@ def _build_card_row(confirmation_id: str, shown: Collection[str], turn: TurnInpu
 
 def _count_cards(reply: Reply, session: Session) -> tuple[Notice, ...]:
     """Return the sentences of the reply; the one that announces cards has the number of messages that show them: a plan may have one."""
-    if WAITING not in [one.code for one in reply.notices]:
+    if WAITING not in [notice.code for notice in reply.notices]:
         return reply.notices
-    found = (find_shown_card(item, session.state, session.key) for item in reply.confirmations)
-    count = len({card.confirmation_id for card in found if card is not None and card.is_waiting})
+    cards = (find_shown_card(item, session.state, session.key) for item in reply.confirmations)
+    count = len({card.confirmation_id for card in cards if card is not None and card.is_waiting})
     counted = {"count": max(1, count)}
-    told = [one.model_copy(update={"args": {**one.args, **counted}}) if one.code == WAITING else one for one in reply.notices]
-    return tuple(told)
+    notices = [one.model_copy(update={"args": {**one.args, **counted}}) if one.code == WAITING else one for one in reply.notices]
+    return tuple(notices)
 
 
 def _list_withdrawn_cards(session: Session) -> list[str]:

@@ -217,9 +217,9 @@ _writers: "WeakSet[BatchWriter]" = WeakSet()
 
 
 def _try_again(writer: "ref[BatchWriter]") -> None:
-    found = writer()
-    if found is not None:
-        found._submit(found._write_all)  # noqa: SLF001 - a timer of its own, which must not keep it alive
+    batch_writer = writer()
+    if batch_writer is not None:
+        batch_writer._submit(batch_writer._write_all)  # noqa: SLF001 - a timer of its own, which must not keep it alive
 
 
 os.register_at_fork(after_in_child=_writers.clear)  # what the parent was given is not the child's to write

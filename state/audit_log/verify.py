@@ -69,8 +69,8 @@ def verify_log(log: Path) -> Iterator[Finding]:
         name = segment.path.name if segment else files.log.name
         text = data
         if segment and segment.is_packed:
-            text, found = unpack_archive(data, name=name, place=place, known=files.ledger.archives.get(name) if files.ledger else None)
-            yield from found or _check_unlisted(files, segment, text)
+            text, findings = unpack_archive(data, name=name, place=place, known=files.ledger.archives.get(name) if files.ledger else None)
+            yield from findings or _check_unlisted(files, segment, text)
         yield from walk.check_file(text, name, packed=segment is not None and segment.is_packed)
     yield from walk.check_end()
 
@@ -169,7 +169,7 @@ def _read_files(log: Path) -> _Files:
         locks.enter_context(hold_shared_lock(build_archive_lock_path(log)))
         locks.enter_context(hold_shared_lock(build_lock_path(log)))
         place = resolve_log(log)
-        found = list_segments(place)
+        segments = list_segments(place)
         troubles: list[Finding] = []
         ledger: Ledger | None
         try:
@@ -184,7 +184,7 @@ def _read_files(log: Path) -> _Files:
             )
         head, trouble = _read_head(place)
         troubles += trouble
-        parts: list[tuple[Segment | None, bytes]] = [(segment, segment.path.read_bytes()) for segment in found]
+        parts: list[tuple[Segment | None, bytes]] = [(segment, segment.path.read_bytes()) for segment in segments]
         if place.exists():
             parts.append((None, place.read_bytes()))
     return _Files(log=log, parts=tuple(parts), head=head, ledger=ledger, troubles=tuple(troubles))

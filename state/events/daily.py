@@ -77,9 +77,9 @@ def find_last_day(state: State, what: str) -> int:
 def _fold_setting(state: State, data: dict[str, Any], ts: str) -> None:
     if not data.get("text"):  # the person was erased: the timer was removed with the text
         return
-    kept = Reminder.create(due_ts=data["due_ts"], text=data["text"], target=data.get("target", ""), status="waits", ts=ts)
+    reminder = Reminder.create(due_ts=data["due_ts"], text=data["text"], target=data.get("target", ""), status="waits", ts=ts)
     state.reminders = state.reminders if state.reminders is not None else {}
-    state.reminders[data["effect_id"]] = kept
+    state.reminders[data["effect_id"]] = reminder
 
 
 def _fold_moving(state: State, data: dict[str, Any], ts: str) -> None:

@@ -53,8 +53,8 @@ class LeadsAsked(Event):
 
 def find_awaited_denial(state: State, person: str, now: datetime) -> AwaitedDenial | None:
     """Return the card for which the next message of `person` is the reason of a denial; None if there is none or its time is over."""
-    found = (state.reasons or {}).get(person)
-    return found if found is not None and now < parse_iso(found.expires_at) else None
+    reason = (state.reasons or {}).get(person)
+    return reason if reason is not None and now < parse_iso(reason.expires_at) else None
 
 
 def count_recent_changes(state: State, person: str, now: datetime) -> int:

@@ -255,7 +255,7 @@ def _fold_listening(state: State, data: dict[str, Any], ts: str) -> None:
 
 def _fold_taking(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    state.listening = {key: one for key, one in (state.listening or {}).items() if key != data["question_id"]}
+    state.listening = {key: listener for key, listener in (state.listening or {}).items() if key != data["question_id"]}
 
 
 def may_change_index(run: RunState | None, type_name: str, data: Mapping[str, Any]) -> bool:

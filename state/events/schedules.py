@@ -88,8 +88,8 @@ def _fold_adding(state: State, data: dict[str, Any], ts: str) -> None:
         return
     told = {name: data.get(name, "") for name in ("engine", "definition", "due", "cron", "zone", "by", "note")}
     told["title"] = data.get("title") or ""
-    kept = Schedule.create(**told, actor=dict(data["actor"]), args=dict(data.get("args") or {}), created_at=ts)
-    state.schedules = {**list_schedules(state), data["schedule"]: kept}
+    schedule = Schedule.create(**told, actor=dict(data["actor"]), args=dict(data.get("args") or {}), created_at=ts)
+    state.schedules = {**list_schedules(state), data["schedule"]: schedule}
 
 
 def _change(state: State, schedule: str, **values: Any) -> None:
@@ -122,7 +122,7 @@ def _fold_resumption(state: State, data: dict[str, Any], ts: str) -> None:
 
 def _fold_end(state: State, data: dict[str, Any], _ts: str) -> None:
     if data["schedule"] in list_schedules(state):
-        state.schedules = {key: one for key, one in list_schedules(state).items() if key != data["schedule"]}
+        state.schedules = {key: schedule for key, schedule in list_schedules(state).items() if key != data["schedule"]}
 
 
 FOLDS: Final[dict[str, Fold]] = {

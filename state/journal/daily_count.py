@@ -90,7 +90,7 @@ def build_known_values(count: StartCount) -> list[tuple[str, str]]:
     The first pair marks that the person's starts are stored now; each further one is a past start with its number of changes.
     """
     person = build_person_key(count.person)
-    return [(person, ""), *sorted((_build_key(person, one.at, one.effect_id), str(one.many)) for one in count.known or ())]
+    return [(person, ""), *sorted((_build_key(person, start.at, start.effect_id), str(start.many)) for start in count.known or ())]
 
 
 @lru_cache(1024)

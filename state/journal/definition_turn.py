@@ -110,4 +110,4 @@ def parse_writers(text: str) -> tuple[Writer, ...]:
 
 def format_writers(writers: Iterable[Writer]) -> str:
     """Return the text for the row of a version that names the writers, each account with each user id once."""
-    return canonical.dumps([{"key": one.key, "user": one.user} for one in dict.fromkeys(writers)])
+    return canonical.dumps([{"key": writer.key, "user": writer.user} for writer in dict.fromkeys(writers)])

@@ -82,8 +82,8 @@ def add_entries(store: Store, place: MemoryPlace, write: MemoryWrite, retention:
         known = _read_events(store, place, head)
         if any(isinstance(one.data, Mapping) and (one.data.get("run"), one.data.get("node")) == (write.run, write.node) for one in known):
             return False
-        kept = select_entries([*_list_entries(known), *(one._replace(seq=head + 1) for one in write.entries)], retention, at)
-        needed = [one.seq for one in kept] + [one.seq for one in known if at - parse_iso(one.ts) <= _ASKED_AGAIN_FOR]
+        memory_entries = select_entries([*_list_entries(known), *(one._replace(seq=head + 1) for one in write.entries)], retention, at)
+        needed = [one.seq for one in memory_entries] + [one.seq for one in known if at - parse_iso(one.ts) <= _ASKED_AGAIN_FOR]
         event = MemoryWritten(
             definition=place.flow,
             run=write.run,
@@ -118,7 +118,7 @@ def read_entries(store: Store, place: MemoryPlace, retention: Mapping[str, Reten
 def list_entries(store: Store, place: MemoryPlace, at: datetime) -> list[MemoryEntry]:
     """Return what a run would read at the time `at` if the flow still said what it said when it last wrote, oldest first."""
     events = _read_events(store, place, find_end(store, place))
-    wrote = [MemoryWritten.from_data(one.data) for one in events if one.type == MemoryWritten.__name__ and not one.erased]
+    wrote = [MemoryWritten.from_data(event.data) for event in events if event.type == MemoryWritten.__name__ and not event.erased]
     retention = {channel: Retention(*kept) for channel, kept in wrote[-1].retention.items()} if wrote else {}
     return select_entries(_list_entries(events), retention, at)
 
@@ -132,15 +132,15 @@ def list_places(store: Store) -> list[MemoryPlace]:
 def select_entries(entries: Sequence[MemoryEntry], retention: Mapping[str, Retention], at: datetime) -> list[MemoryEntry]:
     """Return those of the entries, oldest first, that are young enough and not replaced by newer ones of their channel."""
     left: dict[str, int] = {}
-    found: list[MemoryEntry] = []
-    for one in reversed(entries):
-        kept = retention.get(one.channel, USUAL)
-        if one.at and at - parse_iso(one.at) > timedelta(days=kept.days):
+    memory_entries: list[MemoryEntry] = []
+    for memory_entry in reversed(entries):
+        kept = retention.get(memory_entry.channel, USUAL)
+        if memory_entry.at and at - parse_iso(memory_entry.at) > timedelta(days=kept.days):
             continue
-        if left.setdefault(one.channel, kept.versions) > 0:
-            left[one.channel] -= 1
-            found.append(one)
-    return found[::-1]
+        if left.setdefault(memory_entry.channel, kept.versions) > 0:
+            left[memory_entry.channel] -= 1
+            memory_entries.append(memory_entry)
+    return memory_entries[::-1]
 
 
 def _read_events(store: Store, place: MemoryPlace, end: int) -> list[StoredEvent]:
@@ -148,26 +148,26 @@ def _read_events(store: Store, place: MemoryPlace, end: int) -> list[StoredEvent
     last = store.read_events(place.stream, after=end - 1, limit=1) if end else []
     if not last:
         return []
-    found: list[StoredEvent] = []
+    stored_events: list[StoredEvent] = []
     after = int(last[0].data.get("kept_from", end)) - 1
     while after < end and (page := store.read_events(place.stream, after=after, limit=_PAGE)):
-        found += [one for one in page if one.seq <= end]
+        stored_events += [one for one in page if one.seq <= end]
         after = page[-1].seq
-    return found
+    return stored_events
 
 
 def _list_entries(events: Sequence[StoredEvent]) -> list[MemoryEntry]:
     """Return the entries that were written and not cleared, oldest first. Those of an erased person are gone."""
-    found: list[MemoryEntry] = []
+    memory_entries: list[MemoryEntry] = []
     for event in events:
         if event.type == MemoryCleared.__name__:
-            found.clear()
+            memory_entries.clear()
         elif event.type == MemoryWritten.__name__ and not event.erased:
             wrote = MemoryWritten.from_data(event.data)
-            found += [
+            memory_entries += [
                 MemoryEntry(one["channel"], one["data"], one["origins"], at=event.ts, run=wrote.run, seq=event.seq) for one in wrote.entries
             ]
-    return found
+    return memory_entries
 
 
 @contextmanager

@@ -99,8 +99,8 @@ def _find_damage(event: StoredEvent, *, stream: str, seq: int, prev: str) -> str
         return "its text is no JSON"
     if event.stream != stream:
         return f"it belongs to {event.stream}"
-    shown = RecordHead(stream, seq, event.id, event.ts, event.type, event.v, event.actor)
-    if shown != tuple(record.get(key) for key in RecordHead._fields):
+    record_head = RecordHead(stream, seq, event.id, event.ts, event.type, event.v, event.actor)
+    if record_head != tuple(record.get(key) for key in RecordHead._fields):
         return "its fields differ from its text"
     return ""
 

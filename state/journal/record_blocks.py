@@ -71,8 +71,8 @@ def change_blocks(store: Store, place: RecordPlace, decide: Decide[T], owner: st
 
 def find_kept_from(blocks: Sequence[Block], at: datetime) -> int:
     """Return the seq of the first event that is still needed when one more block is opened at this time; 1 if none was opened before."""
-    kept = [one.seq for one in blocks[-(MOST_BLOCKS - 1) :] if at - parse_iso(one.at) <= KEPT_FOR]
-    return (kept or [one.seq for one in blocks[-1:]] or [1])[0]
+    kept = [block.seq for block in blocks[-(MOST_BLOCKS - 1) :] if at - parse_iso(block.at) <= KEPT_FOR]
+    return (kept or [block.seq for block in blocks[-1:]] or [1])[0]
 
 
 def _read_events(store: Store, place: RecordPlace, end: int) -> list[BlockEvent]:
@@ -90,7 +90,7 @@ def _find_start(store: Store, place: RecordPlace, end: int) -> int:
     last = end
     while last > 0:
         first = max(0, last - _PAGE)
-        page = [one for one in store.read_events(place.stream, after=first, limit=_PAGE) if one.seq <= last]
+        page = [event for event in store.read_events(place.stream, after=first, limit=_PAGE) if event.seq <= last]
         opened = next((one for one in reversed(page) if one.type == BlockOpened.__name__), None)
         if opened is not None:
             return int(opened.data.get("kept_from", 1))

@@ -53,7 +53,7 @@ def build_timer(schedule: str, entry: Schedule | None, events: Sequence[Event], 
     of the event adds less than a second and makes the time unique. A moment that is over is due now.
     """
     state = SessionState(schedules={schedule: entry} if entry is not None else None)
-    fold_events(state, ((type(one).__name__, one.model_dump(mode="json"), format_iso(now)) for one in events))
+    fold_events(state, ((type(event).__name__, event.model_dump(mode="json"), format_iso(now)) for event in events))
     entry = list_schedules(state).get(schedule)
     if entry is None:
         return build_timer_deletion(schedule, home, now)
@@ -88,7 +88,7 @@ def collect_schedules(store: Store, fits: Callable[[str, str], bool] = lambda _o
     for home, wanted in homes.items():
         state, _ = load_state(store, to_stream(home))
         known = list_schedules(state)
-        found += [FoundSchedule(schedule=one, home=home, entry=known[one]) for one in wanted if one in known]
+        found += [FoundSchedule(schedule=schedule, home=home, entry=known[schedule]) for schedule in wanted if schedule in known]
     return sorted(found, key=lambda one: one.sort_key)
 
 

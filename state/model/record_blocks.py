@@ -70,27 +70,27 @@ class BlockEvent:
 def fold_blocks(events: Iterable[BlockEvent]) -> tuple[Block, ...]:
     """Return the blocks, oldest first. Fields of an erased person are blank."""
     found: dict[str, Block] = {}
-    for one in events:
-        known = found.get(str(one.data.get("block", "")))
-        changed = _open_block(one) if one.type == BlockOpened.__name__ else _change_block(known, one) if known is not None else None
+    for event in events:
+        known = found.get(str(event.data.get("block", "")))
+        changed = _open_block(event) if event.type == BlockOpened.__name__ else _change_block(known, event) if known is not None else None
         if changed is not None:
-            found[changed.id] = replace(changed, is_erased=True) if one.erased else changed
+            found[changed.id] = replace(changed, is_erased=True) if event.erased else changed
     return tuple(found.values())
 
 
 def _open_block(event: BlockEvent) -> Block:
-    said = BlockOpened.from_data(event.data)
+    block_opened = BlockOpened.from_data(event.data)
     return Block(
-        id=said.block,
-        run=said.run,
-        definition=said.definition,
-        version=said.version,
-        parent=said.parent,
-        by=said.by,
+        id=block_opened.block,
+        run=block_opened.run,
+        definition=block_opened.definition,
+        version=block_opened.version,
+        parent=block_opened.parent,
+        by=block_opened.by,
         at=event.ts,
         seq=event.seq,
-        title=said.title,
-        input=said.input,
+        title=block_opened.title,
+        input=block_opened.input,
     )
 
 
@@ -105,15 +105,15 @@ def _change_block(block: Block, event: BlockEvent) -> Block | None:
             by = {key: block.chosen_by.get(key, resolved.by) for key in resolved.choices}
             return replace(block, status="Loading", choices=resolved.choices, chosen_by=by)
         case BlockFinished.__name__:
-            said = BlockFinished.from_data(event.data)
+            block_finished = BlockFinished.from_data(event.data)
             return replace(
                 block,
                 status="Idle",
-                raw_text=said.raw_text,
-                origins=tuple(said.origins),
-                operations=tuple(said.operations),
-                post_ai=said.post_ai,
-                post_user=said.post_user,
+                raw_text=block_finished.raw_text,
+                origins=tuple(block_finished.origins),
+                operations=tuple(block_finished.operations),
+                post_ai=block_finished.post_ai,
+                post_user=block_finished.post_user,
                 ended=event.ts,
             )
         case BlockFailed.__name__:
@@ -131,32 +131,32 @@ def _add_conflict(block: Block, fields: Iterable[JsonObject]) -> Block:
         block,
         status="Conflict",
         conflict=(*(one for one in block.conflict if str(one.get("key", "")) not in new), *new.values()),
-        choices={key: one for key, one in block.choices.items() if key not in new},
+        choices={key: choice for key, choice in block.choices.items() if key not in new},
         chosen_by={key: one for key, one in block.chosen_by.items() if key not in new},
     )
 
 
 def find_current(blocks: Iterable[Block]) -> Block | None:
     """Return the block that decides what may be done on the record: the newest that was not put aside; None on an untouched record."""
-    return next((one for one in reversed(tuple(blocks)) if not one.is_dismissed), None)
+    return next((block for block in reversed(tuple(blocks)) if not block.is_dismissed), None)
 
 
 def find_block(blocks: Iterable[Block], block_id: str) -> Block | None:
     """Return the block with this id."""
-    return next((one for one in blocks if one.id == block_id), None)
+    return next((block for block in blocks if block.id == block_id), None)
 
 
 def find_last_result(blocks: Iterable[Block]) -> Block | None:
     """Return the newest block that came to its end, which is the parent of the next one."""
-    return next((one for one in reversed(tuple(blocks)) if one.status == "Idle"), None)
+    return next((block for block in reversed(tuple(blocks)) if block.status == "Idle"), None)
 
 
 def list_parents(blocks: Iterable[Block], block_id: str) -> list[str]:
     """Return the ids of the blocks from the first on the record to this one, without those that are not kept any more."""
-    known = {one.id: one for one in blocks}
+    known = {block.id: block for block in blocks}
     found: list[str] = []
-    one = known.get(block_id)
-    while one is not None and one.id not in found:
-        found.append(one.id)
-        one = known.get(one.parent)
+    block = known.get(block_id)
+    while block is not None and block.id not in found:
+        found.append(block.id)
+        block = known.get(block.parent)
     return found[::-1]

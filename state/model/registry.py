@@ -66,7 +66,7 @@ class Registry:
         """Return the registry from its JSON data. Raises KeyError or TypeError if `data` is not that of a registry."""
         typed = {
             "invited": {key: Invitation.from_stored(one) for key, one in data["invited"].items()},
-            "people": {key: JoinedPerson.from_stored(one) for key, one in data["people"].items()},
+            "people": {key: JoinedPerson.from_stored(person) for key, person in data["people"].items()},
             "asked": {key: AskedAccess.from_stored(one) for key, one in data["asked"].items()},
         }
         return cls(**{**data, **typed})
@@ -74,9 +74,9 @@ class Registry:
     def to_stored(self) -> dict[str, Any]:
         """Return the registry as JSON data."""
         return {
-            "invited": {key: one.to_stored() for key, one in self.invited.items()},
+            "invited": {key: invitation.to_stored() for key, invitation in self.invited.items()},
             "used": self.used,
-            "people": {key: one.to_stored() for key, one in self.people.items()},
+            "people": {key: person.to_stored() for key, person in self.people.items()},
             "out": self.out,
             "preferences": self.preferences,
             "asked": {key: one.to_stored() for key, one in self.asked.items()},

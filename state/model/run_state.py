@@ -81,7 +81,7 @@ class RunState(Stored):
         """Return the state as JSON data."""
         stored = super(RunState, self).to_stored()
         if "waits" in stored:
-            stored["waits"] = {node: one.to_stored() for node, one in self.waits.items()}
+            stored["waits"] = {node: run_wait.to_stored() for node, run_wait in self.waits.items()}
         return stored
 
     @property

@@ -211,7 +211,7 @@ class AgentState:
             in_progress=[RunningCall.from_stored(one) for one in data["in_progress"]],
             objects=data["objects"],
             next_planned_actions=data["next_planned_actions"],
-            confirmations={key: Card.from_stored(one) for key, one in data["confirmations"].items()},
+            confirmations={key: Card.from_stored(confirmation) for key, confirmation in data["confirmations"].items()},
             event_bindings=data["event_bindings"],
         )
 
@@ -220,10 +220,10 @@ class AgentState:
         return {
             "goals": self.goals,
             "done": self.done,
-            "in_progress": [one.to_stored() for one in self.in_progress],
+            "in_progress": [running_call.to_stored() for running_call in self.in_progress],
             "objects": self.objects,
             "next_planned_actions": self.next_planned_actions,
-            "confirmations": {key: one.to_stored() for key, one in self.confirmations.items()},
+            "confirmations": {key: confirmation.to_stored() for key, confirmation in self.confirmations.items()},
             "event_bindings": self.event_bindings,
         }
 
@@ -283,15 +283,15 @@ class SessionState:
             last_shown=ShownList.from_stored(data["last_shown"]) if "last_shown" in data else None,
             last_asked=ShownList.from_stored(data["last_asked"]) if "last_asked" in data else None,
             portal=PortalState.from_stored(data["portal"]) if "portal" in data else None,
-            edits={key: CardEdit.from_stored(one) for key, one in data["edits"].items()} if "edits" in data else None,
-            reminders={key: Reminder.from_stored(one) for key, one in data["reminders"].items()} if "reminders" in data else None,
+            edits={key: CardEdit.from_stored(edit) for key, edit in data["edits"].items()} if "edits" in data else None,
+            reminders={key: Reminder.from_stored(reminder) for key, reminder in data["reminders"].items()} if "reminders" in data else None,
             access=Registry.from_stored(data["access"]) if "access" in data else None,
-            reasons={key: AwaitedDenial.from_stored(one) for key, one in data["reasons"].items()} if "reasons" in data else None,
+            reasons={key: AwaitedDenial.from_stored(reason) for key, reason in data["reasons"].items()} if "reasons" in data else None,
             paused={key: PausedTurn.from_stored(one) for key, one in data["paused"].items()} if "paused" in data else None,
             run=RunState.from_stored(data["run"]) if "run" in data else None,
-            schedules={key: Schedule.from_stored(one) for key, one in data["schedules"].items()} if "schedules" in data else None,
+            schedules={key: Schedule.from_stored(schedule) for key, schedule in data["schedules"].items()} if "schedules" in data else None,
             listening={key: Listener.from_stored(one) for key, one in data["listening"].items()} if "listening" in data else None,
-            engine_histories={name: [HistoryLine.from_stored(one) for one in lines] for name, lines in data["engine_histories"].items()}
+            engine_histories={name: [HistoryLine.from_stored(line) for line in lines] for name, lines in data["engine_histories"].items()}
             if "engine_histories" in data
             else None,
             **{name: data[name] for name in FEATURES if name in data},
@@ -301,25 +301,25 @@ class SessionState:
         """Return the state as JSON data, for snapshots and the audit log."""
         return {
             "agent": self.agent.to_stored(),
-            "history": [one.to_stored() for one in self.history],
+            "history": [history_line.to_stored() for history_line in self.history],
             "question": self.question.to_stored() if self.question else None,
-            "denied": {key: one.to_stored() for key, one in self.denied.items()},
-            "unknown": {key: one.to_stored() for key, one in self.unknown.items()},
+            "denied": {key: denial.to_stored() for key, denial in self.denied.items()},
+            "unknown": {key: unknown_call.to_stored() for key, unknown_call in self.unknown.items()},
             "turn": self.turn.to_stored() if self.turn else None,
             "trusted": self.trusted,
             **({"last_shown": self.last_shown.to_stored()} if self.last_shown is not None else {}),
             **({"last_asked": self.last_asked.to_stored()} if self.last_asked is not None else {}),
             **({"portal": self.portal.to_stored()} if self.portal is not None else {}),
-            **({"edits": {key: one.to_stored() for key, one in self.edits.items()}} if self.edits is not None else {}),
+            **({"edits": {key: edit.to_stored() for key, edit in self.edits.items()}} if self.edits is not None else {}),
             **({"reminders": {key: one.to_stored() for key, one in self.reminders.items()}} if self.reminders is not None else {}),
             **({"access": self.access.to_stored()} if self.access is not None else {}),
-            **({"reasons": {key: one.to_stored() for key, one in self.reasons.items()}} if self.reasons is not None else {}),
-            **({"paused": {key: one.to_stored() for key, one in self.paused.items()}} if self.paused is not None else {}),
+            **({"reasons": {key: reason.to_stored() for key, reason in self.reasons.items()}} if self.reasons is not None else {}),
+            **({"paused": {key: paused_turn.to_stored() for key, paused_turn in self.paused.items()}} if self.paused is not None else {}),
             **({"run": self.run.to_stored()} if self.run is not None else {}),
             **({"schedules": {key: one.to_stored() for key, one in self.schedules.items()}} if self.schedules is not None else {}),
             **({"listening": {key: one.to_stored() for key, one in self.listening.items()}} if self.listening is not None else {}),
             **(
-                {"engine_histories": {name: [one.to_stored() for one in lines] for name, lines in self.engine_histories.items()}}
+                {"engine_histories": {name: [line.to_stored() for line in lines] for name, lines in self.engine_histories.items()}}
                 if self.engine_histories is not None
                 else {}
             ),

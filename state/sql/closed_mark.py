@@ -22,9 +22,9 @@ class ClosedDatabase(StoreError):
 
 def refuse_closed_database(connection: Connection) -> None:
     """Raise ClosedDatabase, with a message for operators, if the database is marked as closed; works with any schema or none."""
-    found = read_mark(connection)
-    if found is not None:
-        raise ClosedDatabase(describe_mark(found))
+    mark = read_mark(connection)
+    if mark is not None:
+        raise ClosedDatabase(describe_mark(mark))
 
 
 def describe_mark(mark: Mapping[str, Any]) -> str:

@@ -73,7 +73,7 @@ def write_commit(transaction: Transaction, statements: Statements, steps: Sequen
     If `after` is given, the last event of the stream must have this number (seq); StaleEpoch is raised if it has another.
     """
     numbered: list[tuple[StoredEvent, str]] = []
-    named: list[IndexEntry] = []
+    index_entries: list[IndexEntry] = []
     # The last step's owner and epoch are used, and the end of the stream is read once: within the transaction nobody else moves it.
     whose: tuple[str, int] | None = None
     start = fence = Fence(0, "", None)
@@ -91,7 +91,7 @@ def write_commit(transaction: Transaction, statements: Statements, steps: Sequen
             fence = fence._replace(key=_create_key(transaction, statements, ours[0], format_iso(commit.now)))
         if made:
             fresh = _number(commit, made, fence)
-            named += _build_index_entries(commit, fresh)
+            index_entries += _build_index_entries(commit, fresh)
             numbered += fresh
             last, _ = numbered[-1]
             fence = Fence(last.seq, last.hash, fence.key)
@@ -100,8 +100,8 @@ def write_commit(transaction: Transaction, statements: Statements, steps: Sequen
         held = {"at_session": to_lease_key(steps[0][0].stream), "at_epoch": steps[-1][0].epoch}
         moved = {"at_seq": start.seq, "at_hash": start.hash, "seq": fence.seq, "hash": fence.hash}
         transaction.require(statements.rules.head, {**held, **moved})
-    if named:
-        transaction.run_many(statements.add_mention, [one._asdict() for one in named])
+    if index_entries:
+        transaction.run_many(statements.add_mention, [index_entry._asdict() for index_entry in index_entries])
     for commit, _ in steps:
         _write_rest(transaction, statements, commit)
     return [event for event, _ in numbered]
@@ -119,8 +119,8 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
         _set_timer(transaction, statements, timer)
     for row_id in commit.inbox_done:
         transaction.run(statements.finish_inbox, {"at_id": row_id, "status": "done", "note": ""})
-    for given in commit.inbox_new:
-        transaction.run(statements.set_inbox, row_mapping.to_inbox_params(given))
+    for inbox_row in commit.inbox_new:
+        transaction.run(statements.set_inbox, row_mapping.to_inbox_params(inbox_row))
     if commit.snapshot is not None or commit.run is not None or commit.blobs or commit.definitions is not None:
         _write_values(transaction, statements, commit)
 
@@ -166,8 +166,8 @@ def fetch_secrets(transaction: Transaction, statements: Statements, key_ids: Ite
         return {}
     # The list is padded to a power of two, so that a few compiled statements serve every number of keys.
     wanted += wanted[:1] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
-    found = transaction.fetch_rows(statements.build_secrets(len(wanted)), {f"at_{number}": key_id for number, key_id in enumerate(wanted)})
-    return {key_id: secret.decode(errors="replace") if isinstance(secret, bytes) else secret for key_id, secret in found}
+    rows = transaction.fetch_rows(statements.build_secrets(len(wanted)), {f"at_{number}": key_id for number, key_id in enumerate(wanted)})
+    return {key_id: secret.decode(errors="replace") if isinstance(secret, bytes) else secret for key_id, secret in rows}
 
 
 def _load_fence(transaction: Transaction, statements: Statements, commit: Commit, person: str, after: int | None) -> Fence:
@@ -185,20 +185,20 @@ def _create_key(transaction: Transaction, statements: Statements, person: str, n
     """Create the first encryption key of `person` and return it. If two processes do so at once, one succeeds and both use its key."""
     key = encryption.generate_key()
     transaction.run(statements.add_key, {**key._asdict(), "person": person, "created_at": now, "erased_at": ""})
-    found = transaction.fetch_row(statements.live_key, {"at_person": person})
-    if found is None:  # erased at this very moment
+    row = transaction.fetch_row(statements.live_key, {"at_person": person})
+    if row is None:  # erased at this very moment
         raise StaleEpoch(f"{person} is being erased")
-    return PersonKey(*found)
+    return PersonKey(*row)
 
 
-def _number(commit: Commit, made: Sequence[Draft], fence: Fence) -> list[tuple[StoredEvent, str]]:
-    """Number, encrypt and hash-chain the events `made`, continuing from the end of the stream in `fence`.
+def _number(commit: Commit, drafts: Sequence[Draft], fence: Fence) -> list[tuple[StoredEvent, str]]:
+    """Number, encrypt and hash-chain the events `drafts`, continuing from the end of the stream in `fence`.
 
     Returns each event as it will be stored, with the JSON text of its data.
     """
     ts, seq, head = format_iso(commit.now), fence.seq, fence.hash
     stored = []
-    for written, secret in made:
+    for written, secret in drafts:
         seq += 1
         record = RecordHead(commit.stream, seq, generate_id(), ts, written.type, written.v, commit.actor)
         data = written.clear

@@ -48,10 +48,10 @@ class CommitBatch(Transaction):
     def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
         """Execute a query at once and return its rows; the fence is answered from memory if it is known."""
         if statement is self._statements.live_key:
-            found = super().fetch_rows(statement, params)
-            if found:
-                self._remember_key(params["at_person"], found[0])
-            return found
+            rows = super().fetch_rows(statement, params)
+            if rows:
+                self._remember_key(params["at_person"], rows[0])
+            return rows
         if statement is not self._statements.rules.fence:
             return super().fetch_rows(statement, params)
         asked = params["at_person"], params["at_epoch"]
@@ -59,12 +59,12 @@ class CommitBatch(Transaction):
             self._fences[asked] = self._recall_key(*asked) or super().fetch_rows(self._statements.rules.look_at_fence, params)
             if self._fences[asked] and self._fences[asked][0][2] is not None:
                 self._keys[asked[0]] = self._fences[asked][0][2:]
-        found = self._fences[asked]
-        if found and not self._head:
-            seq, hash_ = found[0][:2]
+        fence = self._fences[asked]
+        if fence and not self._head:
+            seq, hash_ = fence[0][:2]
             held = {"at_session": params["at_session"], "at_epoch": params["at_epoch"]}
             self._head = {**held, "at_seq": seq, "at_hash": hash_, "seq": seq, "hash": hash_}
-        return found
+        return fence
 
     def _recall_key(self, person: str, epoch: int) -> list[Row]:
         known = self._known

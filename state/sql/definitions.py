@@ -71,8 +71,8 @@ class SqlDefinitions:
 
     def find_key(self, kind: str, key: str) -> KeyRow | None:
         """Return the definition as a whole, None if there is none."""
-        found = self._fetch_rows(self._statements.key, {"at_kind": kind, "at_key": key})
-        return KeyRow(*found[0]) if found else None
+        rows = self._fetch_rows(self._statements.key, {"at_kind": kind, "at_key": key})
+        return KeyRow(*rows[0]) if rows else None
 
     def list_keys(self, kind: str, after: tuple[str, str], limit: int) -> list[KeyRow]:
         """Return definitions of one kind, of all if it is "", in order of kind and key; only those after the place `after`."""
@@ -100,15 +100,15 @@ class SqlDefinitions:
 
     def list_history(self, kind: str, key: str, limit: int) -> list[HistoryRow]:
         """Return the newest changes of a definition, newest first."""
-        found = self._fetch_rows(self._statements.history, {"at_kind": kind, "at_key": key, "at_most": limit})
-        return [HistoryRow(*row) for row in found]
+        rows = self._fetch_rows(self._statements.history, {"at_kind": kind, "at_key": key, "at_most": limit})
+        return [HistoryRow(*row) for row in rows]
 
-    def _find_one(self, statement: Statement, wanted: Params) -> StoredVersion | None:
-        found = self._fetch_rows(statement, wanted)
-        return _to_stored(found[0]) if found else None
+    def _find_one(self, statement: Statement, params: Params) -> StoredVersion | None:
+        rows = self._fetch_rows(statement, params)
+        return _to_stored(rows[0]) if rows else None
 
-    def _fetch_rows(self, statement: Statement, wanted: Params) -> list[Row]:
-        return self._database.fetch_rows(statement, wanted)
+    def _fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
+        return self._database.fetch_rows(statement, params)
 
 
 def write_definitions(transaction: Transaction, statements: DefinitionStatements, change: DefinitionChange) -> None:

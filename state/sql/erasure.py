@@ -292,8 +292,8 @@ def _release_runs(connection: Connection, dialect: Dialect, person: str, end_run
     """Store the inputs that end the person's unfinished runs, and take the person out of the index of runs."""
     mine = (PREFIX + runs.c.run_id).in_(select_runs(person))
     unfinished = connection.execute(select(runs.c.run_id).where(mine, runs.c.status.not_in(ENDED))).all()
-    for given in [end_run(PREFIX + run_id) for (run_id,) in unfinished] if end_run is not None else []:
-        new = dialect.insert(inbox).values({**rows.to_inbox_params(given), "note": EMPTIED})
+    for inbox_row in [end_run(PREFIX + run_id) for (run_id,) in unfinished] if end_run is not None else []:
+        new = dialect.insert(inbox).values({**rows.to_inbox_params(inbox_row), "note": EMPTIED})
         connection.execute(new.on_conflict_do_update(index_elements=["source"], set_={"status": "new", "body": new.excluded.body}))
     connection.execute(update(runs).where(runs.c.owner == person).values(owner=""))
 

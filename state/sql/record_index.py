@@ -52,9 +52,9 @@ class _Sum:
     digest: int = 0
 
     def add(self, found: Iterable[IndexEntry]) -> None:
-        for one in found:
+        for index_entry in found:
             self.rows += 1
-            self.digest ^= int.from_bytes(sha256("\n".join(one).encode()).digest())
+            self.digest ^= int.from_bytes(sha256("\n".join(index_entry).encode()).digest())
 
 
 def fill_record_index(connection: Connection, tell: Callable[[int, int], None]) -> None:
@@ -87,9 +87,9 @@ def find_differences(ask: Ask) -> list[Finding]:
     if wanted == there:
         return []
     # An event and its row are stored in one transaction: whichever of them is read first, the other is there when it is looked up.
-    named = [*_find_missing(ask), *_find_unfounded(ask)]
-    more = len(named) - MAX_NAMED
-    return named[:MAX_NAMED] + (
+    findings = [*_find_missing(ask), *_find_unfounded(ask)]
+    more = len(findings) - MAX_NAMED
+    return findings[:MAX_NAMED] + (
         [Finding(kind="inconsistent", place=f"table {table.name}", why=f"{more} more such rows")] if more > 0 else []
     )
 
@@ -121,7 +121,7 @@ def _find_missing(ask: Ask) -> Iterator[Finding]:
 def _find_unfounded(ask: Ask) -> Iterator[Finding]:
     for page in _load_stored(ask):
         ids = {one.event_id for one in page}
-        borne = {one.mention for one in _index_page(ask, decode_texts(ask(select(*_EVENT).where(events.c.id.in_(ids)))))}
+        borne = {placed_entry.mention for placed_entry in _index_page(ask, decode_texts(ask(select(*_EVENT).where(events.c.id.in_(ids)))))}
         for one in page:
             if one not in borne:
                 why = f"its row about {one.about} ({one.what}) is borne out by no record"
@@ -159,8 +159,8 @@ def _index_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[PlacedEntry]:
     calls = _load_calls(ask, {str(data["effect_id"]) for _, data in read if data and "effect_id" in data})
     found = []
     for row, data in read:
-        named = index_event(row[2], row[4], data, calls.get(str(data.get("effect_id")))) if data else ()
-        found += [PlacedEntry(row[0], row[1], one) for one in _drop_invalid(named)]
+        index_entries = index_event(row[2], row[4], data, calls.get(str(data.get("effect_id")))) if data else ()
+        found += [PlacedEntry(row[0], row[1], index_entry) for index_entry in _drop_invalid(index_entries)]
     return found
 
 
@@ -180,9 +180,9 @@ def _read_data(row: tuple[Any, ...], secrets: Mapping[str, str]) -> Mapping[str,
         return None
 
 
-def _drop_invalid(named: Iterable[IndexEntry]) -> list[IndexEntry]:
+def _drop_invalid(index_entries: Iterable[IndexEntry]) -> list[IndexEntry]:
     try:
-        return [one for one in named if all(type(part) is str for part in one)]
+        return [index_entry for index_entry in index_entries if all(type(part) is str for part in index_entry)]
     except _NO_SENSE:
         return []
 

@@ -40,10 +40,10 @@ def build_place(head: RecordHead) -> str:
     return f"{head.stream} seq {head.seq} ({head.id})"
 
 
-def collect_key_ids(found: Iterable[Row]) -> set[str]:
+def collect_key_ids(rows: Iterable[Row]) -> set[str]:
     """Return the ids of the encryption keys that are needed to read these journal rows."""
     needed = set()
-    for row in found:
+    for row in rows:
         # Stored texts hold this mark only escaped, so an unescaped one was inserted here; a missing key raises an error.
         _, mark, rest = row[7].partition(_SEALED)
         if mark:

@@ -64,13 +64,13 @@ def find_run_differences(ask: Ask) -> list[Finding]:
     The result is correct even while other processes commit.
     """
     streams = set(_list_streams(ask))
-    found = [finding for stream in sorted(streams) for finding in _compare_run(ask, stream)]
+    findings = [finding for stream in sorted(streams) for finding in _compare_run(ask, stream)]
     for (run_id,) in decode_texts(ask(select(table.c.run_id))):
         if PREFIX + run_id not in streams and not _has_stream(ask, PREFIX + run_id):
             why = f"its row of the run {run_id} is borne out by no record"
-            found.append(Finding(kind="inconsistent", place="table runs", why=why))
-    more = len(found) - MAX_NAMED
-    return found[:MAX_NAMED] + ([Finding(kind="inconsistent", place="table runs", why=f"{more} more such rows")] if more > 0 else [])
+            findings.append(Finding(kind="inconsistent", place="table runs", why=why))
+    more = len(findings) - MAX_NAMED
+    return findings[:MAX_NAMED] + ([Finding(kind="inconsistent", place="table runs", why=f"{more} more such rows")] if more > 0 else [])
 
 
 def _delete_rows(connection: Connection, streams: Sequence[str]) -> None:
@@ -93,9 +93,9 @@ def _compare_run(ask: Ask, stream: str) -> list[Finding]:
     why = ""
     for _ in range(TRIES):
         before = ask(select(leases.c.seq).where(leases.c.session == stream))
-        wanted = _fold_row(ask, stream)
+        expected_row = _fold_row(ask, stream)
         stored = [RunRow(*row) for row in decode_texts(ask(select(*_ROW).where(table.c.run_id == stream.removeprefix(PREFIX))))]
-        why = _describe_difference(wanted, stored[0] if stored else None)
+        why = _describe_difference(expected_row, stored[0] if stored else None)
         if not why or ask(select(leases.c.seq).where(leases.c.session == stream)) == before:
             break
     return [Finding(kind="inconsistent", place=stream, why=why)] if why else []

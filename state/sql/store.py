@@ -137,8 +137,8 @@ class SqlStore:
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
         """Return the oldest new (not yet handled) row in the session's queue `lane`, None if there is none; add one to its `attempts`."""
         with self._database.write_one() as transaction:
-            found = transaction.fetch_row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
-        return row_mapping.to_inbox_row(found) if found else None
+            row = transaction.fetch_row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
+        return row_mapping.to_inbox_row(row) if row else None
 
     def return_inbox(self, row_id: str) -> None:
         """Subtract one from the `attempts` of an inbox row that is still new."""
@@ -151,8 +151,8 @@ class SqlStore:
 
     def find_inbox(self, source: str) -> InboxRow | None:
         """Return the inbox row with that source, whatever its status; None if there is none."""
-        found = self._fetch_rows(self._statements.input_of, {"at_source": row_mapping.to_stored_source(source)})
-        return row_mapping.to_inbox_row(found[0]) if found else None
+        rows = self._fetch_rows(self._statements.input_of, {"at_source": row_mapping.to_stored_source(source)})
+        return row_mapping.to_inbox_row(rows[0]) if rows else None
 
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
         """Set the final status of an inbox row without storing events."""
@@ -166,8 +166,8 @@ class SqlStore:
         with self._database.write_one() as transaction:
             ahead = self._database.measure_skew(transaction)
             asked = {"session": session, "owner": owner, "at_now": format_iso(now + ahead), "until": format_iso(until + ahead)}
-            found = transaction.fetch_row(self._statements.acquire, asked)
-        return Lease(session=session, owner=owner, epoch=found[0], until=until) if found else None
+            row = transaction.fetch_row(self._statements.acquire, asked)
+        return Lease(session=session, owner=owner, epoch=row[0], until=until) if row else None
 
     def expire_leases(self) -> None:
         """End the leases of all sessions, so that the next owner of each gets a new epoch (number of the lease).
@@ -206,9 +206,9 @@ class SqlStore:
 
         If this raises, nothing of any of them is stored. On PostgreSQL they are written under a lock, one statement after the other.
         """
-        prepared = [(one, [(step, writing.build_drafts(step)) for step in (*one.earlier, one)]) for one in commits]
-        for one in commits:
-            self._known.pop(to_lease_key(one.stream), None)
+        prepared = [(commit, [(step, writing.build_drafts(step)) for step in (*commit.earlier, commit)]) for commit in commits]
+        for commit in commits:
+            self._known.pop(to_lease_key(commit.stream), None)
         with self._database.write() as transaction:
             return [writing.write_commit(transaction, self._statements, steps, one.after) for one, steps in prepared]
 
@@ -250,8 +250,8 @@ class SqlStore:
 
     def read_head(self, stream: str) -> tuple[int, str]:
         """Return the number (seq) and hash that the stream's last event should have, which are stored apart; (0, "") without events."""
-        found = self._fetch_rows(self._statements.head, {"at_session": to_lease_key(stream)})
-        return (found[0][0], found[0][1]) if found else (0, "")
+        rows = self._fetch_rows(self._statements.head, {"at_session": to_lease_key(stream)})
+        return (rows[0][0], rows[0][1]) if rows else (0, "")
 
     def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
         """Return (seq, raw, hash) of the records with seq > `after`, in order, exactly as stored."""
@@ -296,10 +296,10 @@ class SqlStore:
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
         """Return the newest snapshot of the stream's state; None if none is readable: callers then compute the state from the events."""
-        found = self._fetch_rows(self._statements.snapshot, {"at_stream": stream})
-        if not found:
+        rows = self._fetch_rows(self._statements.snapshot, {"at_stream": stream})
+        if not rows:
             return None
-        seq, text = found[0]
+        seq, text = rows[0]
         try:
             return Snapshot(stream=stream, seq=seq, state=canonical.loads(text))
         except orjson.JSONDecodeError:
@@ -308,33 +308,33 @@ class SqlStore:
 
     def find_effect(self, effect_id: str) -> EffectRow | None:
         """Return the effect (proposed call) with that id, None if there is none."""
-        found = self._fetch_rows(self._statements.effect, {"at_effect_id": effect_id})
-        return row_mapping.to_effect_row(found[0]) if found else None
+        rows = self._fetch_rows(self._statements.effect, {"at_effect_id": effect_id})
+        return row_mapping.to_effect_row(rows[0]) if rows else None
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
         """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
-        found = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
-        return [row_mapping.to_effect_row(row) for row in found]
+        rows = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
+        return [row_mapping.to_effect_row(row) for row in rows]
 
     def list_effects_in(self, status: EffectStatus, limit: int = 1000) -> list[EffectRow]:
         """Return at most `limit` effects (proposed calls) of all streams that have the status `status`, the one changed first first.
 
         It is meant for a status that few effects have: if there are more than `limit`, some of them are left out.
         """
-        found = self._fetch_rows(self._statements.effects_in, {"at_status": status, "at_most": limit})
-        return [row_mapping.to_effect_row(row) for row in found]
+        rows = self._fetch_rows(self._statements.effects_in, {"at_status": status, "at_most": limit})
+        return [row_mapping.to_effect_row(row) for row in rows]
 
     def find_effects(self, effect_ids: Sequence[str]) -> list[EffectRow]:
         """Return the effects (proposed calls) with these ids, in no order; those without a row or with a damaged one are left out."""
-        found: list[EffectRow] = []
+        effect_rows: list[EffectRow] = []
         for first in range(0, len(effect_ids), AT_ONCE[-1]):
             ids = effect_ids[first : first + AT_ONCE[-1]]
             size = next(one for one in AT_ONCE if one >= len(ids))  # few sizes, so that few statements are compiled
             wanted = {f"at_{number}": ids[min(number, len(ids) - 1)] for number in range(size)}
             for row in self._fetch_rows(self._statements.build_effects_of(size), wanted):
                 with suppress(DamagedRow):
-                    found.append(row_mapping.to_effect_row(row))
-        return found
+                    effect_rows.append(row_mapping.to_effect_row(row))
+        return effect_rows
 
     def count_starts(self, person: str, now: datetime, account: str = "") -> int | None:
         """Return how many changes were started for `person` within the 24 hours before `now`, as commits count them (`StartCount`).
@@ -342,10 +342,10 @@ class SqlStore:
         None if the database has no count of the person yet, or if it has one of `account`, too: a key under which starts of the same person
         may have been counted before, so that some may be in both counts.
         """
-        held = daily_count.build_person_key(person)
-        first, last = daily_count.build_range(held, now)
+        person_key = daily_count.build_person_key(person)
+        first, last = daily_count.build_range(person_key, now)
         others = "" if account in ("", person) else daily_count.build_person_key(account)
-        wanted = {"at_key": held, "at_other": others, "at_first": first, "at_last": last}
+        wanted = {"at_key": person_key, "at_other": others, "at_first": first, "at_last": last}
         is_held, is_doubled, made = self._fetch_rows(self._statements.begun, wanted)[0]
         return made if is_held and not is_doubled else None
 
@@ -383,12 +383,12 @@ class SqlStore:
         with self._database.write() as transaction:
             transaction.run(self._statements.drop_run, {"at_run": key.removeprefix(PREFIX)})
             transaction.run(self._statements.drop_snapshot, {"at_stream": key})
-            return sum(transaction.run(self._statements.drop_own_blob, {"at_digest": one, **own}) for one in digests)
+            return sum(transaction.run(self._statements.drop_own_blob, {"at_digest": digest, **own}) for digest in digests)
 
     def load_blob(self, digest: str) -> str | None:
         """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""
-        found = self._fetch_rows(self._statements.blob, {"at_digest": digest})
-        return found[0][0] if found else None
+        rows = self._fetch_rows(self._statements.blob, {"at_digest": digest})
+        return rows[0][0] if rows else None
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
         """Return the first unsent row of each session of `channel`, if it is due; `sent_ref` is the id of the message to edit, or ""."""
@@ -415,28 +415,28 @@ class SqlStore:
 
     def find_sent_ref(self, session: str, key: str) -> str:
         """Return the `sent_ref` (id) of the message last sent for an outbox row of `session` with the key `key`; "" if there is none."""
-        found = self._fetch_rows(self._statements.where_sent, {"at_session": session, "at_key": key})
-        return found[0][0] if found else ""
+        rows = self._fetch_rows(self._statements.where_sent, {"at_session": session, "at_key": key})
+        return rows[0][0] if rows else ""
 
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
         """Return timers whose `due_at` has come, oldest first; they stay until a commit deletes them."""
-        found = self._fetch_rows(self._statements.due_timers, {"at_now": format_iso(now), "at_most": limit})
-        return [row_mapping.to_timer(row) for row in found]
+        rows = self._fetch_rows(self._statements.due_timers, {"at_now": format_iso(now), "at_most": limit})
+        return [row_mapping.to_timer(row) for row in rows]
 
     def list_timers(self, kind: str, after: str = "", limit: int = 1000) -> list[Timer]:
         """Return the timers of one kind with an id above `after`, sorted by id, whether they are due or not."""
-        found = self._fetch_rows(self._statements.kind_timers, {"at_kind": kind, "at_after": after, "at_most": limit})
-        return [row_mapping.to_timer(row) for row in found]
+        rows = self._fetch_rows(self._statements.kind_timers, {"at_kind": kind, "at_after": after, "at_most": limit})
+        return [row_mapping.to_timer(row) for row in rows]
 
     def find_timer(self, timer_id: str) -> Timer | None:
         """Return the timer with this id, None if there is none."""
-        found = self._fetch_rows(self._statements.timer, {"at_id": timer_id})
-        return row_mapping.to_timer(found[0]) if found else None
+        rows = self._fetch_rows(self._statements.timer, {"at_id": timer_id})
+        return row_mapping.to_timer(rows[0]) if rows else None
 
     def get_value(self, key: str) -> str | None:
         """Return the small value named `key`, None if it was never set."""
-        found = self._fetch_rows(self._statements.value, {"at_key": key})
-        return found[0][0] if found else None
+        rows = self._fetch_rows(self._statements.value, {"at_key": key})
+        return rows[0][0] if rows else None
 
     def set_value(self, key: str, value: str) -> None:
         """Set the small value named `key` durably."""
@@ -466,5 +466,5 @@ class SqlStore:
     def _fetch_journal_rows(self, statement: Statement, params: Params) -> tuple[list[Row], dict[str, str]]:
         """Return rows of the journal and, by key id, the secrets that decrypt them. Secrets are not cached: others may erase them."""
         with self._database.read() as transaction:
-            found = transaction.fetch_rows(statement, params)
-            return found, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(found))
+            rows = transaction.fetch_rows(statement, params)
+            return rows, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(rows))

@@ -68,22 +68,22 @@ def _write_backup(url: str, logs: Path, to: Path, *, now: Callable[[], datetime]
         writer = ArchiveWriter(file)
         # A turn is stored before it is logged, so everything in these logs is in the rows that are read after them.
         log_parts = _write_logs(logs, writer, progress)
-        with open_reading(url) as found:
+        with open_reading(url) as reading:
             made_at = format_iso(now())
-            if _list_erased(found) != erased:
+            if _list_erased(reading) != erased:
                 raise ErasedMeanwhile("somebody was erased while the backup was made: make it again")
-            tables = {shape.name: _write_table(found, shape, writer, progress) for shape in found.shapes}
+            tables = {shape.name: _write_table(reading, shape, writer, progress) for shape in reading.shapes}
             manifest = Manifest(
                 format=FORMAT,
                 id=generate_id(),
                 made_at=made_at,
                 program=program,
-                kind="sqlite" if found.is_sqlite else "postgresql",
-                revision=found.schema,
+                kind="sqlite" if reading.is_sqlite else "postgresql",
+                revision=reading.schema,
                 tables=tables,
                 logs=log_parts,
-                heads=read_heads(found),
-                open=_count_open(found),
+                heads=read_heads(reading),
+                open=_count_open(reading),
                 erased=erased,
             )
         writer.write_part(MANIFEST, orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
@@ -100,10 +100,10 @@ def read_heads(found: DatabaseReading) -> Heads:
     return Heads(streams=streams, records=records, sha256=digest.hexdigest())
 
 
-def _write_table(found: DatabaseReading, shape: TableShape, writer: ArchiveWriter, progress: Progress) -> TablePart:
+def _write_table(database_reading: DatabaseReading, shape: TableShape, writer: ArchiveWriter, progress: Progress) -> TablePart:
     summing, told = TableSummer(), 0
     with writer.open_part(f"tables/{shape.name}.jsonl") as write:
-        for page in found.iterate_pages(shape):
+        for page in database_reading.iterate_pages(shape):
             text = render_lines(shape, page)
             write(text)
             summing.add(text, len(page))
@@ -138,14 +138,14 @@ def _read_files(log: Path) -> list[tuple[str, bytes]]:
         raise NotWritten(f"the audit log {log.name} cannot be copied: {error}") from None
 
 
-def _list_erased(found: DatabaseReading) -> tuple[ErasedPerson, ...]:
-    if not any(shape.name == "person_keys" for shape in found.shapes):
+def _list_erased(database_reading: DatabaseReading) -> tuple[ErasedPerson, ...]:
+    if not any(shape.name == "person_keys" for shape in database_reading.shapes):
         return ()
-    rows = found.query("SELECT person, key_id, erased_at FROM person_keys WHERE secret = '' ORDER BY erased_at, key_id")
+    rows = database_reading.query("SELECT person, key_id, erased_at FROM person_keys WHERE secret = '' ORDER BY erased_at, key_id")
     return tuple(ErasedPerson(person=person, key_id=key_id, erased_at=at) for person, key_id, at in rows)
 
 
-def _count_open(found: DatabaseReading) -> dict[str, int]:
-    counts = {str(status): int(number) for status, number in found.query("SELECT status, count(*) FROM effects GROUP BY status")}
-    [(waiting,)] = found.query("SELECT count(*) FROM inbox WHERE status = 'new'")
+def _count_open(database_reading: DatabaseReading) -> dict[str, int]:
+    counts = {str(status): int(number) for status, number in database_reading.query("SELECT status, count(*) FROM effects GROUP BY status")}
+    [(waiting,)] = database_reading.query("SELECT count(*) FROM inbox WHERE status = 'new'")
     return {**{status: counts.get(status, 0) for status in _OPEN}, "inputs": int(waiting)}

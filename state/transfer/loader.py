@@ -113,8 +113,8 @@ class DatabaseLoader:
     @contextmanager
     def read(self) -> Iterator[DatabaseReading]:
         """Open the filled database for reading, so that the rows can be verified."""
-        with open_on_dialect(self._dialect) as found:
-            yield found
+        with open_on_dialect(self._dialect) as database_readings:
+            yield database_readings
 
     def upgrade(self) -> None:
         """Migrate the filled database from its schema to the current one."""

@@ -56,22 +56,22 @@ def move_database(source: str, target: str, progress: Progress = lambda _: None)
     if make_url(source) == make_url(target) or (find_sqlite_path(source) and find_sqlite_path(source) == find_sqlite_path(target)):
         raise SamePlace("that is the database it stands in already")
     with ExitStack() as stack:
-        held = stack.enter_context(hold_exclusively(source))
-        with open_reading(source) as found:
-            if found.schema != HEAD:
+        exclusive_database = stack.enter_context(hold_exclusively(source))
+        with open_reading(source) as reading:
+            if reading.schema != HEAD:
                 raise NothingThere(f"there is no database of schema {HEAD} in {format_url(source)}: start the bot once, then move it")
-            if found.mark is not None and (found.mark.get("why") != "moved" or found.mark.get("to") != format_url(target)):
-                raise closed_mark.ClosedDatabase(closed_mark.describe_mark(found.mark))
+            if reading.mark is not None and (reading.mark.get("why") != "moved" or reading.mark.get("to") != format_url(target)):
+                raise closed_mark.ClosedDatabase(closed_mark.describe_mark(reading.mark))
             loading = stack.enter_context(open_for_loading(target, by="move"))
-            loading.begin(found.schema)
-            counted = {shape.name: TableSummer() for shape in found.shapes}
-            loading.fill((shape, _sum_pages(found, shape, counted[shape.name], progress)) for shape in found.shapes)
-            heads = read_heads(found)
+            loading.begin(reading.schema)
+            counted = {shape.name: TableSummer() for shape in reading.shapes}
+            loading.fill((shape, _sum_pages(reading, shape, counted[shape.name], progress)) for shape in reading.shapes)
+            heads = read_heads(reading)
             with loading.read() as there:
-                _compare(found, there, {name: one.sum() for name, one in counted.items()}, heads, progress)
+                _compare(reading, there, {name: table_summer.sum() for name, table_summer in counted.items()}, heads, progress)
         loading.upgrade()  # creates the functions of PostgreSQL
         # From here on the target counts. The source is closed first, so that at no moment both can be started on.
-        with held.begin() as connection:
+        with exclusive_database.begin() as connection:
             closed_mark.set_mark(connection, "moved", to=format_url(target))
         loading.finish()
     return MoveResult(
@@ -84,7 +84,7 @@ def find_move_target(url: str) -> str:
 
     Raises StoreError if filling the database did not finish, InUse if a bot uses it.
     """
-    with hold_exclusively(url) as held, held.begin() as connection:
+    with hold_exclusively(url) as exclusive_databases, exclusive_databases.begin() as connection:
         return _read_move_target(connection)
 
 
@@ -93,7 +93,7 @@ def clear_moved_mark(url: str) -> str:
 
     Raises StoreError if filling the database did not finish, InUse if a bot uses it.
     """
-    with hold_exclusively(url) as held, held.begin() as connection:
+    with hold_exclusively(url) as exclusive_databases, exclusive_databases.begin() as connection:
         was = _read_move_target(connection)
         if was:
             closed_mark.remove_mark(connection)
@@ -157,9 +157,9 @@ def _hold_schema_lock(dialect: Dialect) -> Iterator[None]:
         yield
 
 
-def _sum_pages(found: DatabaseReading, shape: TableShape, summing: TableSummer, progress: Progress) -> Iterator[Rows]:
+def _sum_pages(database_reading: DatabaseReading, shape: TableShape, summing: TableSummer, progress: Progress) -> Iterator[Rows]:
     count = 0
-    for page in found.iterate_pages(shape):
+    for page in database_reading.iterate_pages(shape):
         summing.add(render_lines(shape, page), len(page))
         count += len(page)
         progress(f"{shape.name}: {count:,} rows")

@@ -81,16 +81,16 @@ def _iterate_pages(archive: Archive, shape: TableShape, progress: Progress) -> I
 
 def _verify_rows(loading: DatabaseLoader, manifest: Manifest, progress: Progress) -> None:
     """Read back the written rows and compare them with the manifest. Raises RestoreMismatch."""
-    with loading.read() as found:
-        for shape in found.shapes:
+    with loading.read() as database_reading:
+        for shape in database_reading.shapes:
             progress(f"reading {shape.name} back")
             part = manifest.tables.get(shape.name)
             if part is None:
                 raise RestoreMismatch(f"the backup has no table {shape.name}, which schema {manifest.revision} has")
             # In the column order of the backup: after a migration the order in the database may differ.
-            if found.sum_table(build_shape(shape.name, part)) != TableSum(rows=part.rows, size=part.size, sha256=part.sha256):
+            if database_reading.sum_table(build_shape(shape.name, part)) != TableSum(rows=part.rows, size=part.size, sha256=part.sha256):
                 raise RestoreMismatch(f"table {shape.name} was not stored as the backup holds it")
-        if read_heads(found) != manifest.heads:
+        if read_heads(database_reading) != manifest.heads:
             raise RestoreMismatch("the ends of the streams are not those of the backup")
 
 

@@ -87,8 +87,8 @@ def open_reading(url: str) -> Iterator["DatabaseReading"]:
             pass
     except FileNotFoundError as error:
         raise NothingThere(str(error)) from None
-    with open_on_dialect(dialect) as found:
-        yield found
+    with open_on_dialect(dialect) as database_readings:
+        yield database_readings
 
 
 @contextmanager

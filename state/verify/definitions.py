@@ -96,14 +96,14 @@ def find_definition_differences(ask: Ask) -> list[Finding]:
 
     The comparison is repeated if somebody changes a definition meanwhile. Call it only if the hash chain of the stream is intact.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for _ in range(TRIES):
         read = decode_texts(ask(select(events.c.seq, events.c.type, events.c.v, events.c.data).where(events.c.stream == STREAM)))
-        found = _compare(ask, read)
-        if not found or len(ask(select(events.c.seq).where(events.c.stream == STREAM))) == len(read):
+        findings = _compare(ask, read)
+        if not findings or len(ask(select(events.c.seq).where(events.c.stream == STREAM))) == len(read):
             break
-    more = len(found) - MAX_NAMED
-    return found[:MAX_NAMED] + ([_build_finding(definitions, f"{more} more such differences")] if more > 0 else [])
+    more = len(findings) - MAX_NAMED
+    return findings[:MAX_NAMED] + ([_build_finding(definitions, f"{more} more such differences")] if more > 0 else [])
 
 
 def _compare(ask: Ask, read: Iterable[tuple[Any, ...]]) -> list[Finding]:
@@ -115,13 +115,13 @@ def _compare(ask: Ask, read: Iterable[tuple[Any, ...]]) -> list[Finding]:
             except (LookupError, ValueError, TypeError) as error:
                 why = f"it does not fit the records before it: {error!r}"
                 return [Finding(kind="inconsistent", place=STREAM, seq=seq, why=why)]
-    found = [finding for table, rows in expected.rows.items() for finding in _compare_table(ask, table, rows)]
+    findings = [finding for table, rows in expected.rows.items() for finding in _compare_table(ask, table, rows)]
     stored = {digest for (digest,) in decode_texts(ask(select(definition_texts.c.digest)))}
     gone = (Finding(kind="missing", place=f"definition text {one}", why="it is gone") for one in sorted(expected.digests - stored))
     spare = (
         Finding(kind="note", place=f"definition text {one}", why="no record speaks of it") for one in sorted(stored - expected.digests)
     )
-    return [*found, *gone, *spare]
+    return [*findings, *gone, *spare]
 
 
 def _compare_table(ask: Ask, table: Table, rows: Mapping[tuple[Any, ...], _Row]) -> Iterator[Finding]:

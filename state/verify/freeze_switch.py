@@ -21,17 +21,17 @@ def check_switch(store: Store) -> list[Finding]:
 
     The comparison is repeated if somebody sets the switch while it runs. Call it only if the hash chain of the switch's events is intact.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for _ in range(TRIES):
         before = store.read_head(STREAM)
         try:
             stands, told = find_freeze(store), _find_last(store)
         except Exception as error:  # noqa: BLE001 - whatever a damaged row makes the driver say is the finding
             return [Finding(kind="damaged", place=PLACE, why=f"it cannot be read: {error}")]
-        found = list(_compare(stands, told))
-        if not found or store.read_head(STREAM) == before:
+        findings = list(_compare(stands, told))
+        if not findings or store.read_head(STREAM) == before:
             break
-    return found
+    return findings
 
 
 def _find_last(store: Store) -> StoredEvent | None:
@@ -43,19 +43,19 @@ def _find_last(store: Store) -> StoredEvent | None:
     return last
 
 
-def _compare(stands: FreezeState | None, told: StoredEvent | None) -> Iterator[Finding]:
-    frozen = told is not None and told.type == WritesFrozen.__name__
-    seq = told.seq if told is not None else None
+def _compare(stands: FreezeState | None, stored_event: StoredEvent | None) -> Iterator[Finding]:
+    frozen = stored_event is not None and stored_event.type == WritesFrozen.__name__
+    seq = stored_event.seq if stored_event is not None else None
     if stands is None:
         if frozen:
             yield _build_finding(seq, f"writes may start, although event {seq} froze them and none has released them")
     elif not stands.seq:
         yield _build_finding(seq, "it holds what nobody has written, and freezes writes")
     elif not frozen:
-        last = f"event {seq} released them" if told is not None else "no event tells of it"
+        last = f"event {seq} released them" if stored_event is not None else "no event tells of it"
         yield _build_finding(seq, f"writes are frozen, although {last}")
-    elif told is not None:
-        said = {"seq": told.seq, "at": told.ts, "by": told.data["by"]}
+    elif stored_event is not None:
+        said = {"seq": stored_event.seq, "at": stored_event.ts, "by": stored_event.data["by"]}
         wrong = [name for name, value in said.items() if getattr(stands, name) != value]
         if wrong:
             yield _build_finding(seq, f"writes are frozen, and it names another freeze than event {seq}: {', '.join(wrong)}")

@@ -110,8 +110,8 @@ class _Check:
 
 
 def _check_journal(look: _Check) -> None:
-    found = look.verified.findings
-    found.extend(database.check_types(look.raw))
+    findings = look.verified.findings
+    findings.extend(database.check_types(look.raw))
     spoken_of: dict[str, tuple[str, int]] = {}
     before = frozenset(look.raw.list_digests())
     whole = True
@@ -119,18 +119,18 @@ def _check_journal(look: _Check) -> None:
         chain = _check_chain(look, stream)
         wrong = chain.findings or _check_meaning(look, stream, spoken_of)
         whole = whole and not (wrong and stream == freeze_switch.STREAM)
-        found.extend([*wrong, *_check_clock(chain)])
+        findings.extend([*wrong, *_check_clock(chain)])
         look.verified.streams += 1
-    found.extend(check_switch(look.store) if whole else ())
-    sound = all(finding.kind == "note" for finding in found)  # what a damaged record speaks of nobody knows
-    found.extend(check_blobs(look.store, spoken_of, look.raw.list_digests(), before=before if sound else ()))
-    found.extend(check_definition_texts(look.raw.ask))
-    found.extend(database.parse_problems(look.raw.list_problems()))
-    if all(finding.kind == "note" for finding in found):  # further comparisons with a damaged journal would mean nothing
-        found.extend(find_differences(look.raw.ask))
-        found.extend(find_run_differences(look.raw.ask))
-        found.extend(find_definition_differences(look.raw.ask))
-        found.extend(check_schedules(look.store, look.scheduling))
+    findings.extend(check_switch(look.store) if whole else ())
+    sound = all(finding.kind == "note" for finding in findings)  # what a damaged record speaks of nobody knows
+    findings.extend(check_blobs(look.store, spoken_of, look.raw.list_digests(), before=before if sound else ()))
+    findings.extend(check_definition_texts(look.raw.ask))
+    findings.extend(database.parse_problems(look.raw.list_problems()))
+    if all(finding.kind == "note" for finding in findings):  # further comparisons with a damaged journal would mean nothing
+        findings.extend(find_differences(look.raw.ask))
+        findings.extend(find_run_differences(look.raw.ask))
+        findings.extend(find_definition_differences(look.raw.ask))
+        findings.extend(check_schedules(look.store, look.scheduling))
 
 
 def _check_chain(look: _Check, stream: str) -> Chain:
@@ -182,7 +182,7 @@ def _check_meaning(look: _Check, stream: str, spoken_of: dict[str, tuple[str, in
     The comparison is repeated if the bot appends to the stream meanwhile. To `spoken_of` is added, for each large answer that an event
     refers to, the digest of the answer with the stream and seq (number) of the event.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for _ in range(TRIES):
         before = look.store.read_head(stream)
         judge = look.judge(stream)
@@ -193,14 +193,14 @@ def _check_meaning(look: _Check, stream: str, spoken_of: dict[str, tuple[str, in
             folded = SnapshotChecker(stream, snapshot)
         except Exception as error:  # noqa: BLE001 - see verify_journal
             return [Finding(kind="damaged", place=f"snapshot of {stream}", why=f"it cannot be read: {error}")]
-        found = list(_feed_events(look.store, stream, (judge.add_event, folded.add_event, look.note_schedules)))
+        findings = list(_feed_events(look.store, stream, (judge.add_event, folded.add_event, look.note_schedules)))
         # If the events could not be read to the end, comparing snapshot and effects with them would blame intact data.
-        found = found or [*folded.list_findings(), *_check_rows(look, stream, judge)]
-        if not found or look.store.read_head(stream) == before:
+        findings = findings or [*folded.list_findings(), *_check_rows(look, stream, judge)]
+        if not findings or look.store.read_head(stream) == before:
             break
     look.verified.effects += judge.count
     spoken_of.update({digest: (stream, seq) for digest, seq in folded.blobs.items()})
-    return found
+    return findings
 
 
 def _check_rows(look: _Check, stream: str, judge: StreamChecker) -> Iterable[Finding]:

@@ -20,13 +20,13 @@ def check_schedules(store: Store, streams: Iterable[str]) -> Iterator[Finding]:
     `streams` are those that tell of schedules. Where the bot changes a session meanwhile, it is looked at again.
     """
     for stream in sorted({*streams, *(to_stream(timer.session) for timer in iterate_timers(store))}):
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for _ in range(TRIES):
             before = store.read_head(stream)
-            found = list(_compare(store, stream))
-            if not found or store.read_head(stream) == before:
+            findings = list(_compare(store, stream))
+            if not findings or store.read_head(stream) == before:
                 break
-        yield from found
+        yield from findings
 
 
 def _compare(store: Store, stream: str) -> Iterator[Finding]:

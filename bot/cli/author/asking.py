@@ -33,65 +33,65 @@ def collect_parameters(declared: Sequence[LaunchParameter], given: Mapping[str, 
 
     Raises SettingsError for one that is unknown or does not fit, and if the input ends before a required one.
     """
-    names = [one.name for one in declared]
+    names = [launch_parameter.name for launch_parameter in declared]
     for name in given:
         if name not in names:
             meant = suggest_name(name, names)
             raise SettingsError(escape_text(f"--param {name}: there is no such parameter{f', perhaps {meant}' if meant else ''}"))
     values: dict[str, object] = {}
-    for one in declared:
-        read = _read_given(one, given[one.name], tr) if one.name in given else _ask(one, stdin, tr)
+    for parameter in declared:
+        read = _read_given(parameter, given[parameter.name], tr) if parameter.name in given else _ask(parameter, stdin, tr)
         if read is not None:
-            values[one.name] = read
+            values[parameter.name] = read
     return values
 
 
-def _read_given(one: LaunchParameter, text: str, tr: Translator) -> object:
-    found = _read(one, _list_choices(one, tr), text)
+def _read_given(launch_parameter: LaunchParameter, text: str, tr: Translator) -> object:
+    found = _read(launch_parameter, _list_choices(launch_parameter, tr), text)
     if found is None:
-        known = ", ".join(option.label for option in _list_choices(one, tr))
-        told = f"--param {one.name}: {tr.translate_notice(explain_mistake(one, text))}"
+        known = ", ".join(option.label for option in _list_choices(launch_parameter, tr))
+        told = f"--param {launch_parameter.name}: {tr.translate_notice(explain_mistake(launch_parameter, text))}"
         raise SettingsError(escape_text(f"{told} ({known})" if known else told))
     return found
 
 
-def _list_choices(one: LaunchParameter, tr: Translator) -> list[Option]:
+def _list_choices(launch_parameter: LaunchParameter, tr: Translator) -> list[Option]:
     """Return the values of which one is chosen, none if it is typed."""
-    options = build_options(one, tr.locale) if one.choices or one.type == "boolean" else ()
+    options = build_options(launch_parameter, tr.locale) if launch_parameter.choices or launch_parameter.type == "boolean" else ()
     return [option for option in options if option.value is not None]
 
 
-def _read(one: LaunchParameter, choices: Sequence[Option], text: str) -> object:
+def _read(launch_parameter: LaunchParameter, choices: Sequence[Option], text: str) -> object:
     """Return what was typed as a value, None if it is none."""
     written = text.strip()
     chosen = next((option.value for option in choices if written == option.label), None)
-    return chosen if chosen is not None else read_answer(one, written)
+    return chosen if chosen is not None else read_answer(launch_parameter, written)
 
 
-def _ask(one: LaunchParameter, stdin: TextIO | None, tr: Translator) -> object:
+def _ask(parameter: LaunchParameter, stdin: TextIO | None, tr: Translator) -> object:
     """Return what a person types, None for what is left out. Raises SettingsError if the input ends."""
-    choices = _list_choices(one, tr)
-    may_lack = one.default is not None or not one.required
-    _write_question(one, choices, tr, may_lack=may_lack)
+    choices = _list_choices(parameter, tr)
+    may_lack = parameter.default is not None or not parameter.required
+    _write_question(parameter, choices, tr, may_lack=may_lack)
     while True:
         line = stdin.readline() if stdin is not None else ""
         typed = to_storable_text(line).strip()
         if not typed and may_lack:
             return None
         if not line:
-            raise SettingsError(escape_text(f"the input ended before the parameter {one.name} was given: --param {one.name}=…"))
+            raise SettingsError(escape_text(f"the input ended before the parameter {parameter.name} was given: --param {parameter.name}=…"))
         is_number = bool(choices) and typed.isascii() and typed.isdecimal() and 0 < int(typed[:4]) <= len(choices)
-        found = choices[int(typed) - 1].value if is_number else _read(one, choices, typed)
+        found = choices[int(typed) - 1].value if is_number else _read(parameter, choices, typed)
         if found is not None:
             return found
-        sys.stderr.write(escape_text(f"{tr.translate_notice(explain_mistake(one, typed))}\n> "))
+        sys.stderr.write(escape_text(f"{tr.translate_notice(explain_mistake(parameter, typed))}\n> "))
         sys.stderr.flush()
 
 
-def _write_question(one: LaunchParameter, choices: Sequence[Option], tr: Translator, *, may_lack: bool) -> None:
-    lines = [one.description or one.name, *(f"  {number}. {option.label}" for number, option in enumerate(choices, start=1))]
+def _write_question(parameter: LaunchParameter, choices: Sequence[Option], tr: Translator, *, may_lack: bool) -> None:
+    lines = [parameter.description or parameter.name, *(f"  {number}. {option.label}" for number, option in enumerate(choices, start=1))]
     if may_lack:
-        has_none = one.default is None
-        lines.append(tr.translate("author-may-lack") if has_none else tr.translate("author-default", value=str(one.default)))
+        has_none = parameter.default is None
+        lines.append(tr.translate("author-may-lack") if has_none else tr.translate("author-default", value=str(parameter.default)))
     sys.stderr.write(escape_text("\n".join(lines) + "\n> "))
     sys.stderr.flush()

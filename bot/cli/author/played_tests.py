@@ -71,7 +71,7 @@ def list_tested(path: Path, words: Words) -> list[Path]:
     Raises SettingsError if there are none.
     """
     if path.is_dir():
-        found = [one for one in list_files(path) if find_tests(one) is not None]
+        found = [file for file in list_files(path) if find_tests(file) is not None]
         lost = [one for one in sorted(path.glob(f"*{TEST}.*")) if one.suffix.lower() in SUFFIXES and _find_definition(one) is None]
         if not found or lost:
             wanted = f"{path} has no {words.definition} with a file NAME{TEST}.yaml beside it"
@@ -102,7 +102,7 @@ def write_reports(reports: Sequence[Report], words: Words, *, as_json: bool) -> 
         else:
             typer.echo(escape_text("\n".join(_describe(report))))
     count = sum(len(one.tests) for one in reports)
-    failed = sum(bool(found) for one in reports for found in one.tests.values()) + sum(bool(one.problem) for one in reports)
+    failed = sum(bool(test) for one in reports for test in one.tests.values()) + sum(bool(one.problem) for one in reports)
     if not as_json:
         typer.echo(f"{_count(count, words.test)} of {_count(len(reports), words.definition)}, {failed} failed.")
     return all(one.is_good for one in reports)
@@ -117,19 +117,19 @@ def _describe(report: Report) -> Iterator[str]:
     if report.problem:
         yield f"  FAILED: {report.problem}"
         return
-    for name, found in report.tests.items():
-        yield f"  {'FAILED' if found else 'ok'}  {name}"
-        yield from (f"    {line}" for line in found)
-    for one in report.coverage:
-        missed = one.missed[:_MOST_MISSED] + (["…"] if len(one.missed) > _MOST_MISSED else [])
-        yield f"  covers {one.describe()}" + (f"; not reached: {', '.join(missed)}" if missed else "")
+    for name, test in report.tests.items():
+        yield f"  {'FAILED' if test else 'ok'}  {name}"
+        yield from (f"    {line}" for line in test)
+    for coverage in report.coverage:
+        missed = coverage.missed[:_MOST_MISSED] + (["…"] if len(coverage.missed) > _MOST_MISSED else [])
+        yield f"  covers {coverage.describe()}" + (f"; not reached: {', '.join(missed)}" if missed else "")
     yield from (f"  {note}" for note in report.notes)
 
 
 def _build_row(report: Report, words: Words) -> dict[str, object]:
     row: dict[str, object] = {"file": str(report.path), "problem": report.problem}
-    for number, one in enumerate(report.coverage):
-        row |= {one.name: len(one.parts), "not_reached" if number == 0 else f"{one.name}_not_reached": one.missed}
+    for number, coverage in enumerate(report.coverage):
+        row |= {coverage.name: len(coverage.parts), "not_reached" if number == 0 else f"{coverage.name}_not_reached": coverage.missed}
     if report.notes:
         row["notes"] = list(report.notes)
-    return {**row, f"{words.test}s": [{"name": name, "ok": not found, "differences": found} for name, found in report.tests.items()]}
+    return {**row, f"{words.test}s": [{"name": name, "ok": not test, "differences": test} for name, test in report.tests.items()]}

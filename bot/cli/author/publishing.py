@@ -57,12 +57,12 @@ def publish_files(kind: str, path: Path, parts: Sequence[Path], *, note: str) ->
         if find_key_mistake(key) is not None or keys.count(key) > 1:
             raise SettingsError(escape_text(f"--{family.part}: {key} is no key, or given twice"))
     checked = [*(check_one(Family(whole=family.part), file) for file in parts), check_one(family, path)]
-    given = {key: one.document for key, one in zip(keys, checked, strict=False)}
+    given = {key: checked_file.document for key, checked_file in zip(keys, checked, strict=False)}
     with open_desk(load_engines()) as desk:
         checked[-1] = link_parts(family, checked[-1], PartStore(desk=desk), given, knows_files=False)
         if any(file.is_wrong for file in checked):
             return Publication(checked=checked)
-        handled = [_publish(desk, one, key, note, is_part=True) for key, one in zip(keys, checked, strict=False)]
+        handled = [_publish(desk, checked_file, key, note, is_part=True) for key, checked_file in zip(keys, checked, strict=False)]
         if any(one.became == "waits" for one in handled):
             return Publication(checked=checked, handled=handled)
         whole = _publish(desk, checked[-1], find_key(family.key_field, path, checked[-1].document), note, is_part=False)
@@ -80,8 +80,8 @@ def _publish(desk: DefinitionDesk, file: CheckedFile, key: str, note: str, *, is
         draft = last if last is not None and last.status == "draft" and dumps(last.document) == dumps(file.document) else None
     if draft is None:
         reading = read_file(file.path)
-        given = Submission(read=lambda: reading, note=note)
-        draft = desk.call(desk.service.create(desk.editor, file.kind, key, given, origin="imported")).version
+        submission = Submission(read=lambda: reading, note=note)
+        draft = desk.call(desk.service.create(desk.editor, file.kind, key, submission, origin="imported")).version
     return tell(version=draft.version, became=desk.call(_try_to_publish(desk, draft, note)))
 
 

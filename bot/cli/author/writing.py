@@ -36,7 +36,7 @@ def check_files(kind: str, files: list[Path], tr: Translator, *, as_json: bool, 
     with open_part_store() if family.part else contextlib.nullcontext(PartStore(desk=None)) as store:
         for path in waiting:  # grows by the parts that are named
             checked = check_path(family, path, store)
-            waiting += [one for one in checked.part_files if one not in waiting]
+            waiting += [part_file for part_file in checked.part_files if part_file not in waiting]
             is_right &= not checked.is_wrong
             if as_json:
                 write_json_lines(_list_rows(family, checked, store))
@@ -54,7 +54,7 @@ def _list_rows(family: Family, checked: CheckedFile, store: PartStore) -> list[d
 
 
 def _list_findings(checked: CheckedFile) -> list[dict[str, object]]:
-    return [{"file": str(checked.path), **one.to_json()} for one in checked.findings]
+    return [{"file": str(checked.path), **finding.to_json()} for finding in checked.findings]
 
 
 def write_checked(checked: CheckedFile, tr: Translator, *, as_json: bool = False) -> None:
@@ -65,13 +65,13 @@ def write_checked(checked: CheckedFile, tr: Translator, *, as_json: bool = False
     typer.echo(escape_text(f"{checked.path}: {describe_file(checked, tr)}"))
     rows = [
         (
-            f"{one.line}:{one.column}" if one.line else "—",
-            tr.translate("author-severity", severity=one.severity),
-            one.path,
-            tr.translate_notice(one.notice),
-            one.suggestion and f"{one.suggestion}?",
+            f"{finding.line}:{finding.column}" if finding.line else "—",
+            tr.translate("author-severity", severity=finding.severity),
+            finding.path,
+            tr.translate_notice(finding.notice),
+            finding.suggestion and f"{finding.suggestion}?",
         )
-        for one in checked.findings
+        for finding in checked.findings
     ]
     if rows:
         write_table([tr.translate("author-column", column=name) for name in ("line", "severity", "where", "what", "meant")], rows)
@@ -95,12 +95,12 @@ def _write_not_looked_up(family: Family, checked: CheckedFile, store: PartStore,
 def write_publication(done: Publication, tr: Translator, *, as_json: bool) -> None:
     """Write what came of publishing."""
     if as_json:
-        write_json_lines([row for one in done.checked for row in _list_findings(one)])
+        write_json_lines([row for checked_file in done.checked for row in _list_findings(checked_file)])
         write_json_lines([{"kind": one.kind, "key": one.key, "version": one.version, "became": one.became} for one in done.handled])
         return
-    for one in done.checked:
-        if one.findings:
-            write_checked(one, tr)
+    for checked_file in done.checked:
+        if checked_file.findings:
+            write_checked(checked_file, tr)
     for handled in done.handled:
         typer.echo(escape_text(_describe_handled(handled, tr)))
     if any(file.is_wrong for file in done.checked):
@@ -118,22 +118,22 @@ def _describe_handled(one: Handled, tr: Translator) -> str:
 def write_difference(kind: str, key: str, versions: tuple[int, int], tr: Translator, *, as_json: bool) -> None:
     """Write what changed between two versions of a definition. Raises SettingsError."""
     with open_desk(load_engines(), reads=True) as desk:
-        found = desk.call(desk.service.compare(desk.editor, kind, key, *versions))
-        names = desk.call(desk.service.name_versions(found))
+        comparison = desk.call(desk.service.compare(desk.editor, kind, key, *versions))
+        names = desk.call(desk.service.name_versions(comparison))
     if as_json:
-        write_json_lines(list_change_rows(found.changes))
+        write_json_lines(list_change_rows(comparison.changes))
         return
-    if not found.changes:
+    if not comparison.changes:
         typer.echo(tr.translate("author-diff-none"))
         return
     rows = [
         (where, tr.translate("author-diff-kind", kind=change), *values)
-        for where, change, *values in list_change_cells(found.changes, names)
+        for where, change, *values in list_change_cells(comparison.changes, names)
     ]
     numbers = (tr.translate("author-diff-version", number=number) for number in versions)
     write_table([*(tr.translate("author-column", column=name) for name in ("where", "what")), *numbers], rows)
-    if found.more:
-        typer.echo(tr.translate("author-diff-more", count=len(found.changes)), err=True)
+    if comparison.more:
+        typer.echo(tr.translate("author-diff-more", count=len(comparison.changes)), err=True)
 
 
 def draw_file(kind: str, file: Path, svg: Path | None, describe: Callable[[Path, int], str]) -> None:

@@ -52,9 +52,9 @@ def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence
     )
 
 
-def has_timed_out(found: Iterable[Finding]) -> bool:
+def has_timed_out(findings: Iterable[Finding]) -> bool:
     """Return whether any check timed out; the thread of such a check may still hang."""
-    return any(line.check == "in time" for line in found)
+    return any(line.check == "in time" for line in findings)
 
 
 def _build_value_reader(settings: Settings) -> portal.ReadValue:

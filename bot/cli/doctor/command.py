@@ -50,14 +50,14 @@ def doctor(
     raise typer.Exit(code)
 
 
-def _show(found: "Sequence[Finding]", *, as_json: bool) -> None:
+def _show(findings: "Sequence[Finding]", *, as_json: bool) -> None:
     if as_json:
         names = ("area", "check", "verdict", "says", "mending", "seconds")
-        write_json_lines([{name: getattr(line, name) for name in names} for line in found])
+        write_json_lines([{name: getattr(line, name) for name in names} for line in findings])
         return
     rows = [
-        [line.area, line.check, _MARKS[line.verdict], f"{line.says}\n→ {line.mending}" if line.mending else line.says] for line in found
+        [line.area, line.check, _MARKS[line.verdict], f"{line.says}\n→ {line.mending}" if line.mending else line.says] for line in findings
     ]
     write_table(("area", "check", "is", "what was found, and what to do"), rows)
-    wrong, warned = (sum(line.verdict == verdict for line in found) for verdict in ("wrong", "warning"))
-    sys.stdout.write(f"\n{wrong} wrong, {warned} warnings, {len(found) - wrong - warned} ok.\n")
+    wrong, warned = (sum(line.verdict == verdict for line in findings) for verdict in ("wrong", "warning"))
+    sys.stdout.write(f"\n{wrong} wrong, {warned} warnings, {len(findings) - wrong - warned} ok.\n")

@@ -85,9 +85,9 @@ def _find_existing(folder: Path) -> Path:
 
 
 def _check_place(name: str, folder: Path, place: Path) -> Iterable[Finding]:
-    found = _check_rights(name, folder, place)
-    yield found
-    if found.verdict != "wrong":
+    finding = _check_rights(name, folder, place)
+    yield finding
+    if finding.verdict != "wrong":
         yield _check_space(name, place)
 
 

@@ -42,7 +42,7 @@ def check_folder(settings: Settings) -> Iterator[Finding]:
         known = index.load_files()
     finally:
         index.close()
-    unreadable = [describe_problem(one, "en") for one in known.values() if one.problem is not None]
+    unreadable = [describe_problem(file_record, "en") for file_record in known.values() if file_record.problem is not None]
     waiting = len(listing.files) - len(known)
     more = f" {waiting} of them are read when the bot runs." if waiting > 0 else ""
     yield AREA.report_ok("RAG_DOCS_DIR", f"It holds {len(listing.files)} documents.{more}")

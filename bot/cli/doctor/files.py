@@ -107,11 +107,11 @@ def _check_credentials(settings: Settings) -> Iterable[Finding]:
     if settings.http_credentials_file is None:
         return
     try:
-        found = load_http_credentials(settings)
+        http_credentials = load_http_credentials(settings)
     except SettingsError as error:
         yield AREA.report_wrong("HTTP_CREDENTIALS_FILE", f"{error.reason}.", "Correct the file, see docs/effects.md.")
     else:
-        yield AREA.report_ok("HTTP_CREDENTIALS_FILE", f"{len(found)} secrets, each for one host.")
+        yield AREA.report_ok("HTTP_CREDENTIALS_FILE", f"{len(http_credentials)} secrets, each for one host.")
 
 
 def _check_holidays(today: date) -> Iterable[Finding]:

@@ -59,13 +59,13 @@ async def _check_provider(name: str, spec: ProviderSpec, settings: Settings, *, 
     try:
         if lacks_key(spec, settings):
             return [AREA.report_warning(name, "It was not asked: it has no key.", f"Set {name_key(spec)} in the environment or in .env.")]
-        listed = await _list_models(name, spec, client, settings, within)
-        if isinstance(listed, Finding):
-            return [listed]
-        found = [_check_model_name(one, listed, spend=spend) for one in _list_wanted(name, spec, client, settings)]
+        models = await _list_models(name, spec, client, settings, within)
+        if isinstance(models, Finding):
+            return [models]
+        findings = [_check_model_name(one, models, spend=spend) for one in _list_wanted(name, spec, client, settings)]
         if spend:
-            found.append(await _try_completion(name, spec, client, settings))
-        return found
+            findings.append(await _try_completion(name, spec, client, settings))
+        return findings
     finally:
         await client.aclose()
 

@@ -206,10 +206,10 @@ async def _check_people(look: PortalProbe, people: Sequence[tuple[int, str]]) ->
         answer = (await look.ask("user.get", {"FILTER": {"ID": numbers[at : at + _CHUNK]}})).result
         rows = [User.model_validate(row) for row in answer if isinstance(row, Mapping)] if isinstance(answer, list) else []
         employees |= {user.id: user for user in rows}
-    found = list(_find_faulty_people(people, employees))
-    for finding in found:
+    faulty_people = list(_find_faulty_people(people, employees))
+    for finding in faulty_people:
         yield finding
-    if not found:
+    if not faulty_people:
         yield AREA.report_ok("people", f"All {len(people)} people of the access file who have an employee number are active employees.")
 
 

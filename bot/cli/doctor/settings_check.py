@@ -111,9 +111,9 @@ _MEANING = {name.upper(): field.description or "" for name, field in Settings.mo
 
 def check_settings(look: SettingsProbe) -> Iterable[Finding]:
     """Yield one finding for each faulty setting, or a single finding that all are right."""
-    found = [*_check_faults(look), *_check_missing(look), *_check_misspelt(), *_check_env_permissions()]
-    yield from found
-    if not found:
+    findings = [*_check_faults(look), *_check_missing(look), *_check_misspelt(), *_check_env_permissions()]
+    yield from findings
+    if not findings:
         settings = look.settings
         yield AREA.report_ok("all", f"Every setting can be read; mode {settings.agent_mode}, log level {settings.log_level}.")
 

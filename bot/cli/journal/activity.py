@@ -55,13 +55,13 @@ def tail(
 
     with open_journal() as reader:
         streams = [find_stream(reader.store, session) for session in sessions or ()]
-        shown = conversations.read_positions(reader.store, streams)
-        for event in conversations.read_last_events(reader.store, shown, last):
+        positions = conversations.read_positions(reader.store, streams)
+        for event in conversations.read_last_events(reader.store, positions, last):
             show(event)
         if not follow:
             return
         try:
-            for event in conversations.watch_events(reader.store, shown, _wait, streams):
+            for event in conversations.watch_events(reader.store, positions, _wait, streams):
                 show(event)
         except KeyboardInterrupt:
             return

@@ -51,20 +51,20 @@ def write_anchor(
 
     settings = load_settings()
     with open_database_reader(settings) as store:
-        made = take_anchor(store, settings.log_dir, SystemClock().now())
+        anchor = take_anchor(store, settings.log_dir, SystemClock().now())
     kind, _, rest = to.partition(":")
     match kind:
         case "-":
-            sys.stdout.write(made.render_line() + "\n")
+            sys.stdout.write(anchor.render_line() + "\n")
             return
         case "syslog":
-            _send_to_syslog(made.render_line(), rest)
+            _send_to_syslog(anchor.render_line(), rest)
         case "telegram":
-            line = made.render_line()
-            _send_to_telegram(line if len(line) <= LONGEST_MESSAGE else made.render_short(), rest, settings)
+            line = anchor.render_line()
+            _send_to_telegram(line if len(line) <= LONGEST_MESSAGE else anchor.render_short(), rest, settings)
         case _:
-            _write_to_file(made.render_line(), Path(to), own=own)
-    sys.stderr.write(f"anchored {len(made.streams)} streams and {len(made.logs)} logs, digest {made.digest}\n")
+            _write_to_file(anchor.render_line(), Path(to), own=own)
+    sys.stderr.write(f"anchored {len(anchor.streams)} streams and {len(anchor.logs)} logs, digest {anchor.digest}\n")
 
 
 def _write_to_file(line: str, path: Path, *, own: bool) -> None:

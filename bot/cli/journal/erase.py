@@ -54,40 +54,40 @@ def erase(
         name_of = _build_name_lookup(settings)
         place = _build_place(settings)
         key = _resolve_person(store, person, place, name_of, yes=yes)
-        found = _collect_survey(store, key, place, name_of(key), as_json=as_json)
-        if not found.empty:  # empty: only the rest of an interrupted erasure is left to do
-            _ask_confirmation(found, yes=yes, force=force)
-        raise typer.Exit(_erase_person(store, found, place, as_json=as_json))
+        survey = _collect_survey(store, key, place, name_of(key), as_json=as_json)
+        if not survey.empty:  # empty: only the rest of an interrupted erasure is left to do
+            _ask_confirmation(survey, yes=yes, force=force)
+        raise typer.Exit(_erase_person(store, survey, place, as_json=as_json))
 
 
 def _collect_survey(store: "SqlStore", key: str, place: "ErasureFiles", name: str, *, as_json: bool) -> "PersonSurvey":
     from orchestrator.reports.erasure.erase import inspect_person  # noqa: PLC0415 - see bot.cli.ops
 
-    found = inspect_person(store, key, place, name=name)
-    _write_survey(found, as_json=as_json)
-    return found
+    person_survey = inspect_person(store, key, place, name=name)
+    _write_survey(person_survey, as_json=as_json)
+    return person_survey
 
 
-def _ask_confirmation(found: "PersonSurvey", *, yes: bool, force: bool) -> None:
+def _ask_confirmation(person_survey: "PersonSurvey", *, yes: bool, force: bool) -> None:
     """Ask the operator to type the person's key, and exit with code REFUSED if they type anything else; `yes` skips the question.
 
     Exit with code REFUSED, too, if the person has open cards or waiting inputs and `force` is not given.
     """
-    if found.obstacles and not force:
+    if person_survey.obstacles and not force:
         _write_line("Refused: decide these first (or wait for them), or give --force to withdraw them.")
         raise typer.Exit(REFUSED)
-    asked = f"This cannot be undone. Type {found.person} to erase them"
-    if not yes and typer.prompt(asked, default="", show_default=False, err=True) != found.person:
+    asked = f"This cannot be undone. Type {person_survey.person} to erase them"
+    if not yes and typer.prompt(asked, default="", show_default=False, err=True) != person_survey.person:
         _write_line("Nothing was changed.")
         raise typer.Exit(REFUSED)
 
 
-def _erase_person(store: "SqlStore", found: "PersonSurvey", place: "ErasureFiles", *, as_json: bool) -> int:
+def _erase_person(store: "SqlStore", person_survey: "PersonSurvey", place: "ErasureFiles", *, as_json: bool) -> int:
     from orchestrator.reports.erasure.erase import erase_person  # noqa: PLC0415 - see bot.cli.ops
     from state.clock import SystemClock  # noqa: PLC0415 - see bot.cli.ops
 
-    done = erase_person(store, found, place, now=SystemClock().now(), by=f"cli:{getpass.getuser()}")
-    _write_erasure(done, found, as_json=as_json)
+    done = erase_person(store, person_survey, place, now=SystemClock().now(), by=f"cli:{getpass.getuser()}")
+    _write_erasure(done, person_survey, as_json=as_json)
     return REMAINS if done.remains or done.unproven_reasons else ALL_GONE
 
 
@@ -195,26 +195,26 @@ def _write_erased(store: "SqlStore", *, as_json: bool) -> int:
     return REMAINS if damaged else ALL_GONE
 
 
-def _write_survey(found: "PersonSurvey", *, as_json: bool) -> None:
+def _write_survey(survey: "PersonSurvey", *, as_json: bool) -> None:
     if as_json:
-        facts: dict[str, Any] = {"rows": dict(found.rows), "log_records": found.log_records, "in_clear": found.in_clear}
-        write_json_lines([{"kind": "found", "person": found.person, "names": found.names, **facts, "obstacles": found.obstacles}])
+        facts: dict[str, Any] = {"rows": dict(survey.rows), "log_records": survey.log_records, "in_clear": survey.in_clear}
+        write_json_lines([{"kind": "found", "person": survey.person, "names": survey.names, **facts, "obstacles": survey.obstacles}])
         return
-    called = f" ({', '.join(found.names)})" if found.names else ""
-    counts = [*sorted(found.rows.items()), *([("audit log", found.log_records)] if found.log_records else [])]
-    if found.empty:
-        _write_line(f"Nothing is stored of {found.person}{called}.")
+    called = f" ({', '.join(survey.names)})" if survey.names else ""
+    counts = [*sorted(survey.rows.items()), *([("audit log", survey.log_records)] if survey.log_records else [])]
+    if survey.empty:
+        _write_line(f"Nothing is stored of {survey.person}{called}.")
         return
-    write_table(["where", "records"], counts, title=escape_text(f"{found.person}{called}"))
-    if found.unknown:
+    write_table(["where", "records"], counts, title=escape_text(f"{survey.person}{called}"))
+    if survey.unknown:
         _write_line("The journal holds nothing of this person, only their audit log is here: is this their database?")
-    for obstacle in found.obstacles:
+    for obstacle in survey.obstacles:
         _write_line(f"Open: {obstacle}")
-    if found.in_clear:
-        _write_line(f"In clear: {found.in_clear} records are from before records were sealed. They stay readable, see docs/erasure.md.")
+    if survey.in_clear:
+        _write_line(f"In clear: {survey.in_clear} records are from before records were sealed. They stay readable, see docs/erasure.md.")
 
 
-def _write_erasure(done: "ErasureResult", found: "PersonSurvey", *, as_json: bool) -> None:
+def _write_erasure(done: "ErasureResult", person_survey: "PersonSurvey", *, as_json: bool) -> None:
     if as_json:
         facts = {"removed": dict(done.removed), "rewritten_logs": dict(done.rewritten), "searched": done.probe_count}
         proof = {
@@ -251,7 +251,7 @@ def _write_erasure(done: "ErasureResult", found: "PersonSurvey", *, as_json: boo
             f"{len(done.held_by_others)} records of other people hold the same words;"
             " they are theirs and were left alone (--json lists them)."
         )
-    if found.names:
+    if person_survey.names:
         _write_line("Take the person out of ACCESS_FILE too, if they are listed there.")
 
 

@@ -44,7 +44,7 @@ def show(
         if not session:
             found = list(list_conversations(reader.store, reader.voice))
             if as_json:
-                write_json_lines([vars(one) for one in found])
+                write_json_lines([vars(conversation) for conversation in found])
                 return
             rows = [(one.session, ", ".join(one.people), one.events, format_moment(one.last), one.open_cards, one.unknown) for one in found]
             write_table(("session", "people", "events", "last activity", "open cards", "unknown outcomes"), rows)

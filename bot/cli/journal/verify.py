@@ -155,10 +155,10 @@ def _find_newest_turn(path: Path) -> "LogRecord | None":
     log = Follower(path, last=_RECENT)
     try:
         entries = map(LogRecord.model_validate, log.poll())
-        found = [entry for entry in entries if entry.type == "iteration" and entry.turn_id and entry.n]
+        log_records = [entry for entry in entries if entry.type == "iteration" and entry.turn_id and entry.n]
     finally:
         log.close()
-    return found[-1] if found else None
+    return log_records[-1] if log_records else None
 
 
 def _has_turn(store: "Store", stream: str, turn_id: str) -> bool:

@@ -56,8 +56,8 @@ def why(
                 found = find_by_record(reader.store, record, catalogue, field_name=field, sift=sift)
         else:
             found = find_by_id(reader.store, what[0])
-        told = [build_story(trail, reader.store, voice=reader.voice, catalogue=catalogue, record=record) for trail in found.trails]
-        every: list[Story] = [*told, *list_portal_changes(found, record, told, catalogue, field_name=field)]
+        call_stories = [build_story(trail, reader.store, voice=reader.voice, catalogue=catalogue, record=record) for trail in found.trails]
+        every: list[Story] = [*call_stories, *list_portal_changes(found, record, call_stories, catalogue, field_name=field)]
         return record, every, _describe_unassigned([event for event in found.unassigned if event.ts >= start])
 
     with open_journal() as reader:

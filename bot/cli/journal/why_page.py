@@ -102,14 +102,14 @@ def _render_changes(changes: Sequence[Change]) -> Iterator[str]:
         yield f"… and {len(changes) - _MAX_CHANGES} more, see --json"
 
 
-def _render_request(asked: Request | None) -> Iterator[str]:
-    if asked is None:
+def _render_request(request: Request | None) -> Iterator[str]:
+    if request is None:
         yield "the journal does not say"
         return
-    words = f": “{asked.words}”" if asked.words else ""
-    foreign = ", with text of somebody else" if asked.with_foreign_text else ""
-    run = f", by the run of {asked.run}" if asked.run else ""
-    yield f"{asked.person}{', ' + format_moment(asked.at) if asked.at else ''}{run}{words}{foreign}"
+    words = f": “{request.words}”" if request.words else ""
+    foreign = ", with text of somebody else" if request.with_foreign_text else ""
+    run = f", by the run of {request.run}" if request.run else ""
+    yield f"{request.person}{', ' + format_moment(request.at) if request.at else ''}{run}{words}{foreign}"
 
 
 def _render_proposal(proposed: Proposal | None) -> Iterator[str]:
@@ -133,28 +133,28 @@ def _render_verdict(story: CallStory) -> Iterator[str]:
     yield f"{judged.decision}{f' ({details})' if details else ''}: {'; '.join(judged.reasons)}"
 
 
-def _render_card(shown: StoryCard | None, translator: Translator) -> Iterator[str]:
-    if shown is None:
+def _render_card(story_card: StoryCard | None, translator: Translator) -> Iterator[str]:
+    if story_card is None:
         return
-    card = shown.card
-    instead = f", instead of card {to_short_id(shown.replaces)}" if shown.replaces else ""
+    card = story_card.card
+    instead = f", instead of card {to_short_id(story_card.replaces)}" if story_card.replaces else ""
     hands = ", a second person must approve" if card.four_eyes else ", two taps" if card.taps > 1 else ""
     head = f"{card.confirmation_id}, shown {format_moment(card.requested_at)}{instead}{hands}"
-    if shown.erased:
+    if story_card.erased:
         yield f"{head}; its words are erased or cannot be read"
         return
     yield f"{head}, here in English and UTC:"
-    for line in to_plain_text(render_card(CardView.from_body(shown.to_json()), translator)).split("\n"):
+    for line in to_plain_text(render_card(CardView.from_body(story_card.to_json()), translator)).split("\n"):
         if line.strip():
             yield f"│ {to_one_line(line, limit=400)}"
 
 
-def _render_decision(shown: StoryCard | None) -> Iterator[str]:
-    if shown is None:
+def _render_decision(story_card: StoryCard | None) -> Iterator[str]:
+    if story_card is None:
         return
-    decided = shown.decided
+    decided = story_card.decided
     if decided is None:
-        yield f"nobody has decided yet; open until {format_moment(shown.card.expires_at)}"
+        yield f"nobody has decided yet; open until {format_moment(story_card.card.expires_at)}"
         return
     who = f" by {decided.person}" if decided.person else ""
     via = f" {WAYS.get(decided.via, to_one_line(decided.via))}" if decided.via else ""

@@ -158,6 +158,6 @@ def show_buttons(desk: DecisionDesk, visit: Visit, shown: ShownCard) -> None:
 
 
 def _show_button(words: str, icon: str, shown: ShownCard, act: Callable[[], Awaitable[None] | None]) -> ui.button:
-    made = ui.button(words, icon=icon, on_click=act, color=None).props("outline no-caps")
-    made.props["aria-label"] = f"{words}: {cut_text(shown.card.title, limit=_LONGEST_TITLE)}"
-    return made
+    button = ui.button(words, icon=icon, on_click=act, color=None).props("outline no-caps")
+    button.props["aria-label"] = f"{words}: {cut_text(shown.card.title, limit=_LONGEST_TITLE)}"
+    return button

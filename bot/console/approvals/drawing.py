@@ -36,8 +36,8 @@ def show_bundle(desk: DecisionDesk, visit: Visit, bundle: CardBundle) -> None:
         return
     with ui.element("section").classes("plan"):
         ui.label(visit.say("console-approvals-plan", count=len(bundle.cards))).classes("strong").props("role=heading aria-level=2")
-        for one in bundle.cards:
-            show_card(desk, visit, one, level=3)
+        for card in bundle.cards:
+            show_card(desk, visit, card, level=3)
 
 
 def show_card(desk: DecisionDesk, visit: Visit, shown: ShownCard, *, is_alone: bool = False, level: int = 2) -> None:

@@ -52,11 +52,11 @@ async def load_waiting(visit: Visit) -> WaitingCards:
     """Return the cards that wait and that the person may see. Raises StoreError."""
     viewer = visit.viewer
     page = await load_cards_page(visit.services.store, viewer, session="", state=WAITING, after=None, limit=_MOST_READ)
-    cards = sorted(page.cards, key=lambda one: (one.entry.expires_at, one.place))
+    cards = sorted(page.cards, key=lambda card: (card.entry.expires_at, card.place))
     mine: list[FoundCard] = []
     others: list[FoundCard] = []
-    for one in cards:
-        (mine if viewer.find_objection(one.entry, approve=True) is None else others).append(one)
+    for card in cards:
+        (mine if viewer.find_objection(card.entry, approve=True) is None else others).append(card)
     return WaitingCards(mine=tuple(mine), others=tuple(others), has_more=page.after is not None)
 
 
@@ -67,13 +67,13 @@ async def load_list(visit: Visit, state: str, whole: AbstractSet[str]) -> CardLi
     """
     viewer = visit.viewer
     if state == WAITING:
-        found = await load_waiting(visit)
-        bundles = _bundle_cards([*found.mine, *found.others])
-        has_more = found.has_more or len(bundles) > MOST
+        waiting_cards = await load_waiting(visit)
+        bundles = _bundle_cards([*waiting_cards.mine, *waiting_cards.others])
+        has_more = waiting_cards.has_more or len(bundles) > MOST
     else:
         since = visit.services.clock.now() - timedelta(days=DAYS)
         cards = await load_recent_cards(visit.services.store, viewer, state=state, since=since, limit=MOST + 1)
-        bundles, has_more = [[one] for one in cards], len(cards) > MOST
+        bundles, has_more = [[card] for card in cards], len(cards) > MOST
 
     def build(one: FoundCard) -> ShownCard:
         return build_shown_card(one, viewer, visit.tr, is_whole=one.entry.confirmation_id in whole)
@@ -83,21 +83,21 @@ async def load_list(visit: Visit, state: str, whole: AbstractSet[str]) -> CardLi
 
 def _bundle_cards(cards: list[FoundCard]) -> list[list[FoundCard]]:
     """Return the cards with those of one plan together, in the order of its steps; a plan stands where its first card stood."""
-    waiting = {one.entry.confirmation_id: one for one in cards}
+    waiting = {card.entry.confirmation_id: card for card in cards}
     bundles = []
-    for one in cards:
-        if one.entry.confirmation_id in waiting:
-            members = [waiting.pop(key) for card in (one, *list_plan_cards(one)) if (key := card.entry.confirmation_id) in waiting]
+    for card in cards:
+        if card.entry.confirmation_id in waiting:
+            members = [waiting.pop(key) for card in (card, *list_plan_cards(card)) if (key := card.entry.confirmation_id) in waiting]
             bundles.append(sorted(members, key=lambda card: card.place))
     return bundles
 
 
 async def load_card(visit: Visit, confirmation_id: str, whole: AbstractSet[str]) -> CardPage:
     """Return one card; raises ApiError 404 if there is none that the person may see, and StoreError."""
-    found = await visit.services.desk.find_card(visit.caller, confirmation_id)
-    if found is None:
+    card = await visit.services.desk.find_card(visit.caller, confirmation_id)
+    if card is None:
         raise build_not_found()
     viewer = visit.viewer
-    shown = build_shown_card(found, viewer, visit.tr, is_whole=confirmation_id in whole)
-    others = [build_shown_card(one, viewer, visit.tr) for one in list_plan_cards(found) if viewer.may_see_card(one.session, one.entry)]
-    return CardPage(shown=shown, others=tuple(others), may_read_chat=viewer.may_see_session(found.session))
+    shown = build_shown_card(card, viewer, visit.tr, is_whole=confirmation_id in whole)
+    others = [build_shown_card(one, viewer, visit.tr) for one in list_plan_cards(card) if viewer.may_see_card(one.session, one.entry)]
+    return CardPage(shown=shown, others=tuple(others), may_read_chat=viewer.may_see_session(card.session))

@@ -30,7 +30,7 @@ async def show_approvals(visit: Visit) -> None:
     _show_filters(visit, state)
     desk = DecisionDesk(visit)
     desk.refresh = await visit.keep_current(
-        lambda: load_list(visit, state, frozenset(desk.whole)), lambda found: _draw_list(desk, visit, state, found)
+        lambda: load_list(visit, state, frozenset(desk.whole)), lambda card_list: _draw_list(desk, visit, state, card_list)
     )
 
 
@@ -43,16 +43,16 @@ def _show_filters(visit: Visit, state: str) -> None:
                 chip.classes("chip-here").props("aria-current=page")
 
 
-def _draw_list(desk: DecisionDesk, visit: Visit, state: str, found: CardList) -> None:
+def _draw_list(desk: DecisionDesk, visit: Visit, state: str, card_list: CardList) -> None:
     waits = state == WAITING
-    if not found.bundles:
+    if not card_list.bundles:
         show_empty(visit.say("console-approvals-none-waiting" if waits else "console-approvals-none", days=DAYS))
-    for bundle in found.bundles:
+    for bundle in card_list.bundles:
         if waits:
             show_bundle(desk, visit, bundle)
         else:
             show_line(visit, bundle.cards[0], among_decided=True)
-    if found.has_more:
+    if card_list.has_more:
         show_empty(visit.say("console-approvals-more"))
     if not waits:
         with ui.element("div").classes("facts small muted"):
@@ -65,15 +65,15 @@ async def show_approval(visit: Visit) -> None:
     desk = DecisionDesk(visit)
     confirmation_id = visit.params["confirmation_id"]
     desk.refresh = await visit.keep_current(
-        lambda: load_card(visit, confirmation_id, frozenset(desk.whole)), lambda found: _draw_card(desk, visit, found)
+        lambda: load_card(visit, confirmation_id, frozenset(desk.whole)), lambda card_page: _draw_card(desk, visit, card_page)
     )
 
 
-def _draw_card(desk: DecisionDesk, visit: Visit, found: CardPage) -> None:
-    show_card(desk, visit, found.shown, is_alone=True)
-    if found.may_read_chat:
-        ui.link(visit.say("console-approvals-chat"), f"/conversations/{found.shown.card.session}")
-    if found.others:
-        show_heading(visit.say("console-approvals-others"), count=len(found.others))
-        for one in found.others:
+def _draw_card(desk: DecisionDesk, visit: Visit, card_page: CardPage) -> None:
+    show_card(desk, visit, card_page.shown, is_alone=True)
+    if card_page.may_read_chat:
+        ui.link(visit.say("console-approvals-chat"), f"/conversations/{card_page.shown.card.session}")
+    if card_page.others:
+        show_heading(visit.say("console-approvals-others"), count=len(card_page.others))
+        for one in card_page.others:
             show_line(visit, one)

@@ -91,8 +91,8 @@ class AuditPage:
         viewer = self._visit.viewer
         if not viewer.is_lead:
             return
-        known = [one for one in self._visit.services.access.list_people() if viewer.may_see_run(one.key)]
-        people = {one.key: cut_text(one.name, limit=120) for one in known}
+        known = [person for person in self._visit.services.access.list_people() if viewer.may_see_run(person.key)]
+        people = {actor.key: cut_text(actor.name, limit=120) for actor in known}
         if self._search.person:
             people.setdefault(self._search.person, cut_text(self._search.person, limit=120))
         label = self._visit.say("console-audit-person")

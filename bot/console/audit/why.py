@@ -134,16 +134,16 @@ def _list_attempts(trail: CallTrail, voice: Narrator) -> Sequence[RefusedAttempt
 
 async def _load_later(visit: Visit, viewer: Viewer, story: CallStory) -> Sequence[LaterChange]:
     """Return what happened afterwards to the fields that the call changed, oldest first."""
-    found: list[LaterChange] = []
+    later_changes: list[LaterChange] = []
     undo = await visit.services.desk.index.find_undo(story.effect_id)
     for record in story.records[:_RECORDS]:
         fields = [change.field for change in story.changes if change.record == record]
         rows = await visit.services.desk.index.list_calls(record)
         newer = [row for row in rows if format_iso(find_start_time(row)) > story.at and row.effect_id != story.effect_id]
-        found += [one for row in newer if (one := _describe_later(visit, viewer, row, record, fields, undo)) is not None]
-        found += await _load_portal_changes(visit, viewer, story, record, fields)
-    unique = {(one.at, one.what, one.address): one for one in found}
-    return tuple(sorted(unique.values(), key=lambda one: one.at)[:_LATER])
+        later_changes += [change for row in newer if (change := _describe_later(visit, viewer, row, record, fields, undo)) is not None]
+        later_changes += await _load_portal_changes(visit, viewer, story, record, fields)
+    unique = {(later_change.at, later_change.what, later_change.address): later_change for later_change in later_changes}
+    return tuple(sorted(unique.values(), key=lambda later_change: later_change.at)[:_LATER])
 
 
 def _describe_later(
@@ -178,14 +178,14 @@ async def _load_portal_changes(visit: Visit, viewer: Viewer, story: CallStory, r
     """Return the changes of these fields that the bot saw in the portal after the call and that no call of it made."""
     probes = await visit.services.desk.index.list_probes(record)
     seen = FoundCalls(trails=[], seen=list(probes))
-    told = list_portal_changes(seen, record, [story], viewer.deps.catalogue, locale=visit.tr.locale)
+    portal_changes = list_portal_changes(seen, record, [story], viewer.deps.catalogue, locale=visit.tr.locale)
     found = []
-    for one in told:
+    for portal_change in portal_changes:
         changes = tuple(
             ChangedField(record=record, name=change.name, before=change.before, after=change.after)
-            for change in one.changes
+            for change in portal_change.changes
             if not change.through and change.field in fields
         )
-        if one.at > story.at and one.kind == "seen" and changes:
-            found.append(LaterChange(at=one.at, who="", what="", changes=changes))
+        if portal_change.at > story.at and portal_change.kind == "seen" and changes:
+            found.append(LaterChange(at=portal_change.at, who="", what="", changes=changes))
     return found

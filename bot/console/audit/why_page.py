@@ -89,19 +89,19 @@ def _draw_changes(visit: Visit, changes: Sequence[ChangedField]) -> None:
 
 
 def _draw_request(visit: Visit, view: WhyView) -> None:
-    asked = view.story.asked
-    with _section(visit, "asked", "person", asked.at if asked is not None else ""):
-        if asked is None:
+    request = view.story.asked
+    with _section(visit, "asked", "person", request.at if request is not None else ""):
+        if request is None:
             ui.label(visit.say("console-why-nobody"))
             return
-        ui.label(cut_text(view.asked_by or asked.person, limit=160)).props("dir=auto")
+        ui.label(cut_text(view.asked_by or request.person, limit=160)).props("dir=auto")
         if view.run_title:
             ui.link(visit.say("console-why-run", name=cut_text(view.run_title, limit=80)), f"/runs/{view.run_id}")
         elif not view.shows_words:
             ui.label(visit.say("console-why-private")).classes("muted small")
-        elif asked.words:
-            show_text(_say_erased(visit, asked.words), classes="why-words")
-            if asked.with_foreign_text:
+        elif request.words:
+            show_text(_say_erased(visit, request.words), classes="why-words")
+            if request.with_foreign_text:
                 ui.label(visit.say("console-why-foreign")).classes("muted small")
             ui.link(visit.say("console-why-talk"), build_address(view.story.session)).classes("small")
 

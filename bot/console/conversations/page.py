@@ -89,8 +89,8 @@ def name_session(visit: Visit, session: str) -> str:
 def _draw(visit: Visit, view: ListView, show_more: Callable[[], Awaitable[None]]) -> None:
     if not view.lines:
         show_empty(visit.say("console-talk-not-found" if view.is_searched else "console-talk-none"))
-    for one in view.lines:
-        _draw_line(visit, one)
+    for line in view.lines:
+        _draw_line(visit, line)
     if view.count > len(view.lines):
         ui.button(visit.say("console-talk-more"), on_click=show_more, color=None).props("outline no-caps")
 

@@ -115,9 +115,9 @@ def read_part(store: Store, stream: str, first: int, reader: ItemReader) -> Talk
 
 
 def _read_from(store: Store, stream: str, first: int) -> list[StoredEvent]:
-    found: list[StoredEvent] = []
+    stored_events: list[StoredEvent] = []
     tolerant, after = DamageTolerantStore(store), first - 1
     while page := tolerant.read_events(stream, after, _BLOCK):
-        found.extend(page)
+        stored_events.extend(page)
         after = page[-1].seq
-    return found
+    return stored_events

@@ -45,9 +45,9 @@ class ItemReader:
         make = _CONVERTERS.get(event.type)
         if make is not None:
             return [item for item in make(self, event) if item.text or item.lines or item.details or item.kind in {"sent", "outcome"}]
-        shown = to_session_event(event, self.eyes)
-        convert = _SHOWN.get(shown.type) if shown is not None else None
-        return [convert(self, shown, event)] if shown is not None and convert is not None else []
+        session_event = to_session_event(event, self.eyes)
+        convert = _SHOWN.get(session_event.type) if session_event is not None else None
+        return [convert(self, session_event, event)] if session_event is not None and convert is not None else []
 
     def say(self, code: str, /, **args: object) -> str:
         """Return the text for `code` in the reader's language."""
@@ -71,43 +71,43 @@ class ItemReader:
 Made = Sequence[Item]
 
 
-def _read_message(to: ItemReader, said: conversation.MessageReceived, event: StoredEvent) -> Made:
-    text = to.erase(event, said.text or said.quoted)
-    quoted = said.quoted if said.text else ""
-    note = to.say("console-talk-origin", origin=said.origin)
+def _read_message(to: ItemReader, message_received: conversation.MessageReceived, event: StoredEvent) -> Made:
+    text = to.erase(event, message_received.text or message_received.quoted)
+    quoted = message_received.quoted if message_received.text else ""
+    note = to.say("console-talk-origin", origin=message_received.origin)
     item = Item(kind="asked", at=event.ts, who=to.name(event.actor), text=_shorten(text), note=note, details=_shorten(quoted))
-    return [_with_voice(item) if said.origin == "voice" else item]
+    return [_with_voice(item) if message_received.origin == "voice" else item]
 
 
 def _with_voice(item: Item) -> Item:
     return Item(kind="asked", at=item.at, who=item.who, text=item.text, note=item.note, details=item.details, is_voice=True)
 
 
-def _read_answer(to: ItemReader, said: conversation.ModelAnswered, event: StoredEvent) -> Made:
-    thought = find_thought(said.text) or (said.text if said.calls else "")
-    return [Item(kind="thought", at=event.ts, who=said.model, details=_shorten(to.erase(event, thought)))]
+def _read_answer(to: ItemReader, model_answered: conversation.ModelAnswered, event: StoredEvent) -> Made:
+    thought = find_thought(model_answered.text) or (model_answered.text if model_answered.calls else "")
+    return [Item(kind="thought", at=event.ts, who=model_answered.model, details=_shorten(to.erase(event, thought)))]
 
 
-def _read_failure(to: ItemReader, said: conversation.ModelFailed, event: StoredEvent) -> Made:
-    return [Item(kind="failed", at=event.ts, text=to.say("console-talk-model-failed"), details=_shorten(said.reason), tone="bad")]
+def _read_failure(to: ItemReader, model_failed: conversation.ModelFailed, event: StoredEvent) -> Made:
+    return [Item(kind="failed", at=event.ts, text=to.say("console-talk-model-failed"), details=_shorten(model_failed.reason), tone="bad")]
 
 
-def _read_plan(to: ItemReader, said: conversation.PlanRecorded, event: StoredEvent) -> Made:
-    steps = [PlanStep.from_stored(step) for step in said.steps]
+def _read_plan(to: ItemReader, plan_recorded: conversation.PlanRecorded, event: StoredEvent) -> Made:
+    steps = [PlanStep.from_stored(step) for step in plan_recorded.steps]
     lines = []
     for step in steps:
         line = to.describe_call(step.method, step.params)
         lines.append(Line(text=f"{line.text} — {step.comment}" if step.comment else line.text, record=line.record))
     told = [{"method": step.method, "params": step.params} for step in steps]
-    note = "" if said.executed else to.say("console-talk-only-planned")
+    note = "" if plan_recorded.executed else to.say("console-talk-only-planned")
     text = to.erase(event, "") if not steps else ""
     return [Item(kind="proposed", at=event.ts, text=text, lines=tuple(lines), note=note, details=dump_json(told) if told else "")]
 
 
-def _read_start(to: ItemReader, said: calls.CallStarted, event: StoredEvent) -> Made:
-    line = to.describe_call(said.method, said.params)
-    details = dump_json({"method": said.method, "params": said.params})
-    return [Item(kind="sent", at=event.ts, text=line.text, record=line.record, details=details, effect_id=said.effect_id)]
+def _read_start(to: ItemReader, call_started: calls.CallStarted, event: StoredEvent) -> Made:
+    line = to.describe_call(call_started.method, call_started.params)
+    details = dump_json({"method": call_started.method, "params": call_started.params})
+    return [Item(kind="sent", at=event.ts, text=line.text, record=line.record, details=details, effect_id=call_started.effect_id)]
 
 
 def _read_success(to: ItemReader, said: calls.CallSucceeded, event: StoredEvent) -> Made:
@@ -120,9 +120,9 @@ def _read_success(to: ItemReader, said: calls.CallSucceeded, event: StoredEvent)
     return [Item(kind="outcome", at=event.ts, text=text, tone=tone, note=note, record=said.created, effect_id=said.effect_id)]
 
 
-def _read_refusal(to: ItemReader, said: calls.CallRefused, event: StoredEvent) -> Made:
-    text, why = to.say("console-talk-outcome", state="refused"), _explain(to, said.code, said.args, said.detail)
-    return [Item(kind="outcome", at=event.ts, text=text, tone="bad", note=_shorten(why), effect_id=said.effect_id)]
+def _read_refusal(to: ItemReader, call_refused: calls.CallRefused, event: StoredEvent) -> Made:
+    text, why = to.say("console-talk-outcome", state="refused"), _explain(to, call_refused.code, call_refused.args, call_refused.detail)
+    return [Item(kind="outcome", at=event.ts, text=text, tone="bad", note=_shorten(why), effect_id=call_refused.effect_id)]
 
 
 def _read_unknown(to: ItemReader, said: calls.CallOutcomeUnknown, event: StoredEvent) -> Made:
@@ -136,23 +136,23 @@ def _read_reconciliation(to: ItemReader, said: calls.OutcomeReconciled, event: S
     return [Item(kind="outcome", at=event.ts, text=text, tone=tone, note=_shorten(said.detail), effect_id=said.effect_id)]
 
 
-def _read_step_refusal(to: ItemReader, said: conversation.StepRefused, event: StoredEvent) -> Made:
-    line = to.describe_call(said.method, said.params)
-    why = _explain(to, said.code, said.args, said.detail)
-    details = dump_json({"method": said.method, "params": said.params})
+def _read_step_refusal(to: ItemReader, step_refused: conversation.StepRefused, event: StoredEvent) -> Made:
+    line = to.describe_call(step_refused.method, step_refused.params)
+    why = _explain(to, step_refused.code, step_refused.args, step_refused.detail)
+    details = dump_json({"method": step_refused.method, "params": step_refused.params})
     return [Item(kind="refused", at=event.ts, text=line.text, record=line.record, note=_shorten(why), details=details, tone="bad")]
 
 
-def _read_end(to: ItemReader, said: conversation.TurnFinished, event: StoredEvent) -> Made:
+def _read_end(to: ItemReader, turn_finished: conversation.TurnFinished, event: StoredEvent) -> Made:
     """Read what was answered, with the lists beside it; what was proposed has its cards."""
-    shown = to_session_event(event, to.eyes)
-    rows = [row for one in said.lists if one.get("place") != PROPOSED for row in one.get("rows") or ()]
+    session_event = to_session_event(event, to.eyes)
+    rows = [row for one in turn_finished.lists if one.get("place") != PROPOSED for row in one.get("rows") or ()]
     lines = tuple(Line(text=str(row[1]), record=str(row[0])) for row in rows if len(row) > 1)
     made = []
-    if shown is not None or lines:
-        made.append(Item(kind="answered", at=event.ts, text=_shorten(shown.text if shown is not None else ""), lines=lines))
-    if said.reason in _ENDS:
-        made.append(Item(kind="notice", at=event.ts, text=to.say("console-talk-end", reason=said.reason), tone="warn"))
+    if session_event is not None or lines:
+        made.append(Item(kind="answered", at=event.ts, text=_shorten(session_event.text if session_event is not None else ""), lines=lines))
+    if turn_finished.reason in _ENDS:
+        made.append(Item(kind="notice", at=event.ts, text=to.say("console-talk-end", reason=turn_finished.reason), tone="warn"))
     return made
 
 
@@ -217,18 +217,18 @@ _CONVERTERS: Final[Mapping[str, Callable[[ItemReader, StoredEvent], Made]]] = {
 }
 
 
-def _to_answer(_to: ItemReader, shown: SessionEvent, event: StoredEvent) -> Item:
-    options = tuple(Line(text=option) for option in (*shown.options, *(action.label for action in shown.actions)))
-    return Item(kind="answered", at=event.ts, text=_shorten(shown.text), lines=options)
+def _to_answer(_to: ItemReader, session_event: SessionEvent, event: StoredEvent) -> Item:
+    options = tuple(Line(text=option) for option in (*session_event.options, *(action.label for action in session_event.actions)))
+    return Item(kind="answered", at=event.ts, text=_shorten(session_event.text), lines=options)
 
 
-def _to_question(to: ItemReader, shown: SessionEvent, event: StoredEvent) -> Item:
-    options = tuple(Line(text=option) for option in shown.options)
-    return Item(kind="question", at=event.ts, text=_shorten(to.erase(event, shown.text)), lines=options)
+def _to_question(to: ItemReader, session_event: SessionEvent, event: StoredEvent) -> Item:
+    options = tuple(Line(text=option) for option in session_event.options)
+    return Item(kind="question", at=event.ts, text=_shorten(to.erase(event, session_event.text)), lines=options)
 
 
-def _to_card(to: ItemReader, shown: SessionEvent, event: StoredEvent) -> Item:
-    card = shown.confirmation
+def _to_card(to: ItemReader, session_event: SessionEvent, event: StoredEvent) -> Item:
+    card = session_event.confirmation
     effect_id = str(event.data.get("effect_id") or "")
     if card is None:
         return Item(kind="card", at=event.ts, effect_id=effect_id)
@@ -238,19 +238,19 @@ def _to_card(to: ItemReader, shown: SessionEvent, event: StoredEvent) -> Item:
     return Item(kind="card", at=event.ts, text=_shorten(title), lines=lines, note=_shorten(note), tone="live", effect_id=effect_id)
 
 
-def _to_decision(to: ItemReader, shown: SessionEvent, event: StoredEvent) -> Item:
-    who = (shown.by.name or shown.by.id) if shown.by is not None else ""
-    text = to.say("console-talk-decision", state=shown.state)
-    way = to.say("history-via", via=shown.via) if shown.via else ""
-    reason = shown.text or _explain(to, shown.code, {}) if shown.text or shown.code else ""
+def _to_decision(to: ItemReader, session_event: SessionEvent, event: StoredEvent) -> Item:
+    who = (session_event.by.name or session_event.by.id) if session_event.by is not None else ""
+    text = to.say("console-talk-decision", state=session_event.state)
+    way = to.say("history-via", via=session_event.via) if session_event.via else ""
+    reason = session_event.text or _explain(to, session_event.code, {}) if session_event.text or session_event.code else ""
     note = ". ".join(part for part in (way, reason) if part)
-    effect_id, tone = str(event.data.get("effect_id") or ""), _DECISIONS.get(shown.state, "plain")
+    effect_id, tone = str(event.data.get("effect_id") or ""), _DECISIONS.get(session_event.state, "plain")
     return Item(kind="decided", at=event.ts, who=who, text=text, note=_shorten(note), tone=tone, effect_id=effect_id)
 
 
-def _to_refused_decision(to: ItemReader, shown: SessionEvent, event: StoredEvent) -> Item:
-    who = (shown.by.name or shown.by.id) if shown.by is not None else ""
-    text, why = to.say("console-talk-not-counted"), _explain(to, shown.code, {})
+def _to_refused_decision(to: ItemReader, session_event: SessionEvent, event: StoredEvent) -> Item:
+    who = (session_event.by.name or session_event.by.id) if session_event.by is not None else ""
+    text, why = to.say("console-talk-not-counted"), _explain(to, session_event.code, {})
     return Item(kind="decided", at=event.ts, who=who, text=text, note=why, tone="warn")
 
 

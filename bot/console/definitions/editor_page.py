@@ -71,8 +71,8 @@ def _check_rights(visit: Visit, kind: str) -> None:
 
 def _build_check(visit: Visit) -> Check:
     async def check(document: EditedDocument) -> Checked:
-        given = submit_text(document.text, document.format)
-        return await visit.services.definitions.check(build_editor(visit), document.kind, document.key or None, given)
+        submission = submit_text(document.text, document.format)
+        return await visit.services.definitions.check(build_editor(visit), document.kind, document.key or None, submission)
 
     return check
 

@@ -43,15 +43,15 @@ def _find_index(number: int, box: Box, named: Mapping[str, int], count: int, *, 
 def mark_boxes(places: Sequence[StepPlace], findings: Sequence[Finding], word: Callable[[int], str]) -> dict[int, Mark]:
     """Return the marks of the boxes in whose steps something is wrong; `word` says how many things are."""
     counts: dict[Path, int] = {}
-    for one in findings:
-        if one.severity == "info":
+    for finding in findings:
+        if finding.severity == "info":
             continue
         try:
-            path = parse_path(one.path)[:2]
+            path = parse_path(finding.path)[:2]
         except ValueError:  # a path that was cut
             continue
         counts[path] = counts.get(path, 0) + 1
-    return {one.number: Mark("finding", word(counts[one.path])) for one in places if one.path in counts}
+    return {place.number: Mark("finding", word(counts[place.path])) for place in places if place.path in counts}
 
 
 class GraphView:
@@ -97,7 +97,7 @@ class GraphView:
         number = next((at for at, box in enumerate(chart.boxes) if box.key == key), None)
         if number is None:
             return
-        path = next((one.path for one in find_places(self._steps, document.data, chart) if one.number == number), None)
+        path = next((place.path for place in find_places(self._steps, document.data, chart) if place.number == number), None)
         self._go_to(document.find_line(path) if path is not None else 0)
         self._step.clear()
         with self._step:
@@ -113,7 +113,7 @@ class GraphView:
             told = self._visit.say("console-editor-way", target=target, why=label) if label else f"→ {target}"
             show_text(told, classes="small muted")
         if path is not None:
-            draw_findings(self._visit, [one for one in self._document.findings if _is_within(one, path)])
+            draw_findings(self._visit, [finding for finding in self._document.findings if _is_within(finding, path)])
 
 
 def _is_within(finding: Finding, path: Path) -> bool:

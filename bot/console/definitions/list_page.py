@@ -91,7 +91,7 @@ class _List:
     def _fill(self) -> None:
         if self._place is None:
             return
-        found = [one for one in self._view.found if self._fits(one)]
+        found = [definition_key for definition_key in self._view.found if self._fits(definition_key)]
         self._place.clear()
         with self._place:
             if found:

@@ -96,11 +96,11 @@ class PublishDialog:
 
     async def _publish(self) -> bool:
         """Return whether it was published."""
-        shown, over = self._verdict.version, self._verdict.active
+        version, over = self._verdict.version, self._verdict.active
         service, note = self._visit.services.definitions, str(self.note.value or "")
         try:
             editor = build_editor(self._visit)
-            await service.publish(editor, shown.kind, shown.key, shown.version, expected=shown.revision, over=over, note=note)
+            await service.publish(editor, version.kind, version.key, version.version, expected=version.revision, over=over, note=note)
         except StaleRevision as error:
             await self._show_newer(error)
             return False
@@ -114,7 +114,7 @@ class PublishDialog:
             self._draw()
             return False
         self._dialog.close()
-        tell(self._visit, self._visit.say("console-definition-is-published", number=shown.version))
+        tell(self._visit, self._visit.say("console-definition-is-published", number=version.version))
         await self._done()
         return True
 

@@ -60,21 +60,21 @@ class Saver:
 
         Raises as `save` does, also if there is a later one.
         """
-        given = self._submit(details)
+        submission = self._submit(details)
         if present.status == "draft":
-            return await self._replace(present, given)
-        return await self._create(present.key, given, after=present.version)
+            return await self._replace(present, submission)
+        return await self._create(present.key, submission, after=present.version)
 
     async def _create_key(self, details: Details) -> Saved:
         """Store something new; a key that is there already is none of it."""
-        kind, editor, given = self._service.find_kind(self._document.kind), build_editor(self._visit), self._submit(details)
-        checked = await self._service.check(editor, kind.name, details.key or None, given)
+        kind, editor, submission = self._service.find_kind(self._document.kind), build_editor(self._visit), self._submit(details)
+        checked = await self._service.check(editor, kind.name, details.key or None, submission)
         data = checked.read.data if checked.read is not None else None
         said = data.get(kind.key_field) if kind.key_field and isinstance(data, dict) else ""
         key = details.key or (said if isinstance(said, str) else "")
         if key and (present := await self._find(editor, key)) is not None:
             raise SomebodyWasFirst(present)
-        return await self._create(details.key or ("" if not kind.key_field else None), given, after=0)
+        return await self._create(details.key or ("" if not kind.key_field else None), submission, after=0)
 
     async def _find(self, editor: Editor, key: str) -> DefinitionVersion | None:
         try:
@@ -82,17 +82,17 @@ class Saver:
         except DefinitionMissing:
             return None
 
-    async def _create(self, key: str | None, given: Submission, *, after: int) -> Saved:
+    async def _create(self, key: str | None, submission: Submission, *, after: int) -> Saved:
         editor, kind = build_editor(self._visit), self._document.kind
         try:
-            return await self._service.create(editor, kind, key, given, after=after)
+            return await self._service.create(editor, kind, key, submission, after=after)
         except StaleRevision as error:
             raise SomebodyWasFirst(await self._service.find_version(editor, kind, error.present.key)) from None
 
-    async def _replace(self, base: DefinitionVersion, given: Submission) -> Saved:
+    async def _replace(self, base: DefinitionVersion, submission: Submission) -> Saved:
         editor = build_editor(self._visit)
         try:
-            return await self._service.save(editor, base.kind, base.key, base.version, given, expected=base.revision)
+            return await self._service.save(editor, base.kind, base.key, base.version, submission, expected=base.revision)
         except (StaleRevision, NotADraft):
             raise SomebodyWasFirst(await self._service.find_version(editor, base.kind, base.key)) from None
 

@@ -50,8 +50,8 @@ class TextEditor:
     def _mark_findings(self) -> None:
         """Mark the lines of findings. Calls of the element alone are used: to change its properties would send the text once more."""
         lines = group_lines(self._document.findings)
-        marks = [{"kind": "line", "line": line, "class": f"cm-finding-{_find_worst(found)}"} for line, found in lines.items()]
-        tips = {line: "\n".join(self._visit.tr.translate_notice(one.notice) for one in found) for line, found in lines.items()}
+        marks = [{"kind": "line", "line": line, "class": f"cm-finding-{_find_worst(findings)}"} for line, findings in lines.items()]
+        tips = {line: "\n".join(self._visit.tr.translate_notice(finding.notice) for finding in found) for line, found in lines.items()}
         self._code.run_method("setDecorations", marks)
         self._code.run_method("setLineTooltips", tips)
 
@@ -65,11 +65,11 @@ class TextEditor:
 def group_lines(findings: Sequence[Finding]) -> dict[int, list[Finding]]:
     """Return the findings by their lines; those without a line are left out."""
     lines: dict[int, list[Finding]] = {}
-    for one in findings:
-        if one.line:
-            lines.setdefault(one.line, []).append(one)
+    for finding in findings:
+        if finding.line:
+            lines.setdefault(finding.line, []).append(finding)
     return lines
 
 
 def _find_worst(findings: Sequence[Finding]) -> Severity:
-    return min((one.severity for one in findings), key=_WORST.index)
+    return min((finding.severity for finding in findings), key=_WORST.index)

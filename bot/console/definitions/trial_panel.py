@@ -99,8 +99,8 @@ class TrialPanel:
         visit, document = self._visit, self._document
         await document.settle()
         text = document.text
-        given = submit_text(document.text, document.format)
-        checked = await visit.services.definitions.check(build_editor(visit), document.kind, document.key or None, given)
+        submission = submit_text(document.text, document.format)
+        checked = await visit.services.definitions.check(build_editor(visit), document.kind, document.key or None, submission)
         case = self._read_case()
         findings = checked.findings if has_errors(checked.findings) else ()
         if findings or not isinstance(checked.document, Mapping):
@@ -182,37 +182,37 @@ class TrialPanel:
         with self._place:
             if len(tried.happenings) > _SHOWN:
                 show_empty(self._visit.say("console-trial-earlier", count=len(tried.happenings) - _SHOWN))
-            for one in tried.happenings[-_SHOWN:]:
-                self._draw_happening(one)
+            for happening in tried.happenings[-_SHOWN:]:
+                self._draw_happening(happening)
             if tried.wanted is not None:
                 self._draw_wanted(tried.wanted)
             else:
                 self._draw_end(tried)
         self._visit.page.run_javascript("sdelkaTexts.showLast()")
 
-    def _draw_happening(self, one: Happening) -> None:
+    def _draw_happening(self, happening: Happening) -> None:
         visit = self._visit
-        with ui.element("div").classes(f"trial-line trial-{one.kind}"):
-            if one.place.step and one.kind != "answer":
-                ui.label(one.place.step).classes("mono muted")
-            match one.kind:
+        with ui.element("div").classes(f"trial-line trial-{happening.kind}"):
+            if happening.place.step and happening.kind != "answer":
+                ui.label(happening.place.step).classes("mono muted")
+            match happening.kind:
                 case "message" | "question" | "failure":
-                    _show_said(visit, one)
+                    _show_said(visit, happening)
                 case "answer":
-                    given = visit.say(one.controls[0]) if one.controls else one.data
+                    given = visit.say(happening.controls[0]) if happening.controls else happening.data
                     show_text(given if isinstance(given, str) else dumps(given))
                 case "effect":
-                    self._draw_effect(one)
+                    self._draw_effect(happening)
                 case "model" | "agent":
-                    show_text(visit.say("console-trial-model", text=cut_text(one.text, limit=_LONGEST)))
+                    show_text(visit.say("console-trial-model", text=cut_text(happening.text, limit=_LONGEST)))
                 case "wait":
-                    show_text(visit.say("console-trial-wait", moment=visit.tr.format_time(one.text)))
+                    show_text(visit.say("console-trial-wait", moment=visit.tr.format_time(happening.text)))
                 case "child":
-                    show_text(visit.say("console-trial-child", what=one.text))
+                    show_text(visit.say("console-trial-child", what=happening.text))
 
-    def _draw_effect(self, one: Happening) -> None:
+    def _draw_effect(self, happening: Happening) -> None:
         """Show an effect as the plan that it is."""
-        visit, data = self._visit, one.data
+        visit, data = self._visit, happening.data
         status = str(data["status"])
         show_badge(visit.say("console-trial-effect", status=status), tone="live" if status == "planned" else "plain")
         method = str(data["method"])
@@ -282,11 +282,11 @@ class TrialPanel:
                         show_text(f"{name} = {cut_text(value if isinstance(value, str) else dumps(value), limit=_LONGEST)}", classes="mono")
 
 
-def _show_said(visit: Visit, one: Happening) -> None:
+def _show_said(visit: Visit, happening: Happening) -> None:
     """Show a message as a chat shows it, without its marks, and the buttons below it."""
-    if one.reply is not None:
-        show_text(render_plain_reply(one.reply, visit.tr))
-    if one.kind == "failure" and one.text:
-        show_text(one.text, classes="small muted")
-    if one.options:
-        show_text(" · ".join(one.options), classes="small muted")
+    if happening.reply is not None:
+        show_text(render_plain_reply(happening.reply, visit.tr))
+    if happening.kind == "failure" and happening.text:
+        show_text(happening.text, classes="small muted")
+    if happening.options:
+        show_text(" · ".join(happening.options), classes="small muted")

@@ -226,19 +226,19 @@ class _KeyPage:
         def fill() -> None:
             place.clear()
             with place:
-                for one in history:
-                    self._draw_entry(one)
+                for history_entry in history:
+                    self._draw_entry(history_entry)
 
         details.on("toggle", fill, args=[])
 
-    def _draw_entry(self, one: HistoryEntry) -> None:
+    def _draw_entry(self, history_entry: HistoryEntry) -> None:
         visit = self._visit
         with ui.element("div").classes("def-entry small"):
-            ui.label(visit.tr.format_time(one.at)).classes("muted")
-            ui.label(visit.say("console-definition-did", what=one.what, number=one.version)).classes("strong")
-            ui.label(name_account(visit, one.by, one.by_name))
-            if one.note:
-                show_text(one.note, classes="muted")
+            ui.label(visit.tr.format_time(history_entry.at)).classes("muted")
+            ui.label(visit.say("console-definition-did", what=history_entry.what, number=history_entry.version)).classes("strong")
+            ui.label(name_account(visit, history_entry.by, history_entry.by_name))
+            if history_entry.note:
+                show_text(history_entry.note, classes="muted")
 
     async def show_asked(self, view: KeyView) -> None:
         """Show what the address asks for: a difference or a version; without either the one in force, or the last."""
@@ -252,11 +252,11 @@ class _KeyPage:
         """Show the text of a version."""
         service = self._visit.services.definitions
         try:
-            found = await service.find_version(build_editor(self._visit), self._kind, self._key, number)
+            version = await service.find_version(build_editor(self._visit), self._kind, self._key, number)
         except REFUSALS as error:
             self._show_trouble(explain(self._visit, error))
             return
-        text = await write_text(found.document)
+        text = await write_text(version.document)
         assert self.place is not None  # noqa: S101 - the page is drawn before anything is opened in it
         self.place.clear()
         with self.place:
@@ -279,7 +279,7 @@ class _KeyPage:
         self.place.clear()
         with self.place:
             show_heading(visit.say("console-diff-title", before=before, after=after))
-            names = [visit.say("console-definition-number", number=one) for one in (before, after)]
+            names = [visit.say("console-definition-number", number=number) for number in (before, after)]
             draw_diff(visit, lines, before=names[0], after=names[1])
 
     def _show_trouble(self, told: str) -> None:

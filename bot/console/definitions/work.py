@@ -62,7 +62,7 @@ def explain(visit: Visit, error: Exception) -> str:
         case NotAllowed():
             return visit.say("console-definition-not-allowed", code=error.code, reason=error.reason)
         case DefinitionRefused():
-            return visit.say("console-definition-mistakes", count=sum(one.severity == "error" for one in error.findings))
+            return visit.say("console-definition-mistakes", count=sum(finding.severity == "error" for finding in error.findings))
         case StaleRevision():
             return visit.say("console-definition-stale")
         case NotADraft():

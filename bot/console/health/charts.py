@@ -33,8 +33,8 @@ def draw_figures(visit: Visit, figures: Figures) -> None:
 
 def _draw_calls(visit: Visit, figures: Figures) -> None:
     names = [visit.say("console-health-end", end=end) for end in ("succeeded", "refused", "unknown")]
-    days = [format_short_day(one.day, visit.tr.locale) for one in figures.days]
-    values = [[one.succeeded for one in figures.days], [one.refused for one in figures.days], [one.unknown for one in figures.days]]
+    days = [format_short_day(day_calls.day, visit.tr.locale) for day_calls in figures.days]
+    values = [[day.succeeded for day in figures.days], [day.refused for day in figures.days], [day.unknown for day in figures.days]]
     series = [
         {"name": name, "type": "bar", "stack": "calls", "data": data, "itemStyle": {"color": colour}, "barMaxWidth": 36}
         for name, data, colour in zip(names, values, (_GOOD, _BAD, _WARN), strict=True)
@@ -67,15 +67,15 @@ def _draw_waits(visit: Visit, figures: Figures) -> None:
 
 def _draw_usage(visit: Visit, figures: Figures) -> None:
     people = figures.usage[:_MOST_PEOPLE]
-    has_money = any(one.money is not None for one in people)
+    has_money = any(person.money is not None for person in people)
     with _build_chart(visit, "usage"):
         if not people:
             show_empty(visit.say("console-health-no-usage"))
             return
         if not has_money:
             ui.label(visit.say("console-health-no-prices")).classes("muted small")
-        names = [cut_text(one.name, limit=_LONGEST_NAME) for one in people]
-        data = [float(one.money or 0) if has_money else one.tokens for one in people]
+        names = [cut_text(person.name, limit=_LONGEST_NAME) for person in people]
+        data = [float(person.money or 0) if has_money else person.tokens for person in people]
         _draw_picture(
             {
                 "xAxis": {"type": "value", "axisLabel": {"hideOverlap": True, ":formatter": _GROUPED}},
@@ -85,11 +85,11 @@ def _draw_usage(visit: Visit, figures: Figures) -> None:
             rows=len(people),
         )
         columns = [visit.say("console-health-person"), visit.say("console-health-tokens")]
-        rows = [[name, format_count(visit.tr, one.tokens)] for name, one in zip(names, people, strict=True)]
+        rows = [[name, format_count(visit.tr, person.tokens)] for name, person in zip(names, people, strict=True)]
         if has_money:
             columns.append(visit.say("console-health-money"))
-            for row, one in zip(rows, people, strict=True):
-                row.append(format_money(visit.tr, one.money, figures.currency) if one.money is not None else "—")
+            for row, person_usage in zip(rows, people, strict=True):
+                row.append(format_money(visit.tr, person_usage.money, figures.currency) if person_usage.money is not None else "—")
         _draw_table(visit, columns, rows)
 
 

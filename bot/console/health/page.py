@@ -101,15 +101,15 @@ def _draw_limits(visit: Visit, limits: LimitView) -> None:
         ui.label(visit.say("console-health-waiting", waiting=limits.waiting, flying=limits.in_flight)).classes("small")
         said = visit.say("console-health-operating", budget=limits.budget, used="yes" if limits.methods else "no")
         ui.label(said).classes("muted small")
-        for one in limits.methods:
-            name = name_call(visit, one.method)
-            if one.seconds is None:
+        for method_time in limits.methods:
+            name = name_call(visit, method_time.method)
+            if method_time.seconds is None:
                 with ui.element("div").classes("health-line"):
                     ui.label(name)
                     show_badge(visit.say("console-health-refused"), tone="bad")
             else:
-                words = visit.say("console-health-seconds", name=name, seconds=one.seconds)
-                _draw_bar(words, one.seconds / limits.budget if limits.budget else 0.0)
+                words = visit.say("console-health-seconds", name=name, seconds=method_time.seconds)
+                _draw_bar(words, method_time.seconds / limits.budget if limits.budget else 0.0)
 
 
 def _draw_bar(words: str, share: float) -> None:

@@ -90,10 +90,10 @@ async def load_health(visit: Visit, glance: HealthGlance | None, runs: dict[str,
 
 async def _load_leases(visit: Visit, monitor: Monitor, runs: dict[str, str]) -> tuple[tuple[LeaseRow, ...], int]:
     try:
-        found = await monitor.read_leases(MOST_LEASES)
+        leases = await monitor.read_leases(MOST_LEASES)
     except (StoreError, OSError):
         return (), 0
-    for run_id in {session.removeprefix(RUN) for session, _, _ in found.held if session.startswith(RUN)} - runs.keys():
+    for run_id in {session.removeprefix(RUN) for session, _, _ in leases.held if session.startswith(RUN)} - runs.keys():
         runs[run_id] = await find_run_title(visit, run_id)
     access = visit.services.access
     rows = (
@@ -104,9 +104,9 @@ async def _load_leases(visit: Visit, monitor: Monitor, runs: dict[str, str]) -> 
             owner=owner,
             until=parse_iso(until),
         )
-        for session, owner, until in found.held
+        for session, owner, until in leases.held
     )
-    return tuple(rows), found.count
+    return tuple(rows), leases.count
 
 
 def build_limits(monitor: Monitor) -> LimitView | None:

@@ -74,7 +74,7 @@ class InvitationForm:
         """Draw the form here."""
         visit = self.visit
         ui.label(visit.say("console-people-invite")).classes("strong").props("role=heading aria-level=2")
-        names = {one.user_id: f"{cut_text(one.name, limit=_LONGEST_NAME)} · №{one.user_id}" for one in self.employees}
+        names = {employee.user_id: f"{cut_text(employee.name, limit=_LONGEST_NAME)} · №{employee.user_id}" for employee in self.employees}
         who = ui.select(names, label=visit.say("console-people-employee-field"), with_input=True).props("outlined")
         roles = {role: visit.say("console-role", role=role) for role in _ROLES}
         role = ui.select(roles, value="manager", label=visit.say("console-people-column", column="role")).props("outlined")
@@ -89,11 +89,11 @@ class InvitationForm:
         warning.set_visibility(False)
 
         def follow() -> None:
-            taken = self._find_accounts(who.value)
+            accounts = self._find_accounts(who.value)
             second.set_value(False)  # what was confirmed was about somebody else
-            second.set_visibility(bool(taken))
-            warning.set_visibility(bool(taken))
-            warning.set_text(visit.say("console-people-taken", names=", ".join(taken)) if taken else "")
+            second.set_visibility(bool(accounts))
+            warning.set_visibility(bool(accounts))
+            warning.set_text(visit.say("console-people-taken", names=", ".join(accounts)) if accounts else "")
 
         async def make() -> None:
             if not button.enabled:

@@ -186,24 +186,24 @@ async def show_abilities(visit: Visit, place: ui.element, row: PersonRow) -> Non
     actor = visit.services.access.find_actor_by_key(row.key)
     if visit.actor.role == "manager" or actor is None:
         return
-    found = await asyncio.to_thread(visit.services.policy.list_abilities, actor)
+    abilities = await asyncio.to_thread(visit.services.policy.list_abilities, actor)
     with place, ui.dialog() as dialog, ui.element("div").classes("people-dialog"):
         dialog.on("hide", dialog.delete)
         ui.label(visit.say("console-people-what-of", name=actor.name)).classes("strong").props("role=heading aria-level=2")
         ui.label(visit.say("console-people-what-why")).classes("muted small")
         for outcome, tone in _TONES.items():
-            _show_group(visit, outcome, tone, [one for one in found if one.outcome == outcome])
+            _show_group(visit, outcome, tone, [ability for ability in abilities if ability.outcome == outcome])
         ui.button(visit.say("console-people-close"), on_click=dialog.close).props("flat no-caps")
     dialog.open()
 
 
-def _show_group(visit: Visit, outcome: Outcome, tone: str, found: list[Ability]) -> None:
-    if not found:
+def _show_group(visit: Visit, outcome: Outcome, tone: str, abilities: list[Ability]) -> None:
+    if not abilities:
         return
     show_badge(visit.say("console-people-outcome", outcome=outcome), tone=tone)
     with ui.element("ul").classes("people-acts"):
-        for one in found:
+        for ability in abilities:
             with ui.element("li"):
-                show_text(visit.say("console-people-act", act=one.act))
-                if reasons := format_reasons(visit, one.reasons):
+                show_text(visit.say("console-people-act", act=ability.act))
+                if reasons := format_reasons(visit, ability.reasons):
                     show_text(reasons, classes="muted small")

@@ -114,8 +114,8 @@ def _read_registry(store: Store, keys: Sequence[str]) -> tuple[Registry, dict[st
 
 
 def _build_person(key: str, access: Access, actor: Actor | None, last_at: str) -> PersonRow:
-    listed = access.map_listed()[key]
-    now = actor or listed.to_actor()
+    person = access.map_listed()[key]
+    now = actor or person.to_actor()
     employees = access.map_employees()
     others = [other for other, number in employees.items() if number == now.bitrix_user_id and other != key]
     return PersonRow(
@@ -129,7 +129,7 @@ def _build_person(key: str, access: Access, actor: Actor | None, last_at: str) -
         zone=now.time_zone,
         lead=access.find_name(access.find_lead(key)),
         deputy=access.find_name(absence.deputy) if (absence := access.find_absence(key)) is not None else "",
-        away=listed.away,
+        away=person.away,
         last_at=last_at,
         accounts=tuple(sorted(others)),
         is_fixed=access.is_fixed(key),
@@ -158,7 +158,7 @@ def _list_tokens(visit: Visit) -> tuple[TokenRow, ...]:
 
 
 def _list_invitations(registry: Registry, access: Access, now: datetime) -> tuple[InvitationRow, ...]:
-    found = (
+    invitation_rows = (
         InvitationRow(
             key=build_invitation_key(mark),
             role=item.role,
@@ -169,4 +169,4 @@ def _list_invitations(registry: Registry, access: Access, now: datetime) -> tupl
         )
         for mark, item in registry.invited.items()
     )
-    return tuple(sorted(found, key=lambda row: row.expires_at, reverse=True))
+    return tuple(sorted(invitation_rows, key=lambda row: row.expires_at, reverse=True))

@@ -94,7 +94,7 @@ class PolicyEditor:
             else:
                 ui.label(visit.say("console-policy-wrong", count=len(checked.mistakes))).classes("bad strong")
                 self._show_mistakes(checked)
-        marks = [{"kind": "line", "line": one.line, "class": "cm-mistake"} for one in checked.mistakes if one.line]
+        marks = [{"kind": "line", "line": mistake.line, "class": "cm-mistake"} for mistake in checked.mistakes if mistake.line]
         self._code.run_method("setDecorations", marks)
         self._save_button.set_enabled(checked.loaded is not None and is_changed)
 

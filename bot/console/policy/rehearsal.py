@@ -95,13 +95,13 @@ class RehearsalView:
             if found.changed > _SHOWN:
                 ui.label(visit.say("console-policy-more", count=found.changed - _SHOWN)).classes("muted")
 
-    def _show_sums(self, found: Comparison) -> None:
+    def _show_sums(self, comparison: Comparison) -> None:
         with build_panel().classes("policy-sums"):
-            for (before, after), count in found.verdicts.most_common():
+            for (before, after), count in comparison.verdicts.most_common():
                 if before != after:
                     words = self._visit.say("console-policy-moved", before=_to_code(before), after=_to_code(after), count=count)
                     show_badge(words, tone=_TONES.get(after, "plain"))
-            other = found.changed - sum(count for (before, after), count in found.verdicts.items() if before != after)
+            other = comparison.changed - sum(count for (before, after), count in comparison.verdicts.items() if before != after)
             if other:
                 show_badge(self._visit.say("console-policy-otherwise", count=other))
 

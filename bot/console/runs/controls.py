@@ -48,7 +48,7 @@ class OpenWaits:
 
     def may_answer(self, wait: Wait) -> bool:
         """Return whether the person may answer the question."""
-        return not self.is_paused and self.me in {one.id for one in wait.answers}
+        return not self.is_paused and self.me in {answer.id for answer in wait.answers}
 
     def list_options(self) -> tuple[OpenOption, ...]:
         """Return the options that the person may choose, but none whose text several have: nobody could say which was meant."""
@@ -141,7 +141,7 @@ class Controls:
         visit = self._visit
         show_text(wait.text or visit.say("console-runs-waits-answer"), classes="strong")
         if not may_answer:
-            names = ", ".join(one.name or one.id for one in wait.answers)
+            names = ", ".join(answer.name or answer.id for answer in wait.answers)
             ui.label(visit.say("console-runs-waits-of", names=names)).classes("muted")
             return
         if wait.options:

@@ -70,7 +70,7 @@ class RunHistory:
 
     def list_nodes(self, step: str | None = None) -> list[NodeLine]:
         """Return the nodes, those of one step if it is given, in the order in which they began."""
-        return [one for one in self._nodes.values() if step is None or one.step == step]
+        return [node for node in self._nodes.values() if step is None or node.step == step]
 
     def find_node(self, node: str) -> NodeLine | None:
         """Return a node, None if nothing is known of it."""
@@ -172,12 +172,12 @@ class RunHistory:
         Steps follow one another, but `are_side_by_side` where one may still go on when a later one has begun.
         """
         last: dict[str, NodeLine] = {}
-        for one in self._nodes.values():
-            if one.step not in last or one.seq >= last[one.step].seq:
-                last[one.step] = one
+        for node in self._nodes.values():
+            if node.step not in last or node.seq >= last[node.step].seq:
+                last[node.step] = node
         named = list(steps)
         begun = [last[step] for step in named if step in last]
-        newest = max(begun, key=lambda one: one.seq).step if begun else ""
+        newest = max(begun, key=lambda node_line: node_line.seq).step if begun else ""
         waiting = {name_step(node) for node in run.waits}
         found: dict[str, StepState] = {}
         for step in named:

@@ -61,7 +61,7 @@ def read_filters(visit: Visit) -> Filters:
     cursor = visit.query.get("cursor", "")
     return Filters(
         engine=engine if engine in visit.services.engines.runs else "",
-        status=next((one for one in get_args(Status) if one == status), None),
+        status=next((arg for arg in get_args(Status) if arg == status), None),
         is_own=visit.query.get("mine") == "1",
         cursor=cursor[:_LONGEST_CURSOR] or None,
     )
@@ -92,9 +92,9 @@ async def load_list(visit: Visit, filters: Filters) -> ListView:
 
 
 async def _load(visit: Visit, filters: Filters, cursor: str | None) -> ListView:
-    asked = RunQuery.model_construct(status=filters.status, engine=filters.engine or None, cursor=cursor, limit=PAGE)
-    found = await visit.services.runs.list_runs(visit.caller, asked, is_own=filters.is_own)
-    return ListView(lines=tuple([await _complete_line(visit, one) for one in found.runs]), next=found.next)
+    run_query = RunQuery.model_construct(status=filters.status, engine=filters.engine or None, cursor=cursor, limit=PAGE)
+    found = await visit.services.runs.list_runs(visit.caller, run_query, is_own=filters.is_own)
+    return ListView(lines=tuple([await _complete_line(visit, run_line) for run_line in found.runs]), next=found.next)
 
 
 async def _complete_line(visit: Visit, line: RunLine) -> ListedRun:
@@ -117,7 +117,7 @@ def _draw_filters(visit: Visit, filters: Filters) -> None:
     what, state = visit.say("console-runs-what"), visit.say("console-runs-state-title")
     chosen = ui.select(engines, label=what, value=filters.engine, on_change=lambda event: go(engine=event.value))
     chosen.props("outlined dense options-dense")
-    statuses = {"": visit.say("console-runs-any-status")} | {one: say_status(visit, one) for one in STATUSES}
+    statuses = {"": visit.say("console-runs-any-status")} | {status: say_status(visit, status) for status in STATUSES}
     chosen = ui.select(statuses, label=state, value=filters.status or "", on_change=lambda event: go(status=event.value))
     chosen.props("outlined dense options-dense")
     if visit.viewer.is_lead:
@@ -128,8 +128,8 @@ def _draw(visit: Visit, filters: Filters, view: ListView) -> None:
     if not view.lines:
         show_empty(visit.say("console-runs-none"))
     with ui.element("div").classes("job-list"):
-        for one in view.lines:
-            _draw_line(visit, one)
+        for line in view.lines:
+            _draw_line(visit, line)
     with ui.element("nav").classes("acts").props(f'aria-label="{visit.say("console-runs-pages")}"'):
         if filters.cursor:
             ui.link(visit.say("console-runs-first"), filters.build_address())

@@ -75,8 +75,8 @@ class NodeLoader:
         """Show the nodes of this step; "" are those of the run as a whole."""
         self.step = step
         nodes = self._watch.list_nodes(step)
-        first = [one for one in nodes if one.kind == "model" or one.state in {"failed", "waiting"}] or nodes
-        self._open |= {one.node for one in first[-OPENED:]}
+        first = [node for node in nodes if node.kind == "model" or node.state in {"failed", "waiting"}] or nodes
+        self._open |= {node_line.node for node_line in first[-OPENED:]}
 
     def toggle(self, node: str) -> None:
         """Open or close a node."""
@@ -92,12 +92,12 @@ class NodeLoader:
         if self.step is None:
             return None
         nodes = self._watch.list_nodes(self.step)
-        title = next((one.title for one in view.steps if one.key == self.step), "")
-        shown = nodes[-MOST_NODES:]
-        if view.shows_words and any(one.node in self._open for one in shown):
+        title = next((step.title for step in view.steps if step.key == self.step), "")
+        lines = nodes[-MOST_NODES:]
+        if view.shows_words and any(node_line.node in self._open for node_line in lines):
             await self._load_inputs(view.seq)
-        details = [await self._load_node(one, shows_words=view.shows_words) for one in shown]
-        return StepNodes(step=self.step, title=title, nodes=tuple(details), left_out=len(nodes) - len(shown), shows_words=view.shows_words)
+        details = [await self._load_node(node_line, shows_words=view.shows_words) for node_line in lines]
+        return StepNodes(step=self.step, title=title, nodes=tuple(details), left_out=len(nodes) - len(lines), shows_words=view.shows_words)
 
     async def _load_inputs(self, seq: int) -> None:
         """Find out with what the nodes were begun, anew when something has happened since."""
@@ -114,19 +114,19 @@ class NodeLoader:
             return NodeDetail(line=line)
         if not shows_words:
             return NodeDetail(line=line, is_open=True)
-        given = self._inputs.get(line.node)
+        node_input = self._inputs.get(line.node)
         needs_load = line.has_blob and line.node not in self._whole
         output, detail = ("", "") if needs_load else await self._load_words(line)
         return NodeDetail(
             line=line,
             is_open=True,
-            messages=tuple((role, cut(text)) for role, text in given.messages[:_MOST_MESSAGES]) if given is not None else (),
-            method=given.method if given is not None else "",
-            given=format_value(given.params, limit=LONGEST, is_indented=True) if given is not None and given.params else "",
+            messages=tuple((role, cut(text)) for role, text in node_input.messages[:_MOST_MESSAGES]) if node_input is not None else (),
+            method=node_input.method if node_input is not None else "",
+            given=format_value(node_input.params, limit=LONGEST, is_indented=True) if node_input is not None and node_input.params else "",
             output=output,
             detail=detail,
             needs_load=needs_load and line.kind != "say",
-            has_inputs=given is not None or line.kind not in {"model", "effect"},
+            has_inputs=node_input is not None or line.kind not in {"model", "effect"},
         )
 
     async def _load_words(self, line: NodeLine) -> tuple[str, str]:
@@ -150,31 +150,31 @@ def cut(text: str) -> str:
     return format_value(text, limit=LONGEST)
 
 
-def draw_nodes(visit: Visit, shown: StepNodes | None, *, toggle: Act, load: Act) -> None:
+def draw_nodes(visit: Visit, step_nodes: StepNodes | None, *, toggle: Act, load: Act) -> None:
     """Draw the panel."""
-    if shown is None:
+    if step_nodes is None:
         show_empty(visit.say("console-runs-choose-step"))
         return
-    ui.label(shown.title or visit.say("console-runs-whole")).classes("strong").props("role=heading aria-level=3 dir=auto")
-    if not shown.shows_words:
+    ui.label(step_nodes.title or visit.say("console-runs-whole")).classes("strong").props("role=heading aria-level=3 dir=auto")
+    if not step_nodes.shows_words:
         ui.label(visit.say("console-runs-no-words")).classes("muted small")
-    if shown.left_out:
-        ui.label(visit.say("console-runs-left-out", count=shown.left_out)).classes("muted small")
-    if not shown.nodes:
+    if step_nodes.left_out:
+        ui.label(visit.say("console-runs-left-out", count=step_nodes.left_out)).classes("muted small")
+    if not step_nodes.nodes:
         show_empty(visit.say("console-runs-no-nodes"))
-    for one in shown.nodes:
-        _draw_node(visit, one, toggle, load)
+    for node in step_nodes.nodes:
+        _draw_node(visit, node, toggle, load)
 
 
-def _draw_node(visit: Visit, one: NodeDetail, toggle: Act, load: Act) -> None:
-    line = one.line
+def _draw_node(visit: Visit, node_detail: NodeDetail, toggle: Act, load: Act) -> None:
+    line = node_detail.line
     with ui.element("article").classes("job-node"):
         head = ui.element("button").classes("job-node-head").props("type=button")
-        head.props["aria-expanded"] = "true" if one.is_open else "false"
+        head.props["aria-expanded"] = "true" if node_detail.is_open else "false"
         head.props["aria-label"] = f"{say_kind(visit, line)} {line.node}, {say_state(visit, line.state)}"
         head.on("click", lambda: toggle(line.node))
         with head:
-            ui.icon("expand_less" if one.is_open else "expand_more").props("aria-hidden=true")
+            ui.icon("expand_less" if node_detail.is_open else "expand_more").props("aria-hidden=true")
             ui.label(say_kind(visit, line)).classes("strong")
             show_badge(say_state(visit, line.state), tone=TONES[line.state])
             ui.label(line.node).classes("muted mono job-node-name").props("dir=auto")
@@ -185,26 +185,26 @@ def _draw_node(visit: Visit, one: NodeDetail, toggle: Act, load: Act) -> None:
         ]
         if line.attempt > 1:
             facts.append(visit.say("console-runs-attempt", number=line.attempt))
-        ui.label(" · ".join(one for one in facts if one)).classes("muted small")
-        if one.is_open:
-            _draw_words(visit, one, load)
+        ui.label(" · ".join(fact for fact in facts if fact)).classes("muted small")
+        if node_detail.is_open:
+            _draw_words(visit, node_detail, load)
 
 
-def _draw_words(visit: Visit, one: NodeDetail, load: Act) -> None:
-    line = one.line
+def _draw_words(visit: Visit, node_detail: NodeDetail, load: Act) -> None:
+    line = node_detail.line
     if line.state == "done" and line.kind != "say":
         _draw_part(visit.say("console-runs-taint"), say_origins(visit, line.origins), is_mono=False)
     if line.code:
         said = say_failure(visit, RunError(code=line.code, node=line.node, at=line.ended_at))
         _draw_part(visit.say("console-runs-error"), said, is_mono=False, is_bad=True)
-        show_text(f"{line.code}\n{one.detail}".strip(), classes="job-value muted")
-    _draw_given(visit, one)
+        show_text(f"{line.code}\n{node_detail.detail}".strip(), classes="job-value muted")
+    _draw_given(visit, node_detail)
     if line.kind == "run" and line.waits_for:
         ui.link(visit.say("console-runs-open-other"), f"/runs/{line.waits_for.removeprefix('run:')}")
-    if one.needs_load:
+    if node_detail.needs_load:
         ui.button(visit.say("console-runs-load"), icon="download", on_click=lambda: load(line.node), color=None).props("flat no-caps dense")
-    elif one.output:
-        _draw_part(visit.say("console-runs-answer-of" if line.kind == "model" else "console-runs-output"), one.output)
+    elif node_detail.output:
+        _draw_part(visit.say("console-runs-answer-of" if line.kind == "model" else "console-runs-output"), node_detail.output)
 
 
 def _draw_given(visit: Visit, one: NodeDetail) -> None:

@@ -56,10 +56,10 @@ def _draw_quote(block: Block) -> None:
 def _draw_options(block: Block, open_options: Collection[str], on_choose: Choose | None) -> None:
     options = list_options(block.data)[:MOST_OPTIONS]
     with ui.element("div").classes("raw-options"):
-        for one in options:
-            shown = cut_text(one, limit=_LONGEST_OPTION)
-            if on_choose is not None and one in open_options:
-                ui.button(shown, on_click=lambda one=one: on_choose(one), color=None).props("outline no-caps").classes("act")
+        for option in options:
+            shown = cut_text(option, limit=_LONGEST_OPTION)
+            if on_choose is not None and option in open_options:
+                ui.button(shown, on_click=lambda one=option: on_choose(one), color=None).props("outline no-caps").classes("act")
             else:
                 ui.label(shown).classes("raw-option").props("dir=auto")
 

@@ -149,7 +149,7 @@ class _RunPage:
 
     def _mark(self, view: RunView) -> Mapping[int, Mark]:
         boxes = view.chart.boxes if view.chart is not None else ()
-        states = {one.key: one.state for one in view.steps}
+        states = {step.key: step.state for step in view.steps}
         found = ((place, states.get(box.key)) for place, box in enumerate(boxes) if box.key)
         return {place: Mark(state, say_state(self._visit, state)) for place, state in found if state is not None}
 
@@ -159,16 +159,16 @@ class _RunPage:
     def _draw_steps(self, steps: tuple[StepLine, ...]) -> None:
         visit = self._visit
         with ui.element("div").classes("job-steps"):
-            for one in steps:
+            for step in steps:
                 line = ui.element("button").classes("job-step").props("type=button")
-                title = one.title or visit.say("console-runs-whole")
-                line.props["aria-label"] = f"{title}, {say_state(visit, one.state)}" if one.state is not None else title
-                line.on("click", lambda key=one.key: self._choose(key))
+                title = step.title or visit.say("console-runs-whole")
+                line.props["aria-label"] = f"{title}, {say_state(visit, step.state)}" if step.state is not None else title
+                line.on("click", lambda key=step.key: self._choose(key))
                 with line:
                     ui.label(title).classes("job-step-name").props("dir=auto")
-                    ui.label(say_use(visit, one.tokens, one.seconds)).classes("muted small")
-                    if one.state is not None:
-                        show_badge(say_state(visit, one.state), tone=TONES[one.state])
+                    ui.label(say_use(visit, step.tokens, step.seconds)).classes("muted small")
+                    if step.state is not None:
+                        show_badge(say_state(visit, step.state), tone=TONES[step.state])
 
     async def _choose(self, key: str) -> None:
         self._nodes.choose(key)
@@ -221,11 +221,11 @@ class _RunPage:
             with build_panel():
                 _draw_streaming(visit, update)
                 with ui.element("div").props("aria-live=polite"):
-                    self._draw_update(update.content, {one.text: one for one in outcome.options})
+                    self._draw_update(update.content, {option.text: option for option in outcome.options})
         if run.last_error is not None:
             show_heading(visit.say("console-runs-failure"))
             with build_panel().classes("job-failure"):
-                failed = [one.step for one in self._watch.history.list_nodes() if one.state == "failed"]
+                failed = [node.step for node in self._watch.history.list_nodes() if node.state == "failed"]
                 show_text(say_failure(visit, run.last_error, failed[-1] if failed else ""), classes="strong")
                 ui.label(run.last_error.code).classes("mono muted small")
                 if run.last_error.detail:

@@ -54,18 +54,18 @@ class Choice:
 
 async def list_choices(visit: Visit) -> list[Choice]:
     """Return what is offered to the person, by engine and title."""
-    engines, found = visit.services.startable, list[Choice]()
+    engines, choices = visit.services.startable, list[Choice]()
     for engine, registered in engines.runs.items():
-        for one in await engines.definitions.list_all(engine):
-            if may_choose(visit.actor, registered, one.document):
-                title = find_title(one.document, registered) or one.key
-                summary = " ".join(registered.describe(one.document)[1].split())[:_LONGEST_SUMMARY]
+        for definition in await engines.definitions.list_all(engine):
+            if may_choose(visit.actor, registered, definition.document):
+                title = find_title(definition.document, registered) or definition.key
+                summary = " ".join(registered.describe(definition.document)[1].split())[:_LONGEST_SUMMARY]
                 face = find_part(RUN_FACE, engine) or NO_FACE
-                launch = face.read_launch(one.document)
-                takes = face.takes_parameters and registered.is_for_programs(one.document)
-                choice = Choice(engine=engine, key=one.key, title=title, summary=summary, parameters=launch.parameters)
-                found.append(replace(choice, record=launch.record, takes_parameters=takes, asks_text=not face.takes_parameters))
-    return sorted(found, key=lambda one: (one.engine, one.title.casefold()))
+                launch = face.read_launch(definition.document)
+                takes = face.takes_parameters and registered.is_for_programs(definition.document)
+                choice = Choice(engine=engine, key=definition.key, title=title, summary=summary, parameters=launch.parameters)
+                choices.append(replace(choice, record=launch.record, takes_parameters=takes, asks_text=not face.takes_parameters))
+    return sorted(choices, key=lambda one: (one.engine, one.title.casefold()))
 
 
 @dataclass
@@ -82,7 +82,7 @@ class StartDialog:
 
     def __init__(self, visit: Visit, choices: list[Choice], *, chosen: str = "") -> None:
         """Draw it, closed; `chosen` is "engine/key" of the definition that is chosen at first."""
-        self._visit, self._choices = visit, {f"{one.engine}/{one.key}": one for one in choices}
+        self._visit, self._choices = visit, {f"{choice.engine}/{choice.key}": choice for choice in choices}
         self._key = generate_id()
         self._form: _Form | None = None
         with ui.dialog() as self.dialog, ui.card().classes("ask ask-wide"):
@@ -122,23 +122,23 @@ class StartDialog:
         if choice.record:
             number = ui.input(label=visit.say("console-runs-start-record", kind=choice.record)).props("outlined dense inputmode=numeric")
             form.reads[choice.record], form.fields[choice.record] = (lambda: str(number.value or "").strip() or None), number
-        for one in choice.parameters:
-            self._draw_field(form, one)
+        for parameter in choice.parameters:
+            self._draw_field(form, parameter)
 
-    def _draw_field(self, form: _Form, one: LaunchParameter) -> None:
+    def _draw_field(self, form: _Form, parameter: LaunchParameter) -> None:
         visit = self._visit
-        is_optional = not one.required or one.default is not None
-        label = cut_text(one.description or one.name, limit=_LONGEST_QUESTION)
+        is_optional = not parameter.required or parameter.default is not None
+        label = cut_text(parameter.description or parameter.name, limit=_LONGEST_QUESTION)
         label += f" ({visit.say('console-runs-optional')})" if is_optional else ""
         if is_long := len(label) > _LONGEST_LABEL:  # a field would cut it
             ui.label(label).classes("small").props("dir=auto aria-hidden=true")
-        drawn, read = self._draw_input(one, "" if is_long else label)
+        drawn, read = self._draw_input(parameter, "" if is_long else label)
         drawn.props["aria-label"] = label
-        if one.default is not None and one.type != "boolean" and not (one.choices and one.required):
-            drawn.props["hint"] = visit.say("console-runs-default", value=cut_text(_write_default(one), limit=_LONGEST_TITLE))
-        elif one.type in {"array", "object"} and not one.choices:
-            drawn.props["hint"] = visit.say("console-runs-lines" if one.type == "array" else "console-runs-json")
-        form.reads[one.name], form.fields[one.name] = read, drawn.classes("full")
+        if parameter.default is not None and parameter.type != "boolean" and not (parameter.choices and parameter.required):
+            drawn.props["hint"] = visit.say("console-runs-default", value=cut_text(_write_default(parameter), limit=_LONGEST_TITLE))
+        elif parameter.type in {"array", "object"} and not parameter.choices:
+            drawn.props["hint"] = visit.say("console-runs-lines" if parameter.type == "array" else "console-runs-json")
+        form.reads[parameter.name], form.fields[parameter.name] = read, drawn.classes("full")
 
     def _draw_input(self, one: LaunchParameter, label: str) -> tuple[ui.element, Read]:
         """Draw the field of a parameter, and return it with what reads its value."""
@@ -199,7 +199,7 @@ class StartDialog:
             if form.choice.record and form.choice.record not in given:
                 wrong.append(ParameterMistake(form.choice.record, "missing", _RECORD))
         for name, drawn in form.fields.items():
-            mistake = next((one for one in wrong if one.name == name), None)
+            mistake = next((parameter_mistake for parameter_mistake in wrong if parameter_mistake.name == name), None)
             drawn.props["error"] = mistake is not None
             drawn.props["error-message"] = self._visit.say("console-runs-field", problem=mistake.problem) if mistake is not None else ""
         return given if not wrong else None
@@ -208,12 +208,12 @@ class StartDialog:
         ui.notify(words, type="negative")
 
 
-def _write_default(one: LaunchParameter) -> str:
+def _write_default(parameter: LaunchParameter) -> str:
     """Return the value of a parameter that counts if nothing is given, as text; "" for none."""
-    if one.default is None or isinstance(one.default, str):
-        return one.default or ""
-    lines = one.default if isinstance(one.default, list) and all(isinstance(item, str) for item in one.default) else []
-    return "\n".join(lines) if lines and _read_list("\n".join(lines)) == lines else dumps(one.default)
+    if parameter.default is None or isinstance(parameter.default, str):
+        return parameter.default or ""
+    lines = parameter.default if isinstance(parameter.default, list) and all(isinstance(item, str) for item in parameter.default) else []
+    return "\n".join(lines) if lines and _read_list("\n".join(lines)) == lines else dumps(parameter.default)
 
 
 def _read_number(value: object) -> JsonValue:

@@ -135,8 +135,8 @@ class RunWatch:
 
     async def load_event(self, seq: int) -> StoredEvent | None:
         """Return the event with this number, None if there is none."""
-        found = await self._visit.services.store.read_events(f"run:{self._run_id}", after=seq - 1, limit=1)
-        return found[0] if found and found[0].seq == seq else None
+        events = await self._visit.services.store.read_events(f"run:{self._run_id}", after=seq - 1, limit=1)
+        return events[0] if events and events[0].seq == seq else None
 
     async def load_value(self, seq: int) -> object:
         """Return what the node gave whose end is the event with this number; None if it is gone, erased, or gave nothing."""
@@ -157,9 +157,9 @@ class RunWatch:
         if self._follower is not None:
             states = {key: state for key in named if (state := self._follower.find_state(key)) is not None}
         nodes = self.history.list_nodes()
-        steps = [_sum_step(key, titles[key], states.get(key), [one for one in nodes if one.step == key]) for key in named]
+        steps = [_sum_step(key, titles[key], states.get(key), [node for node in nodes if node.step == key]) for key in named]
         known = set(named)
-        if rest := [one for one in nodes if one.step not in known]:
+        if rest := [node for node in nodes if node.step not in known]:
             steps.append(_sum_step("", "", None, rest))
         return RunView(
             run=run,
@@ -182,8 +182,8 @@ class RunWatch:
         """Return the nodes of a step, of "" those of the run as a whole, in the order in which they began."""
         if step:
             return self.history.list_nodes(step)
-        known = {one.key for one in self._view.steps} if self._view is not None else set()
-        return [one for one in self.history.list_nodes() if one.step not in known]
+        known = {step_line.key for step_line in self._view.steps} if self._view is not None else set()
+        return [node for node in self.history.list_nodes() if node.step not in known]
 
 
 def _draw(tr: Translator, face: RunFace, engine: str, document: object, parts: Mapping[str, object]) -> Chart | None:
@@ -201,6 +201,6 @@ def _sum_step(key: str, title: str, state: StepState | None, nodes: list[NodeLin
         title=title,
         state=state,
         nodes=len(nodes),
-        tokens=sum(one.prompt_tokens + one.completion_tokens for one in nodes),
-        seconds=round(sum(one.seconds for one in nodes), 1),
+        tokens=sum(node.prompt_tokens + node.completion_tokens for node in nodes),
+        seconds=round(sum(node.seconds for node in nodes), 1),
     )

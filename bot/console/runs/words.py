@@ -74,7 +74,7 @@ def say_origins(visit: Visit, origins: Sequence[str]) -> str:
     """Return in words where a value comes from."""
     if not origins:
         return visit.say("console-runs-origin", origin="program")
-    return ", ".join(visit.say("console-runs-origin", origin=one) for one in origins)
+    return ", ".join(visit.say("console-runs-origin", origin=origin) for origin in origins)
 
 
 def say_use(visit: Visit, tokens: int, seconds: float) -> str:

@@ -38,8 +38,8 @@ class FreezeDesk:
         """Show the button that opens the dialog: to release this freeze, or to stop writing."""
         code = "console-today-freeze" if standing is None else "console-today-release"
         icon = "block" if standing is None else "play_arrow"
-        made = ui.button(self._visit.tr.translate(code), icon=icon, on_click=lambda: self._open(standing), color=None)
-        made.props("outline no-caps")
+        button = ui.button(self._visit.tr.translate(code), icon=icon, on_click=lambda: self._open(standing), color=None)
+        button.props("outline no-caps")
 
     def _open(self, standing: FreezeState | None) -> None:
         self._standing = standing

@@ -124,13 +124,13 @@ async def load_today(visit: Visit, glance: HealthGlance | None) -> TodayView:
 
 def _build_part(visit: Visit, cards: tuple[FoundCard, ...]) -> CardPart:
     viewer = visit.viewer
-    return CardPart(shown=tuple(build_shown_card(one, viewer, visit.tr) for one in cards[:MOST]), count=len(cards))
+    return CardPart(shown=tuple(build_shown_card(card, viewer, visit.tr) for card in cards[:MOST]), count=len(cards))
 
 
 async def _load_runs(visit: Visit, statuses: tuple[Status, ...], *, since: str = "") -> RunPart:
     """Return the runs in these statuses that the person may see; with `since` only those whose status changed later."""
     services = visit.services
-    pages = [await services.runs.list_runs(visit.caller, RunQuery(status=one, limit=_MOST_COUNTED)) for one in statuses]
+    pages = [await services.runs.list_runs(visit.caller, RunQuery(status=status, limit=_MOST_COUNTED)) for status in statuses]
     lines = sorted((line for page in pages for line in page.runs if line.updated_at >= since), key=lambda line: line.updated_at)[::-1]
     shown = lines[:MOST]
     titles = await find_run_titles(visit, ((line.engine, line.definition) for line in shown))
@@ -146,7 +146,7 @@ def _measure_portal(visit: Visit) -> PortalUse | None:
     limits = build_limits(visit.services.monitor) if visit.services.monitor is not None else None
     if limits is None:
         return None
-    shares = [one.seconds / limits.budget for one in limits.methods if one.seconds is not None and limits.budget]
+    shares = [method.seconds / limits.budget for method in limits.methods if method.seconds is not None and limits.budget]
     if limits.burst and limits.level is not None:
         shares.append(limits.level / limits.burst)
     percent = min(math.ceil(max(shares, default=0.0) * _WHOLE / _STEP) * _STEP, _WHOLE)
@@ -159,7 +159,7 @@ async def _load_troubles(visit: Visit, glance: HealthGlance | None) -> Troubles:
     late = format_iso(visit.services.clock.now() - _LATE)
     waiting = [one for (_, status), one in backlog.outbox.items() if status == "new"] if backlog is not None else []
     return Troubles(
-        unwell=tuple(one for one in await glance.look() if not one.ok) if glance is not None else (),
+        unwell=tuple(party_health for party_health in await glance.look() if not party_health.ok) if glance is not None else (),
         failed=sum(one.count for (_, status), one in backlog.outbox.items() if status == "failed") if backlog is not None else 0,
         is_late=any(one.oldest and one.oldest < late for one in waiting),
     )

@@ -121,8 +121,8 @@ def _show_tile(title: str, value: str, target: str, tone: str = "", detail: str 
         ui.label(title).classes("small muted")
 
 
-def _count(found: tuple[UnknownCall, ...]) -> str:
-    return f"{len(found)}+" if len(found) == MOST else str(len(found))
+def _count(unknown_calls: tuple[UnknownCall, ...]) -> str:
+    return f"{len(unknown_calls)}+" if len(unknown_calls) == MOST else str(len(unknown_calls))
 
 
 def _calculate_share(limits: LimitUse) -> int | None:

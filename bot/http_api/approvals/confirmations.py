@@ -85,8 +85,8 @@ def build_confirmations_router(desk: EndpointContext) -> APIRouter:
         viewer, tr = desk.build_viewer(client), build_translator(client)
         session, state = asked.session or "", asked.state
         page = await load_cards_page(desk.store, viewer, session=session, state=state, after=after, limit=asked.limit)
-        found = [to_confirmation(card, viewer, tr) for card in page.cards]
-        return Confirmations(confirmations=found, next=encode_cursor(_KIND, *page.after) if page.after else None)
+        confirmations = [to_confirmation(card, viewer, tr) for card in page.cards]
+        return Confirmations(confirmations=confirmations, next=encode_cursor(_KIND, *page.after) if page.after else None)
 
     @router.get("/{confirmation_id}", summary="One confirmation", responses=describe_errors(401, 404, 429, 500, 503))
     async def show(client: ClientOf, confirmation_id: Annotated[str, _ID]) -> Confirmation:

@@ -131,26 +131,26 @@ def build_audit_router(desk: EndpointContext) -> APIRouter:
         place = parse_cursor(asked.cursor, _KIND, 1)
         after = _validate_event_id(place[0]) if place else ""
         voice = build_voice(desk, client)
-        found = await auditor.load_page(desk.build_viewer(client), _build_filter(asked, desk), voice, after=after, limit=asked.limit)
-        runs = await load_run_names(found.calls, desk)
-        records = [_to_record(call, voice, runs) for call in found.calls]
-        return Audit(records=records, next=encode_cursor(_KIND, found.after) if found.after else None)
+        page = await auditor.load_page(desk.build_viewer(client), _build_filter(asked, desk), voice, after=after, limit=asked.limit)
+        runs = await load_run_names(page.calls, desk)
+        records = [_to_record(call, voice, runs) for call in page.calls]
+        return Audit(records=records, next=encode_cursor(_KIND, page.after) if page.after else None)
 
     return router
 
 
-def _build_filter(asked: AuditQuery, desk: EndpointContext) -> CallFilter:
+def _build_filter(audit_query: AuditQuery, desk: EndpointContext) -> CallFilter:
     record = ""
-    if asked.entity:
-        record = parse_record([asked.entity], desk.orchestrator.tools.gate.deps.catalogue)
+    if audit_query.entity:
+        record = parse_record([audit_query.entity], desk.orchestrator.tools.gate.deps.catalogue)
         if not record:
             raise ApiError(400, "invalid_entity", "entity is a kind of record and its number, such as deal:481.")
-    if asked.since and asked.until and asked.since >= asked.until:
+    if audit_query.since and audit_query.until and audit_query.since >= audit_query.until:
         raise ApiError(400, "invalid_time", "from must lie before to.")
-    since: datetime | None = asked.since
+    since: datetime | None = audit_query.since
     if since is None and not record:
-        since = (asked.until or desk.clock.now()) - DEFAULT_PERIOD
-    return CallFilter(person=asked.person or "", record=record, since=since, until=asked.until)
+        since = (audit_query.until or desk.clock.now()) - DEFAULT_PERIOD
+    return CallFilter(person=audit_query.person or "", record=record, since=since, until=audit_query.until)
 
 
 def _validate_event_id(event_id: str) -> str:

@@ -107,17 +107,17 @@ def to_session_event(event: StoredEvent, eyes: EventReader) -> SessionEvent | No
 Call = CallSucceeded | CallRefused | CallOutcomeUnknown
 
 
-def _to_message(eyes: EventReader, said: MessageReceived, event: StoredEvent) -> EventFields:
-    return {"type": "message", "by": eyes.find_person(event.actor), "text": said.text or said.quoted}
+def _to_message(eyes: EventReader, message_received: MessageReceived, event: StoredEvent) -> EventFields:
+    return {"type": "message", "by": eyes.find_person(event.actor), "text": message_received.text or message_received.quoted}
 
 
-def _to_finished(_eyes: EventReader, said: TurnFinished, event: StoredEvent) -> EventFields:
+def _to_finished(_eyes: EventReader, turn_finished: TurnFinished, event: StoredEvent) -> EventFields:
     """Return the fields of a "reply" event with the answer of a turn (processing of a message).
 
     Returns None for sessions of this API, whose answers are taken from `AnswerGiven` events, and for turns without an answer.
     """
-    is_shown = said.text and Address.parse(to_session_name(event.stream)).channel != "http"
-    return {"type": "reply", "text": said.text} if is_shown else None
+    is_shown = turn_finished.text and Address.parse(to_session_name(event.stream)).channel != "http"
+    return {"type": "reply", "text": turn_finished.text} if is_shown else None
 
 
 def _to_reply(eyes: EventReader, said: AnswerGiven, event: StoredEvent) -> EventFields:
@@ -178,14 +178,14 @@ def _to_approval(eyes: EventReader, said: ConfirmationApproved, _event: StoredEv
     return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "approved", "by": by, "via": format_via(said.via)}
 
 
-def _to_denial(eyes: EventReader, said: ConfirmationDenied, _event: StoredEvent) -> EventFields:
-    by = eyes.find_person(said.denied_by, said.denied_by_name)
-    told = {"type": "decision", "confirmation_id": said.confirmation_id, "state": "denied", "by": by}
-    return {**told, "via": format_via(said.via), "text": said.reason}
+def _to_denial(eyes: EventReader, confirmation_denied: ConfirmationDenied, _event: StoredEvent) -> EventFields:
+    by = eyes.find_person(confirmation_denied.denied_by, confirmation_denied.denied_by_name)
+    told = {"type": "decision", "confirmation_id": confirmation_denied.confirmation_id, "state": "denied", "by": by}
+    return {**told, "via": format_via(confirmation_denied.via), "text": confirmation_denied.reason}
 
 
-def _to_expiry(_eyes: EventReader, said: ConfirmationExpired, _event: StoredEvent) -> EventFields:
-    return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "expired"}
+def _to_expiry(_eyes: EventReader, confirmation_expired: ConfirmationExpired, _event: StoredEvent) -> EventFields:
+    return {"type": "decision", "confirmation_id": confirmation_expired.confirmation_id, "state": "expired"}
 
 
 def _to_superseded(_eyes: EventReader, said: ConfirmationSuperseded, _event: StoredEvent) -> EventFields:
@@ -200,25 +200,25 @@ def _to_reopened(_eyes: EventReader, said: ConfirmationReopened, _event: StoredE
     return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "requested", "code": said.why}
 
 
-def _to_refused_decision(eyes: EventReader, said: DecisionRefused, _event: StoredEvent) -> EventFields:
-    told = {"type": "decision_refused", "confirmation_id": said.confirmation_id, "by": eyes.find_person(said.by)}
-    return {**told, "via": format_via(said.via), "code": said.code}
+def _to_refused_decision(eyes: EventReader, decision_refused: DecisionRefused, _event: StoredEvent) -> EventFields:
+    told = {"type": "decision_refused", "confirmation_id": decision_refused.confirmation_id, "by": eyes.find_person(decision_refused.by)}
+    return {**told, "via": format_via(decision_refused.via), "code": decision_refused.code}
 
 
-def _to_call(_eyes: EventReader, said: Call, event: StoredEvent) -> EventFields:
-    if said.call_class == "R":
+def _to_call(_eyes: EventReader, call: Call, event: StoredEvent) -> EventFields:
+    if call.call_class == "R":
         return None
-    told = {"type": "call", "state": _CALLS[event.type], "method": said.method, "confirmation_id": said.confirmation_id}
-    record = said.created if isinstance(said, CallSucceeded) else ""
-    return {**told, "record": record, "code": said.code if isinstance(said, CallRefused) else ""}
+    told = {"type": "call", "state": _CALLS[event.type], "method": call.method, "confirmation_id": call.confirmation_id}
+    record = call.created if isinstance(call, CallSucceeded) else ""
+    return {**told, "record": record, "code": call.code if isinstance(call, CallRefused) else ""}
 
 
-def _to_settled(_eyes: EventReader, said: OutcomeReconciled, _event: StoredEvent) -> EventFields:
-    return {"type": "call", "state": _SETTLED[said.verdict], "confirmation_id": said.confirmation_id}
+def _to_settled(_eyes: EventReader, outcome_reconciled: OutcomeReconciled, _event: StoredEvent) -> EventFields:
+    return {"type": "call", "state": _SETTLED[outcome_reconciled.verdict], "confirmation_id": outcome_reconciled.confirmation_id}
 
 
-def _to_refused_step(_eyes: EventReader, said: StepRefused, _event: StoredEvent) -> EventFields:
-    return {"type": "step_refused", "method": said.method, "code": said.code}
+def _to_refused_step(_eyes: EventReader, step_refused: StepRefused, _event: StoredEvent) -> EventFields:
+    return {"type": "step_refused", "method": step_refused.method, "code": step_refused.code}
 
 
 _CONVERTERS: Final[Mapping[str, Convert]] = {

@@ -45,5 +45,5 @@ class Button(ApiModel):
 
 def to_buttons(actions: Sequence[Action], tr: Translator) -> list[Button]:
     """Return the buttons of a message that can be pressed over HTTP: those of runs."""
-    usable = [one for one in actions if one.words and one.words[0] == BUTTON]
-    return [Button(label=tr.translate_notice(one.label), token=":".join(one.words)) for one in usable]
+    usable = [action for action in actions if action.words and action.words[0] == BUTTON]
+    return [Button(label=tr.translate_notice(action.label), token=":".join(action.words)) for action in usable]

@@ -30,45 +30,45 @@ def format_value(value: object, *, limit: int = LONGEST_VALUE, is_indented: bool
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
-def _to_start(eyes: EventReader, said: runs.RunStarted, _event: StoredEvent) -> EventFields:
-    by = eyes.find_person(str(said.actor.get("key", "")), str(said.actor.get("name", "")))
-    return {"type": "run_started", "by": by, "state": "running", "text": f"{said.engine}: {said.definition}"}
+def _to_start(eyes: EventReader, run_started: runs.RunStarted, _event: StoredEvent) -> EventFields:
+    by = eyes.find_person(str(run_started.actor.get("key", "")), str(run_started.actor.get("name", "")))
+    return {"type": "run_started", "by": by, "state": "running", "text": f"{run_started.engine}: {run_started.definition}"}
 
 
-def _to_done(eyes: EventReader, said: runs.NodeDone, _event: StoredEvent) -> EventFields:
-    text = format_value(said.output) if eyes.shows_words else ""
-    return {"type": "run_node", "node": said.node, "state": "done", "text": text}
+def _to_done(eyes: EventReader, node_done: runs.NodeDone, _event: StoredEvent) -> EventFields:
+    text = format_value(node_done.output) if eyes.shows_words else ""
+    return {"type": "run_node", "node": node_done.node, "state": "done", "text": text}
 
 
-def _to_failure(eyes: EventReader, said: runs.NodeFailed, _event: StoredEvent) -> EventFields:
-    text = format_value(said.detail) if eyes.shows_words else ""
-    return {"type": "run_node", "node": said.node, "state": "failed", "code": said.code, "text": text}
+def _to_failure(eyes: EventReader, node_failed: runs.NodeFailed, _event: StoredEvent) -> EventFields:
+    text = format_value(node_failed.detail) if eyes.shows_words else ""
+    return {"type": "run_node", "node": node_failed.node, "state": "failed", "code": node_failed.code, "text": text}
 
 
-def _to_wait(eyes: EventReader, said: runs.RunWaits, _event: StoredEvent) -> EventFields:
-    if said.node == runs.WHOLE:
-        return {"type": "run_waits", "state": "pause", "by": eyes.find_person(said.by)}
+def _to_wait(eyes: EventReader, run_waits: runs.RunWaits, _event: StoredEvent) -> EventFields:
+    if run_waits.node == runs.WHOLE:
+        return {"type": "run_waits", "state": "pause", "by": eyes.find_person(run_waits.by)}
     asked: dict[str, object] = {}
-    if said.on == "input":
-        asked = {"question": said.waits_for, "text": format_question(said, eyes.tr), "options": list_options(said, eyes.tr)}
+    if run_waits.on == "input":
+        asked = {"question": run_waits.waits_for, "text": format_question(run_waits, eyes.tr), "options": list_options(run_waits, eyes.tr)}
     shown = asked if eyes.shows_words else {"question": asked.get("question", "")}
-    return {"type": "run_waits", "node": said.node, "state": said.on, **shown}
+    return {"type": "run_waits", "node": run_waits.node, "state": run_waits.on, **shown}
 
 
-def format_question(said: runs.RunWaits, tr: Translator) -> str:
+def format_question(run_waits: runs.RunWaits, tr: Translator) -> str:
     """Return the question of a waiting node, in the caller's language if it is a sentence of the program."""
-    return tr.translate_notice(Notice.model_validate(said.notice)) if said.notice else said.question
+    return tr.translate_notice(Notice.model_validate(run_waits.notice)) if run_waits.notice else run_waits.question
 
 
-def list_options(said: runs.RunWaits, tr: Translator) -> list[str]:
+def list_options(run_waits: runs.RunWaits, tr: Translator) -> list[str]:
     """Return the texts of the buttons under the question of a waiting node, those of the program in the caller's language."""
-    return [*said.options, *(tr.translate(code) for code in said.controls)]
+    return [*run_waits.options, *(tr.translate(code) for code in run_waits.controls)]
 
 
-def _to_wake(eyes: EventReader, said: runs.RunWoken, _event: StoredEvent) -> EventFields:
-    by = eyes.find_person(said.by) if ":" in said.by else None
-    text = format_value(said.value) if eyes.shows_words else ""
-    return {"type": "run_woken", "node": said.node, "state": "answer" if by is not None else said.by, "by": by, "text": text}
+def _to_wake(eyes: EventReader, run_woken: runs.RunWoken, _event: StoredEvent) -> EventFields:
+    by = eyes.find_person(run_woken.by) if ":" in run_woken.by else None
+    text = format_value(run_woken.value) if eyes.shows_words else ""
+    return {"type": "run_woken", "node": run_woken.node, "state": "answer" if by is not None else run_woken.by, "by": by, "text": text}
 
 
 def _to_end(eyes: EventReader, said: runs.RunFinished, _event: StoredEvent) -> EventFields:

@@ -153,10 +153,10 @@ class StreamReader:
         end = seq + _MAX_SCANNED
         while page := await self._desk.store.read(_read_stored, stream, seq):
             for event in page:
-                one = to_session_event(event, eyes)
-                if one is not None and len(found) == limit:
+                session_event = to_session_event(event, eyes)
+                if session_event is not None and len(found) == limit:
                     return EventPage(events=found, seq=seq, more=True)
-                found.extend([(event.seq, one)] if one is not None else [])
+                found.extend([(event.seq, session_event)] if session_event is not None else [])
                 seq = event.seq
             if seq >= end:
                 return EventPage(events=found, seq=seq, more=True)
@@ -177,12 +177,12 @@ def build_session_events_router(desk: EndpointContext, reading: StreamReader) ->
         if SESSION.fullmatch(session_id) is None:
             parse_place(asked.after)
             raise missing
-        wanted = ReadableStream(
+        readable_stream = ReadableStream(
             name=f"session:{session_id}",
             missing=missing,
             is_readable=lambda present: desk.build_viewer(present).may_see_session(session_id),
         )
-        return (await reading.read_events(client, wanted, asked)).to_answer()
+        return (await reading.read_events(client, readable_stream, asked)).to_answer()
 
     return router
 

@@ -76,14 +76,14 @@ def read_events(store: Store, row: InboxRow) -> list[Event]:
     """Return the events that make up the answer to the inbox row, read from the journal; empty if there are none. Raises StoreError."""
     stream = f"session:{row.session}"
     after = _find_start(store, stream, row.id)
-    found: list[Event] = []
+    events: list[Event] = []
     while page := store.read_events(stream, after=after, limit=_PAGE):
         mine = [item for item in page if item.type in WANTED and row.id in (item.data.get("cause"), item.data.get("turn_id"))]
-        if found and not mine:
+        if events and not mine:
             break
-        found += [type_names[item.type].from_data(item.data) for item in mine]
+        events += [type_names[item.type].from_data(item.data) for item in mine]
         after = page[-1].seq
-    return found
+    return events
 
 
 def _find_start(store: Store, stream: str, row_id: str) -> int:
@@ -134,8 +134,8 @@ def collect_open_cards(happened: Sequence[Event]) -> list[Card]:
     befores = {event.confirmation_id: event.before for event in happened if isinstance(event, ConfirmationRequested)}
     views = [CardView.from_body(answer.body) for answer in _collect_replies(happened) if answer.kind == "card"]
     latest = {view.card.confirmation_id: view for view in views}
-    shown = [view.card for view in latest.values() if view.card.is_waiting and not view.home]
-    return [card.with_values(before=befores[card.confirmation_id]) if card.confirmation_id in befores else card for card in shown]
+    cards = [view.card for view in latest.values() if view.card.is_waiting and not view.home]
+    return [card.with_values(before=befores[card.confirmation_id]) if card.confirmation_id in befores else card for card in cards]
 
 
 def build_answer(
@@ -162,7 +162,7 @@ def build_answer(
         done=[_to_done(call, urls, names.get(call.effect_id)) for call in _select_changes(happened)],
         choices=[Choice(token=choice.token, label=choice.label) for reply in replies for choice in reply.choices],
         actions=[button for reply in replies for button in to_buttons(reply.actions, tr)],
-        run=next((str(one.args["run"]) for reply in replies for one in reply.notices if one.code in _RECEIPTS), ""),
+        run=next((str(notice.args["run"]) for reply in replies for notice in reply.notices if notice.code in _RECEIPTS), ""),
         notices=[tr.translate_notice(notice) for reply in replies for notice in reply.notices],
     )
 
@@ -206,11 +206,11 @@ def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, 
 
     The sentences say what was changed. A batch has one for each command that writes; they are joined with semicolons.
     """
-    made = [notice for notice in reply.notices if notice.code in MADE_CODES]
+    notices = [notice for notice in reply.notices if notice.code in MADE_CODES]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
-    made += [Notice.model_validate(call) for call in calls]
+    notices += [Notice.model_validate(call) for call in calls]
     found: dict[str, tuple[str, str]] = {}
-    for notice in made:
+    for notice in notices:
         effect_id = str(notice.args.get("effect_id") or "")
         words, url = found.get(effect_id, ("", ""))
         said = tr.translate_notice(notice)

@@ -54,9 +54,9 @@ def build_chat_router(chat: ChatContext) -> APIRouter:
     )
     async def post_chat(request: Request, client: ClientOf) -> Response:
         key = _parse_idempotency_key(request)
-        asked = await chat.reader.read(request)
-        actor = chat.overrides.apply(client.actor, asked.overrides)
-        row = _build_row(client, actor, asked, key, chat)
+        chat_request = await chat.reader.read(request)
+        actor = chat.overrides.apply(client.actor, chat_request.overrides)
+        row = _build_row(client, actor, chat_request, key, chat)
         if _is_stream_wanted(request):
             row = await store_request(row, chat)
             headers = {HEADER: row.id, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -122,12 +122,12 @@ def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None
     )
 
 
-def _parse_message(asked: ChatRequest, features: Feature) -> tuple[Input, Lane]:
+def _parse_message(chat_request: ChatRequest, features: Feature) -> tuple[Input, Lane]:
     """Return the message as a command ("/pending"), as the choice of an offered record or button, or as a text message, and its lane.
 
     A text over HTTP is always complete, so it is never merged with others as the fragments of a long Telegram message are.
     """
-    text = asked.message
+    text = chat_request.message
     if command := _COMMAND.fullmatch(text):
         return parse_command(command["name"], command["args"] or "", features)
     if _BUTTON.fullmatch(text):
@@ -135,17 +135,17 @@ def _parse_message(asked: ChatRequest, features: Feature) -> tuple[Input, Lane]:
     if _CHOICE.fullmatch(text):
         question, _, option = text.rpartition(":")
         return ChoiceMade(answers=question, option=int(option), origin="choice"), "turn"
-    return TextMessage(text=text, quoted=asked.quoted, origin="typed", pieces=1), "turn"
+    return TextMessage(text=text, quoted=chat_request.quoted, origin="typed", pieces=1), "turn"
 
 
-def _parse_customer_message(asked: ChatRequest) -> tuple[Input, Lane]:
+def _parse_customer_message(chat_request: ChatRequest) -> tuple[Input, Lane]:
     """Return the input for a message written by a customer, and its lane: the choice of an offered record, or else quoted text.
 
     Quoted text is never treated as an instruction.
     """
-    if _CHOICE.fullmatch(asked.message) or _BUTTON.fullmatch(asked.message):
-        return _parse_message(asked, Feature())
-    return TextMessage(text="", quoted=f"{asked.message}\n\n{asked.quoted}".strip(), origin="typed", pieces=1), "turn"
+    if _CHOICE.fullmatch(chat_request.message) or _BUTTON.fullmatch(chat_request.message):
+        return _parse_message(chat_request, Feature())
+    return TextMessage(text="", quoted=f"{chat_request.message}\n\n{chat_request.quoted}".strip(), origin="typed", pieces=1), "turn"
 
 
 def _is_stream_wanted(request: Request) -> bool:

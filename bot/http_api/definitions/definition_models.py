@@ -227,33 +227,33 @@ def to_definition(head: DefinitionKey) -> Definition:
     )
 
 
-def to_version_line(found: DefinitionVersion) -> VersionLine:
+def to_version_line(definition_version: DefinitionVersion) -> VersionLine:
     """Return the version without its document as clients get it."""
-    by = Person(id=found.published_by, name=found.published_by_name) if found.published_by else None
+    by = Person(id=definition_version.published_by, name=definition_version.published_by_name) if definition_version.published_by else None
     return VersionLine(
-        id=found.id,
-        kind=found.kind,
-        key=found.key,
-        version=found.version,
-        status=found.status,
-        active=found.active,
-        revision=found.revision,
-        title=found.title,
-        digest=found.digest,
-        note=found.note,
-        author=Person(id=found.author, name=found.author_name),
-        writers=[one.key for one in found.writers],
-        created_at=found.created_at,
-        updated_at=found.updated_at,
+        id=definition_version.id,
+        kind=definition_version.kind,
+        key=definition_version.key,
+        version=definition_version.version,
+        status=definition_version.status,
+        active=definition_version.active,
+        revision=definition_version.revision,
+        title=definition_version.title,
+        digest=definition_version.digest,
+        note=definition_version.note,
+        author=Person(id=definition_version.author, name=definition_version.author_name),
+        writers=[writer.key for writer in definition_version.writers],
+        created_at=definition_version.created_at,
+        updated_at=definition_version.updated_at,
         published_by=by,
-        published_at=found.published_at,
+        published_at=definition_version.published_at,
     )
 
 
-def to_version(found: DefinitionVersion, findings: Sequence[Finding] = ()) -> Version:
+def to_version(definition_version: DefinitionVersion, findings: Sequence[Finding] = ()) -> Version:
     """Return the version with its document, and with the warnings about it, as clients get it."""
-    line = to_version_line(found)
-    return Version(**dict(line), document=found.document, warnings=[to_finding(one) for one in findings])
+    line = to_version_line(definition_version)
+    return Version(**dict(line), document=definition_version.document, warnings=[to_finding(finding) for finding in findings])
 
 
 def to_saved(saved: Saved) -> Version:
@@ -267,10 +267,10 @@ def to_history_line(entry: HistoryEntry) -> HistoryLine:
     return HistoryLine(at=entry.at, what=entry.what, version=entry.version, by=by, note=entry.note, digest=entry.digest)
 
 
-def to_diff(found: Comparison) -> Diff:
+def to_diff(comparison: Comparison) -> Diff:
     """Return the comparison as clients get it."""
-    changes = [to_diff_line(one) for one in found.changes]
-    return Diff(before=found.before.version, after=found.after.version, changes=changes, more=found.more)
+    changes = [to_diff_line(change) for change in comparison.changes]
+    return Diff(before=comparison.before.version, after=comparison.after.version, changes=changes, more=comparison.more)
 
 
 def to_diff_line(change: Change) -> DiffLine:
@@ -282,7 +282,7 @@ def to_checked(found: Checked, *, valid: bool) -> CheckedDefinition:
     """Return the outcome of a check as clients get it."""
     return CheckedDefinition(
         valid=valid,
-        findings=[to_finding(one) for one in found.findings],
+        findings=[to_finding(finding) for finding in found.findings],
         needs_two_people=valid and found.critical != (),
         critical=found.critical or (),
     )

@@ -75,9 +75,9 @@ def to_api_error(error: Exception) -> ApiError:
 
 def refuse(findings: Sequence[Finding], status: int) -> ApiError:
     """Return the answer that a definition has mistakes, with all of them."""
-    told = [to_finding(one).model_dump() for one in findings]
-    count = sum(one.severity == "error" for one in findings)
-    first = next((one for one in findings if one.severity == "error"), findings[0])
+    told = [to_finding(finding).model_dump() for finding in findings]
+    count = sum(finding.severity == "error" for finding in findings)
+    first = next((finding for finding in findings if finding.severity == "error"), findings[0])
     place = f"line {first.line}, column {first.column}: " if first.line else ""
     sentence = f"The definition has {count} mistake{'' if count == 1 else 's'}; the first: {place}{first.message}."
     return ApiError(status, "definition_refused", sentence, more={"findings": told})

@@ -178,10 +178,10 @@ def _parse_body(body: bytes, model: type[DocumentBody]) -> GivenDefinition:
     data = reading.draft.data if reading.draft is not None else None
     field = model.FIELD
     begun = isinstance(data, dict) and field in data
-    inside = [one for one in reading.findings if _is_inside(one, field, begun=begun)]
-    outside = [one for one in reading.findings if one not in inside]
+    inside = [finding for finding in reading.findings if _is_inside(finding, field, begun=begun)]
+    outside = [finding for finding in reading.findings if finding not in inside]
     if has_errors(outside) or reading.draft is None:
-        told = [to_finding(one).model_dump() for one in outside]
+        told = [to_finding(finding).model_dump() for finding in outside]
         raise ApiError(400, "invalid_json", f"The body cannot be read: {outside[0]}.", more={"findings": told})
     if not isinstance(data, dict):
         raise ApiError(400, "invalid_json", "The body is no JSON object.")
@@ -205,7 +205,7 @@ def _is_inside(finding: Finding, field: str, *, begun: bool) -> bool:
 
 def _list_own(findings: Sequence[Finding], field: str) -> tuple[Finding, ...]:
     """Return findings about a body with paths that begin in its definition."""
-    return tuple(replace(one, path=one.path.removeprefix(field).removeprefix(".")) for one in findings)
+    return tuple(replace(finding, path=finding.path.removeprefix(field).removeprefix(".")) for finding in findings)
 
 
 def _take_part(body: Document, findings: Sequence[Finding], field: str) -> Reading:

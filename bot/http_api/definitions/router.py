@@ -94,13 +94,13 @@ def _answer_version(version: Version, *, status: int = 200) -> Response:
 
 
 def _add_lists(router: APIRouter, service: DefinitionService) -> None:
-    async def list_page(client: Client, kind: str, asked: ListQuery) -> Response:
-        place = parse_cursor(asked.cursor, _CURSOR, 1)
+    async def list_page(client: Client, kind: str, list_query: ListQuery) -> Response:
+        place = parse_cursor(list_query.cursor, _CURSOR, 1)
         after = place[0] if place else ""
-        found = await service.list_keys(to_editor(client), kind, after=after, limit=asked.limit + 1)
-        shown = found[: asked.limit]
-        more = encode_cursor(_CURSOR, shown[-1].place) if len(found) > asked.limit else None
-        return _answer(Definitions(definitions=[to_definition(one) for one in shown], next=more))
+        found = await service.list_keys(to_editor(client), kind, after=after, limit=list_query.limit + 1)
+        shown = found[: list_query.limit]
+        more = encode_cursor(_CURSOR, shown[-1].place) if len(found) > list_query.limit else None
+        return _answer(Definitions(definitions=[to_definition(definition_key) for definition_key in shown], next=more))
 
     @router.get("", summary="All definitions that the token may read", response_model=Definitions, responses=describe_errors(*_READ))
     async def list_all(client: ClientOf, asked: Annotated[ListQuery, Query()]) -> Response:
@@ -114,15 +114,15 @@ def _add_lists(router: APIRouter, service: DefinitionService) -> None:
 def _add_reads(router: APIRouter, service: DefinitionService) -> None:
     @router.get("/{kind}/{key}", summary="One definition as a whole", response_model=Definition, responses=describe_errors(*_READ))
     async def show_key(client: ClientOf, kind: _Kind, key: _Key) -> Response:
-        found = to_definition(await service.find_key(to_editor(client), kind, key))
-        return _answer(found, revision=found.revision)
+        definition = to_definition(await service.find_key(to_editor(client), kind, key))
+        return _answer(definition, revision=definition.revision)
 
     @router.get(
         "/{kind}/{key}/versions", summary="Its versions, the last one first", response_model=Versions, responses=describe_errors(*_READ)
     )
     async def list_versions(client: ClientOf, kind: _Kind, key: _Key) -> Response:
-        found = await service.list_versions(to_editor(client), kind, key)
-        return _answer(Versions(versions=[to_version_line(one) for one in found]))
+        versions = await service.list_versions(to_editor(client), kind, key)
+        return _answer(Versions(versions=[to_version_line(definition_version) for definition_version in versions]))
 
     @router.get(
         "/{kind}/{key}/versions/{version}",
@@ -135,8 +135,8 @@ def _add_reads(router: APIRouter, service: DefinitionService) -> None:
 
     @router.get("/{kind}/{key}/history", summary="What was done with it", response_model=History, responses=describe_errors(*_READ))
     async def show_history(client: ClientOf, kind: _Kind, key: _Key) -> Response:
-        found = await service.list_history(to_editor(client), kind, key, limit=_MOST_ENTRIES)
-        return _answer(History(entries=[to_history_line(one) for one in found]))
+        history = await service.list_history(to_editor(client), kind, key, limit=_MOST_ENTRIES)
+        return _answer(History(entries=[to_history_line(history_entry) for history_entry in history]))
 
     @router.get("/{kind}/{key}/diff", summary="What changed between two versions", response_model=Diff, responses=describe_errors(*_READ))
     async def compare(client: ClientOf, kind: _Kind, key: _Key, asked: Annotated[DiffQuery, Query()]) -> Response:
@@ -146,14 +146,14 @@ def _add_reads(router: APIRouter, service: DefinitionService) -> None:
         "/{kind}/{key}/export",
         summary="The text of a file that reads back to the same definition",
         response_class=Response,
-        responses={200: {"content": {one: {} for one in _MEDIA_TYPES.values()}}, **describe_errors(*_READ)},
+        responses={200: {"content": {media_type: {} for media_type in _MEDIA_TYPES.values()}}, **describe_errors(*_READ)},
     )
     async def export(client: ClientOf, kind: _Kind, key: _Key, asked: Annotated[ExportQuery, Query()]) -> Response:
         editor = to_editor(client)
         number = asked.version or (await service.find_key(editor, kind, key)).active_version
-        found = await service.find_version(editor, kind, key, number)
-        headers = {"ETag": f'"{found.revision}"', "Content-Disposition": f'attachment; filename="{found.key}.{asked.format}"'}
-        text = await asyncio.to_thread(write_document, found.document, asked.format)
+        version = await service.find_version(editor, kind, key, number)
+        headers = {"ETag": f'"{version.revision}"', "Content-Disposition": f'attachment; filename="{version.key}.{asked.format}"'}
+        text = await asyncio.to_thread(write_document, version.document, asked.format)
         return Response(text, headers=headers, media_type=_MEDIA_TYPES[asked.format])
 
 
@@ -191,8 +191,8 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
         openapi_extra=build_document_schema(None),
     )
     async def import_file(client: ClientOf, request: Request, kind: _Kind, key: _Key) -> Response:
-        given = await bodies.read_file(request)
-        saved = await service.create(to_editor(client), kind, key, given.submission, origin="imported")
+        file = await bodies.read_file(request)
+        saved = await service.create(to_editor(client), kind, key, file.submission, origin="imported")
         return _answer_version(to_saved(saved), status=201)
 
     @router.put(

@@ -131,14 +131,14 @@ def _add_events(router: APIRouter, reader: RunReader, streams: StreamReader, des
         found = await reader.find_run(client, run_id)
         stream = build_run_stream(found, desk)
         if MEDIA_TYPE not in request.headers.get("accept", "").lower():
-            wanted = asked.model_copy(update={"wait": 0}) if found.run.is_over else asked  # nothing more happens in it
-            return (await streams.read_events(client, stream, wanted)).to_answer()
+            events_query = asked.model_copy(update={"wait": 0}) if found.run.is_over else asked  # nothing more happens in it
+            return (await streams.read_events(client, stream, events_query)).to_answer()
         seq = parse_place(asked.after or last)
         if seq > found.seq:  # nothing would ever come after it
             raise build_invalid_cursor()
-        shown = desk.orchestrator.tools.progress
+        progress = desk.orchestrator.tools.progress
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        told = _stream_events(client, found, stream, seq, reader, streams, _Watched(shown, found.key))
+        told = _stream_events(client, found, stream, seq, reader, streams, _Watched(progress, found.key))
         return StreamingResponse(told, media_type=MEDIA_TYPE, headers=headers)
 
 

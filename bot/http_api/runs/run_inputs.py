@@ -109,11 +109,11 @@ class RunInputs:
             raise ApiError(409, "run_paused", f"The run is paused: POST /runs/{found.run_id}/resume first.")
         text = to_storable_text(body.text or "").strip()
         said = {"quoted": text} if client.customers else {"text": text}
-        given = RunAnswer(question_id=question, option=body.option, **said)
-        if not is_answer_fitting(given, wait):
+        run_answer = RunAnswer(question_id=question, option=body.option, **said)
+        if not is_answer_fitting(run_answer, wait):
             raise ApiError(400, "answer_unfit", _describe_unfit(body, wait))
-        worked = await self._submit(self._build_row(client, found.key, given))
-        if worked and not await self._has_happened(found, lambda event: _is_answer(event, node, client.actor.key, given)):
+        worked = await self._submit(self._build_row(client, found.key, run_answer))
+        if worked and not await self._has_happened(found, lambda event: _is_answer(event, node, client.actor.key, run_answer)):
             raise ApiError(409, "question_closed", "Somebody else was first, or the run went on without an answer.")
         return await self._reader.describe_run(client, await self._reader.find_run(client, found.run_id)), worked
 
@@ -210,12 +210,12 @@ def _describe_unfit(body: AnswerBody, wait: RunWait) -> str:
     return f"{wrong}; it takes {', '.join([buttons, *wait.takes])}."
 
 
-def _is_answer(event: StoredEvent, node: str, by: str, given: RunAnswer) -> bool:
+def _is_answer(event: StoredEvent, node: str, by: str, run_answer: RunAnswer) -> bool:
     """Return whether the event says that the node got exactly this answer; the same person may have given another one at the same time."""
     if event.type != RunWoken.__name__:
         return False
     woken = RunWoken.from_data(event.data)
-    return (woken.node, woken.by, woken.value) == (node, by, store_answer(given)[0])
+    return (woken.node, woken.by, woken.value) == (node, by, store_answer(run_answer)[0])
 
 
 def _build_late(order: Order, status: str) -> ApiError:

@@ -150,9 +150,9 @@ def _to_wait(node: str, found: FoundRun, tail: Sequence[StoredEvent], viewer: Vi
     told = Wait(node=node, waits_for=wait.on, since=wait.since, until=wait.until)
     match wait.on:
         case "input":
-            asked = _find_question(tail, wait.waits_for) if shows_words else None
+            question = _find_question(tail, wait.waits_for) if shows_words else None
             who = [_to_person(key, viewer) for key in wait.answers]
-            shown = {"text": format_question(asked, tr), "options": list_options(asked, tr)} if asked is not None else {}
+            shown = {"text": format_question(question, tr), "options": list_options(question, tr)} if question is not None else {}
             return told.model_copy(update={"question": wait.waits_for, "takes": wait.takes, "answers": who, **shown})
         case "effect":
             cards = (card.confirmation_id for card in found.state.cards.values() if card.effect_id == wait.waits_for)
@@ -164,18 +164,18 @@ def _to_wait(node: str, found: FoundRun, tail: Sequence[StoredEvent], viewer: Vi
 
 
 def _find_question(tail: Sequence[StoredEvent], question_id: str) -> RunWaits | None:
-    asked = (RunWaits.from_data(one.data) for one in reversed(tail) if one.type == "RunWaits")
-    return next((one for one in asked if one.waits_for == question_id), None)
+    run_waits = (RunWaits.from_data(stored_event.data) for stored_event in reversed(tail) if stored_event.type == "RunWaits")
+    return next((run_wait for run_wait in run_waits if run_wait.waits_for == question_id), None)
 
 
 def _find_failed_node(tail: Sequence[StoredEvent]) -> NodeFailed | None:
-    failed = next((one for one in reversed(tail) if one.type == "NodeFailed"), None)
+    failed = next((stored_event for stored_event in reversed(tail) if stored_event.type == "NodeFailed"), None)
     return NodeFailed.from_data(failed.data) if failed is not None else None
 
 
 def _find_last_error(tail: Sequence[StoredEvent], run: RunState, end: RunFinished | None, *, shows_words: bool) -> RunError | None:
     """Return why the run failed or, while it works, which of its nodes failed last; None if nothing has failed."""
-    failed = next((one for one in reversed(tail) if one.type == "NodeFailed"), None)
+    failed = next((stored_event for stored_event in reversed(tail) if stored_event.type == "NodeFailed"), None)
     node = _find_failed_node(tail)
     if run.status == "failed":
         detail = node.detail if node is not None and node.code == run.code else ""

@@ -116,13 +116,13 @@ def _find_network_site(address: str) -> str:
 
 def parse_networks(listed: str) -> list[Network]:
     """Return the networks listed in HTTP_TRUSTED_PROXIES, which may be empty; raises SettingsError naming an invalid entry."""
-    found: list[Network] = []
+    networks: list[Network] = []
     for entry in (part.strip() for part in listed.split(",") if part.strip()):
         try:
-            found.append(ip_network(entry))
+            networks.append(ip_network(entry))
         except ValueError:
             raise SettingsError(f"HTTP_TRUSTED_PROXIES: {entry} is no address and no network such as 10.0.0.0/8") from None
-    return found
+    return networks
 
 
 MonitoringCheck = Callable[[Request], bool]

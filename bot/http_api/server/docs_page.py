@@ -127,7 +127,7 @@ def _format_type(field: _Schema) -> str:
     if field.ref:
         return field.name
     if field.any_of:
-        return " or ".join(_format_type(one) for one in field.any_of)
+        return " or ".join(_format_type(schema) for schema in field.any_of)
     if field.enum:
         return " | ".join(str(value) for value in field.enum)
     return f"list of {_format_type(field.items or _Schema())}" if field.type == "array" else field.type

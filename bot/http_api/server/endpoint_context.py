@@ -74,9 +74,9 @@ class EndpointContext:
             if viewer.is_lead or viewer.is_own(session):
                 raise
             cards = {}
-        found = cards.get(confirmation_id)
-        if found is not None and viewer.may_see_card(session, found.entry):
-            return found
+        card = cards.get(confirmation_id)
+        if card is not None and viewer.may_see_card(session, card.entry):
+            return card
         if home:
             await self.card_homes.refresh()  # the same work as for an unknown card, so that timing reveals nothing
         return None
@@ -87,17 +87,17 @@ class EndpointContext:
         It is called at once, after each change in the database or of what a run shows, and at least every half second.
         """
         end = read_boottime() + within
-        told = asyncio.Event()
+        event = asyncio.Event()
         places = (self.orchestrator.listeners, self.store.listeners, self.orchestrator.tools.progress.listeners)
         for listeners in places:
-            listeners.append(told.set)
+            listeners.append(event.set)
         try:
             while (found := await look()) is None and (left := end - read_boottime()) > 0:
-                await _wait_for_event(told, min(left, _LOOK_EVERY))
-                told.clear()
+                await _wait_for_event(event, min(left, _LOOK_EVERY))
+                event.clear()
         finally:
             for listeners in places:
-                listeners.remove(told.set)
+                listeners.remove(event.set)
         return found
 
 
@@ -124,10 +124,10 @@ def build_translator(client: Client) -> Translator:
     return Translator(client.actor.locale, client.actor.time_zone)
 
 
-async def _wait_for_event(told: asyncio.Event, within: float) -> None:
+async def _wait_for_event(event: asyncio.Event, within: float) -> None:
     try:
         async with asyncio.timeout(within):
-            await told.wait()
+            await event.wait()
     except TimeoutError:
         return
 

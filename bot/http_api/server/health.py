@@ -55,13 +55,13 @@ def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> A
     )
     async def readyz(request: Request) -> JSONResponse:
         knows = may(request)
-        found = await parties.check_all()
-        ready = all(one.ok for one in found)
+        healths = await parties.check_all()
+        ready = all(party_health.ok for party_health in healths)
         told = Ready(
             ready=ready,
             parties={
                 one.name: {"state": _format_state(one), "since": format_iso(one.since), "why": one.why} if knows else _format_state(one)
-                for one in found
+                for one in healths
             },
         )
         return JSONResponse(told.model_dump(), 200 if ready else 503, headers={"Cache-Control": "no-store"})
@@ -69,5 +69,5 @@ def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> A
     return router
 
 
-def _format_state(one: PartyHealth) -> str:
-    return "ok" if one.ok else "not"
+def _format_state(party_health: PartyHealth) -> str:
+    return "ok" if party_health.ok else "not"

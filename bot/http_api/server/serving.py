@@ -47,16 +47,16 @@ def bind_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens on that address; raises SettingsError if it is in use or not an address of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        made = socket.create_server((host, port), family=family, backlog=_MAX_CONNECTIONS)
+        server = socket.create_server((host, port), family=family, backlog=_MAX_CONNECTIONS)
     except OverflowError:
         raise SettingsError(f"HTTP_PORT: {port} is no port") from None
     except OSError as error:
         raise SettingsError(f"HTTP_HOST and HTTP_PORT: {host}:{port} cannot be listened on ({error.strerror or error})") from None
     # inherited by accepted connections; without it an answer sent in two parts waits 40 ms
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
-    return made
+        server.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MS)
+    return server
 
 
 def calculate_max_connections(files: int) -> int:

@@ -91,8 +91,8 @@ def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) 
             )
             return make.build(decision, "express", session=press.home)
         case ActionClick():
-            shown = query.message.message_id if query.message is not None else 0
-            return make.build(FeatureClick(words=press.words, callback_id=query.id, message_id=shown), "express")
+            message_id = query.message.message_id if query.message is not None else 0
+            return make.build(FeatureClick(words=press.words, callback_id=query.id, message_id=message_id), "express")
         case ChoiceClick():
             choice = ChoiceMade(answers=press.question_id, option=press.option, origin="choice")
             if query.message is not None and query.message.chat.type != "private":  # only the handler knows whom the question was put to

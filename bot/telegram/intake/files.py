@@ -43,9 +43,9 @@ class TelegramFiles:
             raise FileUnavailable("it is too large", is_too_large=True)
         if file.file_path is None:
             raise FileUnavailable("Telegram does not say where it is")
-        held = _LimitedBuffer(limit)
-        await self._bot.download_file(file.file_path, held, timeout=max(1, round(within)))
-        return held.getvalue()
+        buffer = _LimitedBuffer(limit)
+        await self._bot.download_file(file.file_path, buffer, timeout=max(1, round(within)))
+        return buffer.getvalue()
 
 
 class _LimitedBuffer(BytesIO):

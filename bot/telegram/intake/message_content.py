@@ -136,7 +136,7 @@ def _spell_quotations(message: Message, text: str) -> str:
     if not entities:
         return text
     units, parts, position = text.encode("utf-16-le"), list[str](), 0
-    for entity in sorted(entities, key=lambda one: (one.offset, -one.length)):
+    for entity in sorted(entities, key=lambda message_entity: (message_entity.offset, -message_entity.length)):
         if entity.offset < position:
             continue  # inside the one before it
         parts.append(_decode_units(units, position, entity.offset))

@@ -72,14 +72,14 @@ def offer_to_documents(message: Message, routed: ParsedUpdate) -> ParsedUpdate:
     file = message.document
     if row is None or file is None or message.chat.type != ChatType.PRIVATE or not _is_plain(routed.said):
         return routed
-    given = routed.said if isinstance(routed.said, TextMessage) else TextMessage()
-    if given.quoted or len(given.text) > LONGEST_NAME:
+    text_message = routed.said if isinstance(routed.said, TextMessage) else TextMessage()
+    if text_message.quoted or len(text_message.text) > LONGEST_NAME:
         return routed
     sent = SentDocument(
         file_id=file.file_id,
         name=clean_file_name(file.file_name or ""),
         size=file.file_size or 0,
-        caption=given.text,
+        caption=text_message.text,
         album=message.media_group_id,
         message_id=message.message_id,
         instead_kind=row.kind,
@@ -106,7 +106,7 @@ def _describe_item(message: Message, content: MessageContent) -> RunSentItem | N
             sent = {"name": clean_file_name(file.file_name or ""), "type": kind if _TYPE.fullmatch(kind) else UNKNOWN_TYPE}
             return _build_item("document", {**sent, "size": file.file_size or 0}, file_id=file.file_id)
         case Message(photo=[_, *_] as sizes):
-            largest: PhotoSize = max(sizes, key=lambda one: (one.width * one.height, one.file_size or 0))
+            largest: PhotoSize = max(sizes, key=lambda size: (size.width * size.height, size.file_size or 0))
             return _build_item("photo", {"name": "", "type": "image/jpeg", "size": largest.file_size or 0}, file_id=largest.file_id)
         case _:
             return None

@@ -99,8 +99,8 @@ def parse_typed_decision(message: Message, content: MessageContent, cards: tuple
 
 
 def _build_decision(meant: OpenCard, make: RowBuilder, *, approve: bool, reason: str = "") -> ParsedUpdate:
-    said = CardDecision(confirmation_id=meant.confirmation_id, nonce=meant.nonce, approve=approve, via="typed")
-    return make.build(said.model_copy(update={"reason": reason}) if reason else said, "express", session=meant.home)
+    card_decision = CardDecision(confirmation_id=meant.confirmation_id, nonce=meant.nonce, approve=approve, via="typed")
+    return make.build(card_decision.model_copy(update={"reason": reason}) if reason else card_decision, "express", session=meant.home)
 
 
 def _is_reply(message: Message) -> bool:

@@ -200,9 +200,9 @@ class _Posting:
             reply_markup=self._select_markup(piece),
             disable_notification=self._silent,
         )
-        shown = (await self._outlet.send(message, self._chat, self._rank)).message_id
-        self._poster.record_shown(self._chat, shown, _hash_content(piece, self._select_markup(piece)))
-        return shown
+        message_id = (await self._outlet.send(message, self._chat, self._rank)).message_id
+        self._poster.record_shown(self._chat, message_id, _hash_content(piece, self._select_markup(piece)))
+        return message_id
 
     async def _send_file(self, attachment: Attachment) -> int:
         content = BufferedInputFile(await asyncio.to_thread(attachment.build), filename=attachment.name)

@@ -201,12 +201,12 @@ class RateLimiter:
         self._find_bucket(chat, now).take(now)
 
     def _find_bucket(self, chat: int, now: float) -> TokenBucket:
-        found = self._chats.get(chat)
-        if found is None:
+        token_bucket = self._chats.get(chat)
+        if token_bucket is None:
             if len(self._chats) > _FORGET_ABOVE:
                 self._drop_idle(now)
-            found = self._chats[chat] = TokenBucket(self._limits.private if chat > 0 else self._limits.group, now)
-        return found
+            token_bucket = self._chats[chat] = TokenBucket(self._limits.private if chat > 0 else self._limits.group, now)
+        return token_bucket
 
     def _drop_idle(self, now: float) -> None:
         """Remove the buckets that are full again and the waits that are over, to save memory."""

@@ -86,8 +86,8 @@ def build_fallback_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
 
     The request may have changed data in the portal, so the person must get some answer.
     """
-    said = build_reply(Notice(code="answer-unshown", args={"id": row.id[-8:]}))
-    return RenderedMessage(pieces=_split_text(render_reply(said, tr)))
+    reply = build_reply(Notice(code="answer-unshown", args={"id": row.id[-8:]}))
+    return RenderedMessage(pieces=_split_text(render_reply(reply, tr)))
 
 
 def _find_topic(row: OutboxRow) -> str:
@@ -141,8 +141,8 @@ def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachmen
 def _build_beginning(text: Spans, closing: str) -> Piece:
     """Return one message with as much of the text as fits, and below it the line `closing`, which says where the rest is."""
     head, marks = split_entities(*render_entities(text), limit=LIMIT - count_units(closing) - 1)[0]
-    said = MessageEntity(type="bold", offset=count_units(head) + 1, length=count_units(closing))
-    return f"{head}\n{closing}", [*marks, said]
+    message_entity = MessageEntity(type="bold", offset=count_units(head) + 1, length=count_units(closing))
+    return f"{head}\n{closing}", [*marks, message_entity]
 
 
 def _split_text(text: Spans) -> tuple[Piece, ...]:

@@ -37,7 +37,7 @@ def _list_buttons(number: int, card: Card, view: CardView, tr: Translator) -> It
     if card.is_waiting:
         if not view.home and not view.is_waiting_for_lead and not _is_fixed(card):
             yield tr.translate(f"button-edit-step{short}", number=number), ActionClick(words=("edit", card.confirmation_id))
-        if len([one for one in view.members if one.is_waiting]) > 1 and (not view.home or is_card_session(view.home)):
+        if len([member for member in view.members if member.is_waiting]) > 1 and (not view.home or is_card_session(view.home)):
             press = CardClick(confirmation_id=card.confirmation_id, nonce=card.nonce, approve=False, home=view.home or view.topic)
             yield tr.translate(f"button-leave-out{short}", number=number), press
     elif view.home:  # what is left to do is done in the chat of the person who asked

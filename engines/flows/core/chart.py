@@ -52,13 +52,13 @@ class _Drawing:
             yield Arrow(source=index, target=self._find_other(Box(title=COMPLETE, text="", shape="end")))
         elif after.next_step in self._places:
             yield Arrow(source=index, target=self._places[after.next_step])
-        route, said = find_route_after_failure(step), step.transitions.on_failure
+        route, failure_route = find_route_after_failure(step), step.transitions.on_failure
         if route.next_step:
             if route.next_step in self._places:
                 label = "onFailure, fail" if route.is_doomed else "onFailure"
                 yield Arrow(source=index, target=self._places[route.next_step], label=label, way="failure")
-        elif said.fail is not None:
-            end = Box(title=FAIL, text="", shape="failure") if said.fail else Box(title=COMPLETE, text="", shape="end")
+        elif failure_route.fail is not None:
+            end = Box(title=FAIL, text="", shape="failure") if failure_route.fail else Box(title=COMPLETE, text="", shape="end")
             yield Arrow(source=index, target=self._find_other(end), label="onFailure", way="failure")
 
     def _list_memory(self, index: int, step: FlowStep) -> Iterator[Arrow]:

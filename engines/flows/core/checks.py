@@ -75,8 +75,8 @@ class _Checking:
         channels = memory.get("sharedChannels") if isinstance(memory, Mapping) else None
         self._check_names(("memory", "sharedChannels"), channels, "id")
         self._check_names(("launchParameters",), parameters, "name")
-        for index, one in enumerate(parameters if isinstance(parameters, list) else ()):
-            read = _read(LaunchParameter, one)
+        for index, parameter in enumerate(parameters if isinstance(parameters, list) else ()):
+            read = _read(LaunchParameter, parameter)
             if read is not None:
                 check_launch_parameter(self.findings, ("launchParameters", index), read)
 
@@ -132,18 +132,18 @@ class _Checking:
         outputs = _read(Outputs, given)
         if outputs is None:
             return
-        for index, written in enumerate(outputs.summary_fields):
-            self._check_reference(("outputs", "summaryFields", index), written, ids, EXAMPLE)
+        for index, summary_field in enumerate(outputs.summary_fields):
+            self._check_reference(("outputs", "summaryFields", index), summary_field, ids, EXAMPLE)
         for path, written in list_references(outputs.result_payload):
             self._check_reference(("outputs", "resultPayload", *path), written, ids, f"{MARK[0]}{EXAMPLE}")
 
     def _check_reference(self, path: Path, written: str, ids: Mapping[str, None], example: str) -> None:
-        found = read_reference(written)
-        if found is None:
+        reference = read_reference(written)
+        if reference is None:
             self._add("finding-flow-reference-form", path, of_value=True, name=quote_part(written), example=example)
-        elif found.step not in ids:
-            suggestion = self._suggest(found.step, ids)
-            self._add("finding-flow-reference-unknown", path, of_value=True, suggestion=suggestion, name=quote_part(found.step))
+        elif reference.step not in ids:
+            suggestion = self._suggest(reference.step, ids)
+            self._add("finding-flow-reference-unknown", path, of_value=True, suggestion=suggestion, name=quote_part(reference.step))
 
     def _check_ways(self, steps: Sequence[FlowStep], start: str) -> None:
         """Warn of steps to which nothing leads, and report those that lead round for ever."""
@@ -250,9 +250,9 @@ def _may_complete(steps: Sequence[FlowStep], places: Mapping[str, int], start: i
     ways: list[list[int]] = []
     ends: list[int] = []
     for index, step in enumerate(steps):
-        routes = [one for one in (find_route_after_success(step), find_route_after_failure(step)) if not one.is_doomed]
-        ways.append([places[one.next_step] for one in routes if one.next_step in places])
-        if any(one.next_step not in places if one.next_step else one.ending == "completed" for one in routes):
+        routes = [route for route in (find_route_after_success(step), find_route_after_failure(step)) if not route.is_doomed]
+        ways.append([places[route.next_step] for route in routes if route.next_step in places])
+        if any(route.next_step not in places if route.next_step else route.ending == "completed" for route in routes):
             ends.append(index)
     return not _find_reached(ways, start).isdisjoint(ends)
 

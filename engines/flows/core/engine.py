@@ -178,8 +178,8 @@ class _Playing:
         agent, base = self._agents[step.agent_version_id], self._name_visit(step)
         if self._ctx.find_state(f"{base}/{LEFT}") == "finished":
             return await self._recall_failure(step)
-        told = await self._read_channels(step, base)
-        request = build_request(self._flow, step, agent, self._start, told, self._ctx.run)
+        channels = await self._read_channels(step, base)
+        request = build_request(self._flow, step, agent, self._start, channels, self._ctx.run)
         made = await self._attempts.make(step, agent, request, base)
         output, why = made.output, made.why
         if output is not None:

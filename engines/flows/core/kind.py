@@ -48,9 +48,9 @@ def list_agents(document: object) -> Iterable[Reference]:
     """Return the agents that the steps of a flow name; of a draft, those that can be read."""
     steps = document.get("steps") if isinstance(document, Mapping) else None
     for index, step in enumerate(steps if isinstance(steps, list) else ()):
-        written = step.get("agentVersionId") if isinstance(step, Mapping) else None
-        if isinstance(written, str) and written:
-            yield Reference(("steps", index, "agentVersionId"), AGENT, written)
+        agent_version_id = step.get("agentVersionId") if isinstance(step, Mapping) else None
+        if isinstance(agent_version_id, str) and agent_version_id:
+            yield Reference(("steps", index, "agentVersionId"), AGENT, agent_version_id)
 
 
 def find_agent_title(document: object) -> str:

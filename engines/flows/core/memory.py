@@ -21,7 +21,7 @@ class Channels:
     def __init__(self, flow: Flow, long: LongChannels | None = None) -> None:
         """Start with empty channels that keep as much as the flow declares; `long` keeps those that outlive the run, None keeps none."""
         self._long = long
-        self._declared = {one.id: one for one in flow.memory.shared_channels}
+        self._declared = {shared_channel.id: shared_channel for shared_channel in flow.memory.shared_channels}
         self._entries: dict[str, list[Entry]] = {}
 
     async def load(self) -> None:

@@ -85,7 +85,7 @@ def _read_operation(place: int, given: object, allowed: Mapping[str, str]) -> Op
         raise OperationsUnfit(f"the params of operation {place} are no object")
     return Operation(
         method=allowed[method.lower()],
-        params={str(name): one for name, one in params.items()},
+        params={str(name): param for name, param in params.items()},
         comment=str(comment or "")[:_LONGEST_COMMENT],
     )
 
@@ -109,7 +109,7 @@ def report_operations(operations: Sequence[Operation], output: Value, outcome: O
     """Return the output with what became of its operations. Pure, so that whoever reads the journal of a run reads the same of it."""
     reports = _list_reports(operations, outcome)
     told = Value({**output.data, OPERATIONS: reports}, output.origins | (_PROSE if outcome.foreign_text else NOWHERE))
-    return Done(output=told, is_success=all(one["status"] in {"succeeded", "planned", "already"} for one in reports))
+    return Done(output=told, is_success=all(report["status"] in {"succeeded", "planned", "already"} for report in reports))
 
 
 def _build_effect(operations: Sequence[Operation], origins: Origins) -> RunEffect:
@@ -118,12 +118,12 @@ def _build_effect(operations: Sequence[Operation], origins: Origins) -> RunEffec
         (only,) = operations
         return RunEffect(method=only.method, params={name: Value(one, origins) for name, one in only.params.items()}, comment=only.comment)
     cmd = _write_commands(operations)
-    comment = "; ".join(dict.fromkeys(one.comment for one in operations if one.comment))[:_LONGEST_COMMENT]
+    comment = "; ".join(dict.fromkeys(operation.comment for operation in operations if operation.comment))[:_LONGEST_COMMENT]
     return RunEffect(method="batch", params={"halt": 1, "cmd": Value(cmd, origins)}, comment=comment)
 
 
 def _write_commands(operations: Sequence[Operation]) -> JsonObject:
-    return write_batch({_name_command(place): (one.method, one.params) for place, one in enumerate(operations)})
+    return write_batch({_name_command(place): (operation.method, operation.params) for place, operation in enumerate(operations)})
 
 
 def _name_command(place: int) -> str:
@@ -133,14 +133,14 @@ def _name_command(place: int) -> str:
 
 def _list_reports(operations: Sequence[Operation], outcome: Outcome) -> list[JsonObject]:
     """Return {method, status, created, error} of each operation, for later steps and for the result."""
-    commands = {one.key: one for one in outcome.commands}
+    commands = {command_report.key: command_report for command_report in outcome.commands}
     reports: list[JsonObject] = []
-    for place, one in enumerate(operations):
+    for place, operation in enumerate(operations):
         command = commands.get(_name_command(place))
         status: str = "already" if outcome.already else outcome.status
         if command is not None and outcome.status == "succeeded":
             status = {"success": "succeeded", "error": "failed"}.get(command.status, command.status)
-        report: JsonObject = {"method": one.method, "status": status}
+        report: JsonObject = {"method": operation.method, "status": status}
         if len(operations) == 1 and outcome.created:
             report = {**report, "created": outcome.created}
         error = command.error if command is not None else "" if status in {"succeeded", "planned"} else outcome.detail

@@ -50,6 +50,6 @@ class StepOutputs:
         return [self._fill(one) for one in part] if isinstance(part, list) else part
 
     def _find(self, path: str) -> object:
-        found = read_reference(path)
-        output = self._outputs.get(found.step) if found is not None else None
-        return found.find(output.data) if found is not None and output is not None else None
+        reference = read_reference(path)
+        output = self._outputs.get(reference.step) if reference is not None else None
+        return reference.find(output.data) if reference is not None and output is not None else None

@@ -69,22 +69,22 @@ class LongChannels:
     def __init__(self, ctx: RunContext, flow: Flow, memory: PersonMemory) -> None:
         """Read and write those that the flow declares."""
         self._ctx, self._memory = ctx, memory
-        self._declared = [one for one in flow.memory.shared_channels if one.scope == "user"]
+        self._declared = [shared_channel for shared_channel in flow.memory.shared_channels if shared_channel.scope == "user"]
         read = {one.channel for step in flow.steps for one in step.memory_reads}
-        self._read = [one for one in self._declared if one.id in read]
+        self._read = [shared_channel for shared_channel in self._declared if shared_channel.id in read]
 
     async def load(self) -> Mapping[str, Sequence[Entry]]:
         """Return by channel what earlier runs left, oldest first; the same each time the run is played."""
         if not self._read:
             return {}
         index = (await self._ctx.memo("memory", self._look, origins=_AUTHOR)).data
-        return {one.id: await self._load_channel(one, index) for one in self._read if one.id in index["origins"]}
+        return {channel.id: await self._load_channel(channel, index) for channel in self._read if channel.id in index["origins"]}
 
     async def _look(self) -> dict[str, Any]:
         """Return until where and at which time the run reads, and the origins of what it will read by channel, but nothing of its text."""
         at, end = self._ctx.now, await self._memory.find_end(self._ctx.run)
         origins = {one.id: sorted(join_origins(entry.value for entry in await self._find_entries(one, at, end))) for one in self._read}
-        return {"at": at.isoformat(), "end": end, "origins": {name: found for name, found in origins.items() if found}}
+        return {"at": at.isoformat(), "end": end, "origins": {name: origin for name, origin in origins.items() if origin}}
 
     async def _load_channel(self, channel: SharedChannel, index: Mapping[str, Any]) -> list[Entry]:
         at = datetime.fromisoformat(index["at"])
@@ -120,7 +120,7 @@ class LongChannels:
 
         Raises RunFailed if an entry is too large.
         """
-        named = {one.id for one in self._declared}
+        named = {shared_channel.id for shared_channel in self._declared}
         entries = [one for one in written if one.channel in named]
         if not entries:
             return

@@ -20,8 +20,8 @@ class Route:
 
 def find_route_after_success(step: FlowStep) -> Route:
     """Return what follows an answer: `complete: true` counts more than `next`, and without either the flow is complete."""
-    given = step.transitions.on_success
-    return Route() if given.complete or not given.next else Route(next_step=given.next)
+    on_success = step.transitions.on_success
+    return Route() if on_success.complete or not on_success.next else Route(next_step=on_success.next)
 
 
 def find_route_after_failure(step: FlowStep) -> Route:
@@ -30,10 +30,10 @@ def find_route_after_failure(step: FlowStep) -> Route:
     With `next` that step runs: as a handler after which the flow fails all the same if `fail` is true, else the flow has recovered.
     Without `next` the flow fails, unless `fail` is false: then it completes with the failure on record.
     """
-    given = step.transitions.on_failure
-    if given.next:
-        return Route(next_step=given.next, is_doomed=given.fail is True)
-    return Route(ending="completed" if given.fail is False else "failed")
+    on_failure = step.transitions.on_failure
+    if on_failure.next:
+        return Route(next_step=on_failure.next, is_doomed=on_failure.fail is True)
+    return Route(ending="completed" if on_failure.fail is False else "failed")
 
 
 def list_next(step: FlowStep) -> list[str]:

@@ -91,7 +91,7 @@ class _Words:
     def is_said(self, output: Mapping[str, object], said: frozenset[str]) -> bool:
         """Return whether everything that a step answered is among the texts that were said."""
         fields = [self.write(one) for name, one in output.items() if name not in {CONTENT, OPERATIONS} and not _is_empty(one)]
-        return all(one in said for one in fields) if len(output) > 1 else str(output[CONTENT]) in said
+        return all(field in said for field in fields) if len(output) > 1 else str(output[CONTENT]) in said
 
     def list_main(self, result: Mapping[str, object]) -> list[tuple[str, object]]:
         """Return what `list_present` gives of the payload, without one of the summary."""

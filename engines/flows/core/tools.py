@@ -63,7 +63,7 @@ class Toolbox:
 
     async def answer(self, node: str, name: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
         """Return what a call gives, as a text for the model with where it comes from. `origins` are those of the arguments."""
-        methods = {_name_function(one): one for one in self.agent.tools}
+        methods = {_name_function(tool): tool for tool in self.agent.tools}
         method = methods.get(name)
         if method is None:
             return Value(f"There is no tool {name[:80]!r}. There are: {', '.join(methods)}.", _DETAIL)
@@ -77,8 +77,8 @@ class Toolbox:
         params = _read_params(arguments.get("params"))
         if params is None:
             return Value("The parameter params is no JSON object.", _DETAIL)
-        wanted = RunEffect(method=method, params={name: Value(one, origins) for name, one in params.items()}, must_read=True)
-        outcome = await self.ctx.submit(node, wanted)
+        run_effect = RunEffect(method=method, params={name: Value(param, origins) for name, param in params.items()}, must_read=True)
+        outcome = await self.ctx.submit(node, run_effect)
         return Value(_tell_outcome(outcome), _PROSE)
 
     async def search(self, node: str, arguments: Mapping[str, Any], _origins: Origins) -> Value:
@@ -93,10 +93,10 @@ class Toolbox:
         if self.find_documents is None:
             return {"error": "there is no service of documents"}
         try:
-            found = await self.find_documents(question, person=self.ctx.run.owner, role=self.ctx.actor.role, top_k=None)
+            documents = await self.find_documents(question, person=self.ctx.run.owner, role=self.ctx.actor.role, top_k=None)
         except ServiceFailed as error:
             return {"error": str(error)}
-        return {"answer": found.answer, "passages": [{"title": one.title, "text": one.text} for one in found.passages]}
+        return {"answer": documents.answer, "passages": [{"title": passage.title, "text": passage.text} for passage in documents.passages]}
 
     async def calculate(self, _node: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
         """Return the result of a calculation, or that it is none. The same words always give the same, so nothing is stored."""
@@ -149,8 +149,8 @@ async def _answer_call(toolbox: Toolbox, node: str, call: Mapping[str, Any], ori
 def _write_calls(answer: Mapping[str, Any]) -> JsonObject:
     """Return the model's own message with its calls, as the next question repeats it."""
     written = [
-        {"id": str(one["id"]), "type": "function", "function": {"name": one["name"], "arguments": dumps(one.get("arguments") or {})}}
-        for one in answer["calls"]
+        {"id": str(call["id"]), "type": "function", "function": {"name": call["name"], "arguments": dumps(call.get("arguments") or {})}}
+        for call in answer["calls"]
     ]
     return {"role": "assistant", "content": answer.get("text") or "", "tool_calls": written}
 

@@ -18,14 +18,14 @@ async def load_agents(visit: Visit) -> tuple[AgentChoice, ...]:
     service, editor = visit.services.definitions, build_editor(visit)
     if AGENT not in service.list_kinds(editor):
         return ()
-    found: list[AgentChoice] = []
+    agent_choices: list[AgentChoice] = []
     for head in await service.list_keys(editor, AGENT, limit=MOST_AGENTS):
         if head.enabled and head.active_version:
             try:
-                found.append(_describe(visit, await service.find_version(editor, AGENT, head.key, head.active_version)))
+                agent_choices.append(_describe(visit, await service.find_version(editor, AGENT, head.key, head.active_version)))
             except (DefinitionDamaged, DefinitionMissing):
                 continue  # it cannot be used, and the others can
-    return tuple(sorted(found, key=lambda one: (one.title.casefold(), one.key)))
+    return tuple(sorted(agent_choices, key=lambda agent_choice: (agent_choice.title.casefold(), agent_choice.key)))
 
 
 def _describe(visit: Visit, version: DefinitionVersion) -> AgentChoice:
@@ -33,7 +33,7 @@ def _describe(visit: Visit, version: DefinitionVersion) -> AgentChoice:
     prompt, model, options = (document.get(name) for name in ("systemPrompt", "model", "defaultOptions"))
     said = [str(model)] if model else []
     if isinstance(options, Mapping):
-        said += [visit.say("console-form-option", name=str(name), value=str(one)) for name, one in options.items()]
+        said += [visit.say("console-form-option", name=str(name), value=str(option)) for name, option in options.items()]
     text = " ".join(str(prompt or "").split())
     return AgentChoice(
         id=version.id,

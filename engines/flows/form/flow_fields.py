@@ -66,8 +66,8 @@ class FlowFields:
         self._say, self._agents = say, agents
         self._known: dict[tuple[str, ...], str] = {}
         """What was said before: a form of 500 steps has the same words 500 times."""
-        self._by_name = {name: one for one in reversed(agents) for name in one.names}
-        self._agent_choices = tuple(Choice(one.id, self._name_agent(one)) for one in agents)
+        self._by_name = {name: agent for agent in reversed(agents) for name in agent.names}
+        self._agent_choices = tuple(Choice(agent.id, self._name_agent(agent)) for agent in agents)
 
     def say(self, code: str, **args: str) -> str:
         """Return a text for the person."""
@@ -78,7 +78,7 @@ class FlowFields:
 
     def describe(self, form: FlowForm) -> Group:
         """Return the form as fields."""
-        steps = [Choice(one.id, f"{one.id} · {one.name}" if one.name else one.id) for one in form.steps if one.id]
+        steps = [Choice(step.id, f"{step.id} · {step.name}" if step.name else step.id) for step in form.steps if step.id]
         return Group(path=(), label="", nodes=self._list_nodes(form, (), steps))
 
     def _list_nodes(self, part: Part, at: Path, steps: Sequence[Choice]) -> tuple[Node, ...]:
@@ -162,14 +162,14 @@ class FlowFields:
                 known = self._name_words("scopes", ("run", "user"))
         if is_optional:
             known.insert(0, Choice("", self.say("console-form-flow-nothing", field=name.replace("_", "-"))))
-        if value and all(one.value != value for one in known):
+        if value and all(choice.value != value for choice in known):
             agent = self.find_agent(value) if offer == "agents" else None
             label = f"{value} → {self._name_agent(agent)}" if agent is not None else self.say("console-form-unknown", value=value)
             known.append(Choice(value, label))
         return tuple(known)
 
-    def _name_agent(self, one: AgentChoice) -> str:
-        return self.say("console-form-agent", title=one.title or one.key, key=one.key, version=str(one.version))
+    def _name_agent(self, choice: AgentChoice) -> str:
+        return self.say("console-form-agent", title=choice.title or choice.key, key=choice.key, version=str(choice.version))
 
     def _name_words(self, offer: str, words: Sequence[str]) -> list[Choice]:
-        return [Choice(one, self.say("console-form-flow-choice", offer=offer, value=one)) for one in words]
+        return [Choice(word, self.say("console-form-flow-choice", offer=offer, value=word)) for word in words]

@@ -257,5 +257,5 @@ def _put_items(made: object, place: Items, items: tuple[Part, ...], at: Path, mi
 
 def find_new_step_id(form: FlowForm) -> str:
     """Return the id of a further step: one that no step has yet."""
-    taken = {one.id for one in form.steps}
+    taken = {step.id for step in form.steps}
     return next(name for number in range(len(taken) + 1, MOST_STEPS * 2 + 2) if (name := f"step{number}") not in taken)

@@ -24,8 +24,8 @@ class FlowSource:
     def enter(self, document: object, field: Field, typed: str) -> object:
         """Return the flow that `build_flow_definition` makes with the typed text. Raises FieldRefused, and PlaceGone."""
         built = build_flow_definition(enter_text(read_flow_form(document), field.path, typed))
-        for one in built.mistakes:
-            raise one.refusal
+        for mistake in built.mistakes:
+            raise mistake.refusal
         return built.document
 
     def build_item(self, document: object, path: Path) -> object:

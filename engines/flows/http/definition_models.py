@@ -212,54 +212,54 @@ class ActiveBody(BaseModel):
     change_notes: Note = ""
 
 
-def to_flow_row(found: DefinitionVersion, head: DefinitionKey) -> FlowRow:
-    """Return a version of a flow without its definition as clients get it; `found` has its document."""
-    metadata = _find_part(found.document, "metadata")
+def to_flow_row(definition_version: DefinitionVersion, head: DefinitionKey) -> FlowRow:
+    """Return a version of a flow without its definition as clients get it; `definition_version` has its document."""
+    metadata = _find_part(definition_version.document, "metadata")
     tags = metadata.get("tags")
     return FlowRow(
-        **_list_columns(found, head, str(metadata.get("description") or "")),
-        flow_id=found.key,
-        tags=[str(one) for one in tags] if isinstance(tags, list) else [],
+        **_list_columns(definition_version, head, str(metadata.get("description") or "")),
+        flow_id=definition_version.key,
+        tags=[str(tag) for tag in tags] if isinstance(tags, list) else [],
     )
 
 
-def to_agent_row(found: DefinitionVersion, head: DefinitionKey) -> AgentRow:
-    """Return a version of an agent without its definition as clients get it; `found` has its document."""
-    document = _to_mapping(found.document)
-    columns = _list_columns(found, head, str(document.get("description") or ""))
-    return AgentRow(**columns, key=found.key, model=str(document.get("model") or ""))
+def to_agent_row(definition_version: DefinitionVersion, head: DefinitionKey) -> AgentRow:
+    """Return a version of an agent without its definition as clients get it; `definition_version` has its document."""
+    document = _to_mapping(definition_version.document)
+    columns = _list_columns(definition_version, head, str(document.get("description") or ""))
+    return AgentRow(**columns, key=definition_version.key, model=str(document.get("model") or ""))
 
 
-def to_flow_version(found: DefinitionVersion, head: DefinitionKey, findings: Sequence[Finding] = ()) -> FlowVersion:
+def to_flow_version(definition_version: DefinitionVersion, head: DefinitionKey, findings: Sequence[Finding] = ()) -> FlowVersion:
     """Return a version of a flow as clients get it, with the warnings about it."""
-    warnings = [to_finding(one) for one in findings]
-    return FlowVersion(**dict(to_flow_row(found, head)), definition=found.document, warnings=warnings)
+    warnings = [to_finding(finding) for finding in findings]
+    return FlowVersion(**dict(to_flow_row(definition_version, head)), definition=definition_version.document, warnings=warnings)
 
 
-def to_agent_version(found: DefinitionVersion, head: DefinitionKey, findings: Sequence[Finding] = ()) -> AgentVersion:
+def to_agent_version(definition_version: DefinitionVersion, head: DefinitionKey, findings: Sequence[Finding] = ()) -> AgentVersion:
     """Return a version of an agent as clients get it, with the warnings about it."""
-    warnings = [to_finding(one) for one in findings]
-    return AgentVersion(**dict(to_agent_row(found, head)), definition=found.document, warnings=warnings)
+    warnings = [to_finding(finding) for finding in findings]
+    return AgentVersion(**dict(to_agent_row(definition_version, head)), definition=definition_version.document, warnings=warnings)
 
 
-def _list_columns(found: DefinitionVersion, head: DefinitionKey, description: str) -> dict[str, Any]:
+def _list_columns(definition_version: DefinitionVersion, head: DefinitionKey, description: str) -> dict[str, Any]:
     return {
-        "id": found.id,
-        "name": found.key,
-        "version": found.version,
-        "status": "PUBLISHED" if found.status == "published" else "DRAFT",
-        "is_active": found.active,
+        "id": definition_version.id,
+        "name": definition_version.key,
+        "version": definition_version.version,
+        "status": "PUBLISHED" if definition_version.status == "published" else "DRAFT",
+        "is_active": definition_version.active,
         "is_enabled": head.enabled,
-        "title": found.title,
+        "title": definition_version.title,
         "description": description,
-        "revision": found.revision,
-        "change_notes": found.note,
-        "created_by": found.author,
-        "updated_by": found.updated_by,
-        "created_at": found.created_at,
-        "updated_at": found.updated_at,
-        "published_by": found.published_by or None,
-        "published_at": found.published_at or None,
+        "revision": definition_version.revision,
+        "change_notes": definition_version.note,
+        "created_by": definition_version.author,
+        "updated_by": definition_version.updated_by,
+        "created_at": definition_version.created_at,
+        "updated_at": definition_version.updated_at,
+        "published_by": definition_version.published_by or None,
+        "published_at": definition_version.published_at or None,
     }
 
 
@@ -284,22 +284,22 @@ def to_history_row(entry: HistoryEntry) -> HistoryRow:
     )
 
 
-def to_version_diff(before: DefinitionVersion, after: DefinitionVersion, found: Difference) -> VersionDiff:
+def to_version_diff(before: DefinitionVersion, after: DefinitionVersion, difference: Difference) -> VersionDiff:
     """Return a comparison as clients get it."""
     return VersionDiff(
-        before=_to_side(before), after=_to_side(after), changes=[to_diff_line(one) for one in found.changes], more=found.more
+        before=_to_side(before), after=_to_side(after), changes=[to_diff_line(one) for one in difference.changes], more=difference.more
     )
 
 
-def _to_side(found: DefinitionVersion) -> Side:
-    return Side(id=found.id, name=found.key, version=found.version)
+def _to_side(definition_version: DefinitionVersion) -> Side:
+    return Side(id=definition_version.id, name=definition_version.key, version=definition_version.version)
 
 
 def to_validation(found: Checked, *, valid: bool) -> Validation:
     """Return the outcome of a check as clients get it."""
     return Validation(
         valid=valid,
-        findings=[to_finding(one) for one in found.findings],
+        findings=[to_finding(finding) for finding in found.findings],
         needs_two_people=valid and found.critical != (),
         critical=found.critical or (),
     )

@@ -180,24 +180,24 @@ class _Desk:
 
     async def show(self, editor: Editor, saved: Saved, *, status: int = 200) -> Response:
         """Return the answer that is a version."""
-        shown = await self._to_model(editor, saved.version, saved.findings)
+        model = await self._to_model(editor, saved.version, saved.findings)
         location = {"Location": f"{self.face.path}/{saved.version.id}"} if status == _CREATED else {}
-        return _answer(shown, status=status, ETag=f'"{saved.version.revision}"', **location)
+        return _answer(model, status=status, ETag=f'"{saved.version.revision}"', **location)
 
     async def explain_conflict(
         self, editor: Editor, error: StaleRevision | NotADraft, present: DefinitionVersion, given: GivenDefinition | None = None
     ) -> ApiError:
         """Return the answer that a change came too late: what is there now, and how it differs from the definition that was sent."""
-        found = Difference(changes=())
+        difference = Difference(changes=())
         if given is not None:
-            found = await self.service.compare_submission(editor, present, given.submission)
-        told = to_api_error(error)
+            difference = await self.service.compare_submission(editor, present, given.submission)
+        api_error = to_api_error(error)
         more = {
             "present": (await self._to_model(editor, present)).model_dump(mode="json", by_alias=True),
-            "diff": [to_diff_line(one).model_dump(mode="json") for one in found.changes],
-            "more": found.more,
+            "diff": [to_diff_line(change).model_dump(mode="json") for change in difference.changes],
+            "more": difference.more,
         }
-        return ApiError(told.status, told.code, told.message, more=more)
+        return ApiError(api_error.status, api_error.code, api_error.message, more=more)
 
     async def _to_model(self, editor: Editor, version: DefinitionVersion, findings: Sequence[Finding] = ()) -> BaseModel:
         head = await self.service.find_key(editor, self.face.kind, version.key)
@@ -244,9 +244,9 @@ def _add_reads(router: APIRouter, desk: _Desk) -> None:
     )
     async def show_history(client: ClientOf, version_id: _Id) -> Response:
         editor = to_editor(client)
-        found = await desk.find(editor, version_id)
-        entries = await service.list_history(editor, face.kind, found.key, limit=_MOST_ENTRIES)
-        return _answer(HistoryRows(entries=[to_history_row(one) for one in entries]))
+        definition_version = await desk.find(editor, version_id)
+        entries = await service.list_history(editor, face.kind, definition_version.key, limit=_MOST_ENTRIES)
+        return _answer(HistoryRows(entries=[to_history_row(history_entry) for history_entry in entries]))
 
     @router.get(
         "/{version_id:uuid}/diff",
@@ -257,19 +257,19 @@ def _add_reads(router: APIRouter, desk: _Desk) -> None:
     async def compare(client: ClientOf, version_id: _Id, asked: Annotated[DiffQuery, Query()]) -> Response:
         editor = to_editor(client)
         after, before = await desk.find(editor, version_id), await desk.find(editor, asked.other)
-        found = await asyncio.to_thread(compare_documents, before.document, after.document)
-        return _answer(to_version_diff(before, after, found))
+        difference = await asyncio.to_thread(compare_documents, before.document, after.document)
+        return _answer(to_version_diff(before, after, difference))
 
     @router.get(
         "/{version_id:uuid}/export",
         summary="The text of a file that reads back to the same definition",
         response_class=Response,
-        responses={200: {"content": {one: {} for one in _MEDIA_TYPES.values()}}, **describe_errors(*_READ)},
+        responses={200: {"content": {media_type: {} for media_type in _MEDIA_TYPES.values()}}, **describe_errors(*_READ)},
     )
     async def export(client: ClientOf, version_id: _Id, asked: Annotated[ExportQuery, Query()]) -> Response:
-        found = await desk.find(to_editor(client), version_id)
-        headers = {"ETag": f'"{found.revision}"', "Content-Disposition": f'attachment; filename="{found.key}.{asked.format}"'}
-        text = await asyncio.to_thread(write_document, found.document, asked.format)
+        version = await desk.find(to_editor(client), version_id)
+        headers = {"ETag": f'"{version.revision}"', "Content-Disposition": f'attachment; filename="{version.key}.{asked.format}"'}
+        text = await asyncio.to_thread(write_document, version.document, asked.format)
         return Response(text, headers=headers, media_type=_MEDIA_TYPES[asked.format])
 
 
@@ -327,9 +327,9 @@ def _add_saving(router: APIRouter, desk: _Desk, bodies: BodyReader) -> None:
         editor = to_editor(client)
         given = await bodies.read(request, SavedBody)
         expected = parse_revision(seen) if seen is not None or given.revision is None else given.revision
-        found = await desk.find(editor, version_id)
+        version = await desk.find(editor, version_id)
         try:
-            saved = await service.save(editor, face.kind, found.key, found.version, given.submission, expected=expected)
+            saved = await service.save(editor, face.kind, version.key, version.version, given.submission, expected=expected)
         except (StaleRevision, NotADraft) as error:
             raise await desk.explain_conflict(editor, error, await desk.find(editor, version_id), given) from None
         return await desk.show(editor, saved)
@@ -345,10 +345,10 @@ def _add_publishing(router: APIRouter, desk: _Desk) -> None:
         responses={**describe_errors(*_WRITTEN), **_REFUSED, **_CONFLICT},
     )
     async def publish(client: ClientOf, version_id: _Id, body: PublishBody | None = None, seen: _IfMatch = None) -> Response:
-        editor, asked = to_editor(client), body or PublishBody()
-        found = await desk.find(editor, version_id)
-        expected = parse_revision(seen) if seen is not None else asked.revision or found.revision
-        send = partial(service.publish, editor, face.kind, found.key, found.version, note=asked.change_notes)
+        editor, publish_body = to_editor(client), body or PublishBody()
+        version = await desk.find(editor, version_id)
+        expected = parse_revision(seen) if seen is not None else publish_body.revision or version.revision
+        send = partial(service.publish, editor, face.kind, version.key, version.version, note=publish_body.change_notes)
         try:
             return await desk.show(editor, await send(expected=expected))
         except StaleRevision as error:
@@ -363,9 +363,9 @@ def _add_publishing(router: APIRouter, desk: _Desk) -> None:
     )
     async def roll_back(client: ClientOf, version_id: _Id, body: NotedBody | None = None) -> Response:
         editor = to_editor(client)
-        found = await desk.find(editor, version_id)
+        version = await desk.find(editor, version_id)
         note = body.change_notes if body is not None else ""
-        return await desk.show(editor, await service.roll_back(editor, face.kind, found.key, found.version, note=note), status=_CREATED)
+        return await desk.show(editor, await service.roll_back(editor, face.kind, version.key, version.version, note=note), status=_CREATED)
 
     @router.post(
         "/{version_id:uuid}/switch",

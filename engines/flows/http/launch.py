@@ -97,8 +97,8 @@ class FlowStarter:
 
     async def _find_version(self, version_id: str) -> DefinitionVersion | None:
         """Return the version with that UUID; None if there is none, for the text of a UUID may be the key of a flow as well."""
-        found = await self._desk.store.read(definitions.find_by_id, version_id.lower())
-        return found if found is not None and found.kind == FLOW else None
+        definition_version = await self._desk.store.read(definitions.find_by_id, version_id.lower())
+        return definition_version if definition_version is not None and definition_version.kind == FLOW else None
 
     async def preview(self, client: Client, version: DefinitionVersion, body: LaunchBody) -> LaunchPreview:
         """Return what starting this version would mean, also of a draft. Nothing is stored."""
@@ -130,33 +130,33 @@ class FlowStarter:
 
     async def _list_objections(self, client: Client, version: DefinitionVersion, flow: Flow) -> list[FlowError]:
         """Return why the version cannot be started now."""
-        found: list[FlowError] = []
+        flow_errors: list[FlowError] = []
         try:
             await self._find_startable(client, version.id)
         except ApiError as error:
-            found.append(FlowError(code=error.code, message=error.message))
+            flow_errors.append(FlowError(code=error.code, message=error.message))
         missing = [step.id for step in flow.steps if await self._find_agent(step.agent_version_id) is None]
         if missing:
             sentence = f"The agents of these steps are not published, or switched off: {', '.join(missing)}."
-            found.append(FlowError(code="agent_gone", message=sentence))
-        return found
+            flow_errors.append(FlowError(code="agent_gone", message=sentence))
+        return flow_errors
 
     async def _find_agents(self, flow: Flow) -> tuple[Mapping[str, Agent], Mapping[str, str]]:
         """Return the agents that can be used and their titles, by version."""
         agents, titles = {}, {}
         for version_id in {step.agent_version_id for step in flow.steps}:
-            found = await self._find_agent(version_id)
-            if found is not None:
-                agents[version_id] = Agent.model_validate(found.document)
-                titles[version_id] = agents[version_id].title or found.key
+            agent = await self._find_agent(version_id)
+            if agent is not None:
+                agents[version_id] = Agent.model_validate(agent.document)
+                titles[version_id] = agents[version_id].title or agent.key
         return agents, titles
 
     async def _find_agent(self, version_id: str) -> DefinitionVersion | None:
-        found = await self._desk.store.read(definitions.find_by_id, version_id)
-        if found is None or found.kind != AGENT or found.status != "published":
+        definition_version = await self._desk.store.read(definitions.find_by_id, version_id)
+        if definition_version is None or definition_version.kind != AGENT or definition_version.status != "published":
             return None
-        head = await self._desk.store.read(definitions.find_key, AGENT, found.key)
-        return found if head is not None and head.enabled else None
+        head = await self._desk.store.read(definitions.find_key, AGENT, definition_version.key)
+        return definition_version if head is not None and head.enabled else None
 
     def _plan_step(
         self, flow: Flow, step: FlowStep, agents: Mapping[str, Agent], titles: Mapping[str, str], start: tuple[Value, RunInfo]
@@ -184,22 +184,22 @@ class FlowStarter:
 
     def _sum_up(self, flow: Flow, agents: Mapping[str, Agent], planned: list[PlannedStep]) -> Estimate:
         budget = self._desk.orchestrator.tools.gate.deps.policies.now().budget
-        costs = [one.cost for one in planned]
+        costs = [planned_step.cost for planned_step in planned]
         limits = {step.id: _find_most_tokens(flow, step, agents.get(step.agent_version_id)) for step in flow.steps}
         return Estimate(
-            prompt_tokens=sum(one.prompt_tokens * one.max_attempts for one in planned),
-            completion_tokens=sum(one.completion_tokens * one.max_attempts for one in planned),
+            prompt_tokens=sum(planned_step.prompt_tokens * planned_step.max_attempts for planned_step in planned),
+            completion_tokens=sum(planned_step.completion_tokens * planned_step.max_attempts for planned_step in planned),
             cost=round(sum(cost for cost in costs if cost is not None), 6) if None not in costs else None,
             currency=budget.currency,
-            unpriced=sorted({one.model for one in planned if one.cost is None}),
+            unpriced=sorted({planned_step.model for planned_step in planned if planned_step.cost is None}),
             has_loops=_has_loops(flow),
             open_ended=[step for step, limit in limits.items() if limit is None],
         )
 
 
 def _refuse_parameters(mistakes: list[ParameterMistake]) -> ApiError:
-    told = "; ".join(f"{one.name}: {one.problem}{f' ({one.expected})' if one.expected else ''}" for one in mistakes)
-    problems = [one.model_dump(mode="json", by_alias=True) for one in to_problems(mistakes)]
+    told = "; ".join(f"{mistake.name}: {mistake.problem}{f' ({mistake.expected})' if mistake.expected else ''}" for mistake in mistakes)
+    problems = [problem.model_dump(mode="json", by_alias=True) for problem in to_problems(mistakes)]
     return ApiError(422, "parameters_unfit", f"parameters: {told}."[:500], more={"parameters": problems})
 
 

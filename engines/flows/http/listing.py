@@ -40,22 +40,22 @@ class Page:
     end: Place | None
 
 
-async def list_page(service: DefinitionService, editor: Editor, kind: str, asked: ListQuery, begin: Place | None) -> Page:
+async def list_page(service: DefinitionService, editor: Editor, kind: str, list_query: ListQuery, begin: Place | None) -> Page:
     """Return the page of versions that fit the query. It may have fewer than were asked for though others follow."""
     found: list[Listed] = []
     seen, read, place = 0, 0, begin
     while heads := await _list_heads(service, editor, kind, place):
         for head in heads:
-            for version in await service.list_versions(editor, kind, head.key) if _may_fit(head, asked) else ():
+            for version in await service.list_versions(editor, kind, head.key) if _may_fit(head, list_query) else ():
                 if place is not None and place.key == head.key and version.version >= place.version > 0:
                     continue
-                if len(found) == asked.limit or seen == _MOST_SEEN or read == _MOST_READ:
+                if len(found) == list_query.limit or seen == _MOST_SEEN or read == _MOST_READ:
                     return Page(tuple(found), place)
                 seen, place = seen + 1, Place(head.key, version.version)
-                if _fits(version, head, asked):
+                if _fits(version, head, list_query):
                     read += 1
                     whole = await _read(service, editor, version)
-                    found += [Listed(whole, head)] if _has_tag(whole, asked.tag) else []
+                    found += [Listed(whole, head)] if _has_tag(whole, list_query.tag) else []
             place = Place(head.key)
     return Page(tuple(found), None)
 
@@ -67,19 +67,19 @@ async def _list_heads(service: DefinitionService, editor: Editor, kind: str, pla
     return [await service.find_key(editor, kind, place.key), *heads] if place is not None and place.version else heads
 
 
-def _may_fit(head: DefinitionKey, asked: ListQuery) -> bool:
+def _may_fit(head: DefinitionKey, list_query: ListQuery) -> bool:
     """Return whether any version of the definition can fit, without reading them."""
-    return not asked.published or (head.enabled and head.active_version > 0)
+    return not list_query.published or (head.enabled and head.active_version > 0)
 
 
-def _fits(version: DefinitionVersion, head: DefinitionKey, asked: ListQuery) -> bool:
-    wanted = asked.q.casefold()
+def _fits(version: DefinitionVersion, head: DefinitionKey, list_query: ListQuery) -> bool:
+    wanted = list_query.q.casefold()
     is_usable = version.active and head.enabled
     return (
         (wanted in version.title.casefold() or wanted in version.key.casefold())
-        and asked.status in {None, version.status.upper()}
-        and asked.active in {None, version.active}
-        and asked.published in {None, is_usable}
+        and list_query.status in {None, version.status.upper()}
+        and list_query.active in {None, version.active}
+        and list_query.published in {None, is_usable}
     )
 
 

@@ -151,7 +151,7 @@ class FlowHistory:
 
     def find_status(self, step: str) -> StepStatus:
         """Return the status of a step: that of its last execution; of a step that never began it follows from how the flow ended."""
-        last = next((one for one in reversed(self._executions.values()) if one.step == step), None)
+        last = next((execution for execution in reversed(self._executions.values()) if execution.step == step), None)
         if last is not None:
             return "PENDING" if last.retry_at and last.status == "FAILED" and not self.is_over else last.status
         return {"COMPLETED": "SKIPPED", "CANCELLED": "CANCELLED"}.get(self.status, "PENDING")  # type: ignore[return-value]  # as named
@@ -297,7 +297,7 @@ class FlowHistory:
                 for key in self._list_in_hand():  # the text of its answer was erased
                     self._complete(event, key)
                 self.status = "COMPLETED"
-                begun = {one.step for one in self._executions.values()}
+                begun = {execution.step for execution in self._executions.values()}
                 for step in self._attempts:
                     if step not in begun:
                         self._tell(event, "STEP_SKIPPED", step=step)
@@ -328,7 +328,7 @@ class FlowHistory:
         self._tell_step(event, "STEP_COMPLETED", key)
 
     def _list_in_hand(self) -> list[Key]:
-        return [key for key, one in self._executions.items() if one.status in _IN_HAND]
+        return [key for key, execution in self._executions.items() if execution.status in _IN_HAND]
 
     def _find_place(self, node: str) -> tuple[Key, str] | None:
         """Return (step, visit, attempt) of a node and what follows them in its name; None for a node of no attempt."""
@@ -359,8 +359,8 @@ class FlowHistory:
         self._executions[key] = replace(self._executions[key], **values)  # type: ignore[arg-type]  # the fields that callers name
 
     def _tell_step(self, event: StoredEvent, kind: EventType, key: Key) -> None:
-        one = self._executions[key]
-        self._tell(event, kind, step=one.step, execution=one, error=one.error)
+        execution = self._executions[key]
+        self._tell(event, kind, step=execution.step, execution=execution, error=execution.error)
 
     def _tell(
         self,
@@ -383,8 +383,8 @@ class FlowHistory:
 def sum_use(executions: Iterable[Execution]) -> dict[str, tuple[int, int]]:
     """Return the tokens (read, written) of executions by model."""
     total: dict[str, tuple[int, int]] = {}
-    for one in executions:
-        for model, (read, written) in one.used.items():
+    for execution in executions:
+        for model, (read, written) in execution.used.items():
             known = total.get(model, (0, 0))
             total[model] = (known[0] + read, known[1] + written)
     return total

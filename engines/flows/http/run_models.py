@@ -206,12 +206,12 @@ class Reading:
 
     def to_event(self, one: Happening) -> FlowEvent:
         """Return an event as the API shows it."""
-        told = FlowEvent(
+        flow_event = FlowEvent(
             event_id=one.number, type=one.type, at=one.at, step_id=one.step, error=self.to_error(one.error), by=one.by, reason=one.reason
         )
         run = one.execution
         if run is None:
-            return told
+            return flow_event
         of_step = {
             "visit": run.visit,
             "attempt": run.attempt,
@@ -220,12 +220,12 @@ class Reading:
             "retry_at": run.retry_at if one.type == "STEP_RETRY_SCHEDULED" else "",
             "usage": self.to_usage([run]),
         }
-        return told.model_copy(update=of_step)
+        return flow_event.model_copy(update=of_step)
 
     def to_usage(self, executions: Sequence[Execution]) -> Usage | None:
         """Return what executions have used; None for nothing."""
         used = sum_use(executions)
-        return self.value_use(used, sum(one.seconds for one in executions)) if used else None
+        return self.value_use(used, sum(execution.seconds for execution in executions)) if used else None
 
     def value_use(self, used: Mapping[str, tuple[int, int]], seconds: float = 0.0) -> Usage:
         """Return tokens by model with their cost."""
@@ -239,25 +239,25 @@ class Reading:
 
     def list_steps(self, flow: Flow | None, history: FlowHistory) -> list[StepLine]:
         """Return the steps of the definition as they stand."""
-        return [self._to_step(one.id, one.name, history) for one in (flow.steps if flow is not None else ())]
+        return [self._to_step(step.id, step.name, history) for step in (flow.steps if flow is not None else ())]
 
     def _to_step(self, step: str, name: str, history: FlowHistory) -> StepLine:
-        own = [one for one in history.executions if one.step == step]
+        own = [execution for execution in history.executions if execution.step == step]
         return StepLine(
             id=step, name=name or step, status=history.find_status(step), visits=len({one.visit for one in own}), attempts=len(own)
         )
 
-    def to_execution(self, one: Execution) -> StepExecution:
+    def to_execution(self, execution: Execution) -> StepExecution:
         """Return an execution with its output."""
         return StepExecution(
-            visit=one.visit,
-            attempt=one.attempt,
-            status=one.status,
-            started_at=one.started_at,
-            ended_at=one.ended_at,
-            usage=self.to_usage([one]),
-            error=self.to_error(one.error),
-            output=one.output if self.shows_words else None,
+            visit=execution.visit,
+            attempt=execution.attempt,
+            status=execution.status,
+            started_at=execution.started_at,
+            ended_at=execution.ended_at,
+            usage=self.to_usage([execution]),
+            error=self.to_error(execution.error),
+            output=execution.output if self.shows_words else None,
         )
 
     def describe_line(self, session_id: str, history: FlowHistory) -> FlowRunLine:
@@ -281,7 +281,7 @@ class Reading:
 
 def to_problems(mistakes: Sequence[ParameterMistake]) -> list[ParameterProblem]:
     """Return what is wrong with launch parameters as the API shows it."""
-    return [ParameterProblem(name=one.name, problem=one.problem, expected=one.expected) for one in mistakes]
+    return [ParameterProblem(name=mistake.name, problem=mistake.problem, expected=mistake.expected) for mistake in mistakes]
 
 
 class LaunchParameterShown(FlowApiModel):

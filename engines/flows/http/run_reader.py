@@ -124,7 +124,7 @@ class FlowRunReader:
         return FlowRun(
             **dict(reading.describe_line(opened.id, history)),
             steps=reading.list_steps(opened.flow, history),
-            events=[reading.to_event(one) for one in history.happenings if one.number > since],
+            events=[reading.to_event(happening) for happening in history.happenings if happening.number > since],
         )
 
     async def show(self, client: Client, session_id: str) -> FlowRun:
@@ -146,12 +146,12 @@ class FlowRunReader:
             steps=[
                 StepWhole(
                     **dict(step),
-                    executions=[reading.to_execution(one) for one in history.executions if one.step == step.id],
+                    executions=[reading.to_execution(execution) for execution in history.executions if execution.step == step.id],
                 )
                 for step in reading.list_steps(opened.flow, history)
             ],
             channels=_list_channels(opened.flow, history, self._desk.clock.now()) if reading.shows_words else (),
-            usage=reading.value_use(sum_use(history.executions), sum(one.seconds for one in history.executions)),
+            usage=reading.value_use(sum_use(history.executions), sum(execution.seconds for execution in history.executions)),
         )
 
     async def _describe_definition(self, opened: OpenRun, reading: Reading) -> RunDefinition:
@@ -181,7 +181,7 @@ class FlowRunReader:
             while (begun := read_boottime()) < until:
                 news = await self._streams.wait_for(client, opened.stream, look, BEAT_EVERY)
                 reading = self.build_reading(client, opened)
-                for one in [one for one in history.happenings if one.number > since]:
+                for one in [happening for happening in history.happenings if happening.number > since]:
                     since = one.number
                     yield format_event(one.type, str(one.number), reading.to_event(one).model_dump(mode="json", by_alias=True))
                 if history.is_over:
@@ -212,8 +212,8 @@ def _list_channels(flow: Flow | None, history: FlowHistory, now: datetime) -> li
         return []
     channels, steps = Channels(flow), {step.id: step for step in flow.steps}
     written: Counter[str] = Counter()
-    done = [one for one in history.executions if one.status == "COMPLETED" and one.output is not None]
-    for one in sorted((one for one in done if one.key not in history.left_behind), key=lambda one: one.ended_at):
+    done = [execution for execution in history.executions if execution.status == "COMPLETED" and execution.output is not None]
+    for one in sorted((execution for execution in done if execution.key not in history.left_behind), key=lambda one: one.ended_at):
         channels.append(steps[one.step], Value(one.output), parse_iso(one.ended_at))
         written.update(write.channel for write in steps[one.step].memory_writes if write.mode != "STATIC" or write.payload is not None)
     reads = [MemoryRead(channel=channel, limit=MOST_KEPT) for channel in written]

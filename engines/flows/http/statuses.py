@@ -28,4 +28,4 @@ _OF_MEANING: Final = frozenset(
 
 def find_status(findings: Iterable[Finding]) -> int:
     """Return the status for these findings: that of an error of form if there is one among them."""
-    return UNPROCESSABLE if all(one.code in _OF_MEANING for one in findings if one.severity == "error") else MALFORMED
+    return UNPROCESSABLE if all(finding.code in _OF_MEANING for finding in findings if finding.severity == "error") else MALFORMED

@@ -75,9 +75,9 @@ def check_flow_cases(document: Document, steps: Sequence[str]) -> Iterable[Findi
     """
     findings = Findings(document)
     if report_model_mistakes(findings, FlowCaseFile, document.data, ()):
-        known = KnownSteps("", {"": {one: one for one in steps}})
-        for index, one in enumerate(FlowCaseFile.model_validate(document.data).tests):
-            _check_steps(findings, known, one, ("tests", index))
+        known = KnownSteps("", {"": {step: step for step in steps}})
+        for index, test in enumerate(FlowCaseFile.model_validate(document.data).tests):
+            _check_steps(findings, known, test, ("tests", index))
     return findings.list_all()
 
 

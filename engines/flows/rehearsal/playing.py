@@ -50,12 +50,12 @@ class FlowPlayed:
     @property
     def path(self) -> list[str]:
         """The steps in the order in which they were done."""
-        return [one.step for one in self.visits]
+        return [visit.step for visit in self.visits]
 
     @property
     def failed_steps(self) -> list[str]:
         """The steps of which every attempt failed."""
-        return [one.step for one in self.visits if not one.is_answered]
+        return [visit.step for visit in self.visits if not visit.is_answered]
 
     def find_result(self, part: str) -> JsonObject:
         """Return `payload` or `summary` of the result; empty if there is none."""
@@ -65,12 +65,12 @@ class FlowPlayed:
     @property
     def operations(self) -> list[Happening]:
         """The effects of steps."""
-        return [one for one in self.happenings if one.kind == "effect" and is_operation(one.place)]
+        return [happening for happening in self.happenings if happening.kind == "effect" and is_operation(happening.place)]
 
     @property
     def calls(self) -> list[Happening]:
         """The effects and reads of agents that called them as tools."""
-        return [one for one in self.happenings if one.kind == "effect" and not is_operation(one.place)]
+        return [happening for happening in self.happenings if happening.kind == "effect" and not is_operation(happening.place)]
 
 
 @dataclass
@@ -172,7 +172,7 @@ def list_transitions(flow: Flow) -> list[str]:
 def list_taken(flow: Flow, visits: Sequence[Visit]) -> list[str]:
     """Return the ways that were taken, as `list_transitions` has them."""
     steps = {step.id: step for step in flow.steps}
-    return [_describe_way(steps[one.step], is_answered=one.is_answered) for one in visits]
+    return [_describe_way(steps[visit.step], is_answered=visit.is_answered) for visit in visits]
 
 
 def _describe_way(step: FlowStep, *, is_answered: bool) -> str:

@@ -98,14 +98,14 @@ class _Tape:
 
     def forget_unanswered(self) -> None:
         """Forget the attempts of steps that gave no answer: a run that is retried begins them anew, unless it has left them."""
-        self.visits = {key: one for key, one in self.visits.items() if one.is_answered or one.is_left}
+        self.visits = {key: visit for key, visit in self.visits.items() if visit.is_answered or visit.is_left}
 
     def forget_other_way(self, reopened: NodeDone) -> None:
         """Forget the visits that had followed the failure of this one: it has succeeded since, and they are no part of the way."""
         own, numbers = find_visit_key(reopened.node), reopened.output or {}
         followed = dropwhile(lambda key: key != own, self.begun)
         gone = {key for key in followed if key != own and int(key[1]) <= numbers.get(key[0], 0)}
-        self.visits = {key: one for key, one in self.visits.items() if key not in gone}
+        self.visits = {key: visit for key, visit in self.visits.items() if key not in gone}
         for given in (self.effects, *self.calls.values()):
             for node in [node for node in given if find_visit_key(node) in gone]:
                 del given[node]
@@ -128,7 +128,7 @@ async def read_flow_recording(run_id: str, store: AsyncStore) -> RecordedFlow:
             after = event.seq
             await _read_event(event, tape, store)
     who, day = describe_start(memo, started)
-    args = {name: one.data for name, one in read_args(started).items()}
+    args = {name: arg.data for name, arg in read_args(started).items()}
     case = FlowCase(
         name=f"{started.definition} {run_id}",
         person=who,

@@ -39,7 +39,7 @@ def list_(
     from state.journal.flow_memory import list_places  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
 
     with open_database_reader() as store:
-        wanted = [one for one in list_places(store) if flow in {"", one.flow} and person in {"", one.person}]
+        wanted = [place for place in list_places(store) if flow in {"", place.flow} and person in {"", place.person}]
         found = [(one, entries) for one in wanted if (entries := _read(store, one))]
     if as_json:
         write_json_lines(

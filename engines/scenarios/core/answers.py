@@ -87,7 +87,7 @@ class Expected:
                 return text
 
     def _choose(self, text: str) -> str | Mistake:
-        folded = {one.strip().casefold(): one for one in self.choices}
+        folded = {choice.strip().casefold(): choice for choice in self.choices}
         found = folded.get(text.casefold())
         return found if found is not None else Mistake("scenario-answer-choice", {"choices": ", ".join(self.choices)})
 

@@ -107,7 +107,7 @@ class _Checking:
             if isinstance(kind, str) and kind:
                 self._report_unknown_type(path, kind, node.params)
             return
-        given = {name: one for name, one in node.params.items() if not (kind == ACTION and name == ACTION_TYPE)}
+        given = {name: param for name, param in node.params.items() if not (kind == ACTION and name == ACTION_TYPE)}
         params: Path = (*path, "params")
         report_model_mistakes(self.findings, node.type.params, given, params, is_open=_has_placeholder)
         for name in sorted(node.type.needs - given.keys()):
@@ -131,9 +131,9 @@ class _Checking:
             self._add("finding-mapping-missing", params, severity="warning")
 
     def _report_mistakes(self, mistakes: Iterable[StepMistake], params: Path) -> None:
-        for one in mistakes:
-            args = {name: quote_part(value) if isinstance(value, str) else value for name, value in one.args.items()}
-            self.findings.add(one.code, _SENTENCES[one.code].format(**args), (*params, *one.path), args=args)
+        for mistake in mistakes:
+            args = {name: quote_part(value) if isinstance(value, str) else value for name, value in mistake.args.items()}
+            self.findings.add(mistake.code, _SENTENCES[mistake.code].format(**args), (*params, *mistake.path), args=args)
 
     def _report_unknown_type(self, path: Path, kind: str, params: JsonObject) -> None:
         if kind != ACTION:
@@ -144,7 +144,7 @@ class _Checking:
         if not isinstance(named, str):
             report_missing(self.findings, (*path, "params"), ACTION_TYPE)
             return
-        actions = [name for name, one in self._types.items() if one.is_action]
+        actions = [name for name, type_ in self._types.items() if type_.is_action]
         place = (*path, "params", ACTION_TYPE)
         self._add("finding-action-type-unknown", place, suggestion=self._suggest(named, actions), name=quote_part(named))
 
@@ -174,18 +174,18 @@ class _Checking:
         try:
             return compile_condition(source)
         except DefinitionRefused as error:
-            for one in error.findings:
-                line, column = self._document.find_inside(path, one.line, one.column)
+            for finding in error.findings:
+                line, column = self._document.find_inside(path, finding.line, finding.column)
                 step = self._document.find_step(path)
                 told = Finding(
-                    code=one.code,
-                    message=one.message,
+                    code=finding.code,
+                    message=finding.message,
                     path=format_path(path),
                     line=line,
                     column=column,
                     step=step,
-                    suggestion=one.suggestion,
-                    args=one.args,
+                    suggestion=finding.suggestion,
+                    args=finding.args,
                 )
                 self.findings.append(told)
             return None
@@ -202,8 +202,8 @@ class _Checking:
         try:
             template = Template(params, SCENARIO)
         except TemplateRefused as error:
-            one = error.finding
-            self.findings.add(one.code, one.message, path, args=dict(one.args))
+            finding = error.finding
+            self.findings.add(finding.code, finding.message, path, args=dict(finding.args))
             return
         self._reads.extend((place.name, (*path, *place.at)) for place in template.placeholders)
 

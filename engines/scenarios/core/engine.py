@@ -117,7 +117,7 @@ class _Playing:
         self._log = ExecutorLog(ctx.run.run_id)
         self._ctx = LoggedContext(ctx, self._log)
         self._plan, self._variables, self._most_steps = plan, variables, most_steps
-        self._steering = Steering(ctx.run.definition.document, [one.index for one in plan.steps if one.type.asks])
+        self._steering = Steering(ctx.run.definition.document, [step.index for step in plan.steps if step.type.asks])
         self._surroundings = Surroundings(note=self._log.add_note, steering=self._steering)
         self._visits: Counter[str] = Counter()
         self._count = 0

@@ -65,7 +65,7 @@ def _build_node(index: int, step: JsonObject, places: Mapping[str, int], types: 
     kind = step.get("type")
     found = find_type(kind, params, types) if isinstance(kind, str) else None
     targets = list(_list_targets(index, step, params, found))
-    follows = [places[one.id] for one in targets if one.id in places]
+    follows = [places[target.id] for target in targets if target.id in places]
     branches = step.get("branches")
     has_both = isinstance(branches, Mapping) and all(isinstance(branches.get(way), str) for way in BRANCHES)
     goes_on = found is None or (found.can_continue(params) and not (found.decides and has_both))
@@ -80,16 +80,16 @@ def _build_node(index: int, step: JsonObject, places: Mapping[str, int], types: 
     )
 
 
-def _list_targets(index: int, step: JsonObject, params: JsonObject, found: AnyStepType | None) -> Iterator[Target]:
+def _list_targets(index: int, step: JsonObject, params: JsonObject, step_type: AnyStepType | None) -> Iterator[Target]:
     base: Place = ("steps", index)
     if isinstance(step.get("next_step"), str) and step["next_step"]:
         yield Target((*base, "next_step"), step["next_step"])
-    if found is None:
+    if step_type is None:
         return
     branches = step.get("branches")
-    if found.decides and isinstance(branches, Mapping):
+    if step_type.decides and isinstance(branches, Mapping):
         yield from (Target((*base, "branches", way), branches[way]) for way in BRANCHES if isinstance(branches.get(way), str))
-    yield from (Target((*base, "params", *path), name) for path, name in found.list_targets(params))
+    yield from (Target((*base, "params", *path), name) for path, name in step_type.list_targets(params))
 
 
 def find_reached(nodes: Sequence[Node]) -> frozenset[int]:

@@ -67,8 +67,8 @@ def find_type(step_type: str, params: JsonObject, types: StepTypes) -> AnyStepTy
     if step_type != ACTION:
         return types.get(step_type)
     named = params.get(ACTION_TYPE)
-    found = types.get(named) if isinstance(named, str) else None
-    return found if found is not None and found.is_action else None
+    type_ = types.get(named) if isinstance(named, str) else None
+    return type_ if type_ is not None and type_.is_action else None
 
 
 def build_plan(document: object, types: StepTypes) -> Plan:
@@ -78,7 +78,7 @@ def build_plan(document: object, types: StepTypes) -> Plan:
         steps = [_plan_step(index, step, types) for index, step in enumerate(scenario.steps)]
     except (ValidationError, DefinitionRefused, TemplateRefused) as error:
         raise RunFailed("scenario-broken", f"the scenario cannot be played: {type(error).__name__}") from None
-    places = {one.step.id: one.index for one in steps if one.step.id}
+    places = {planned_step.step.id: planned_step.index for planned_step in steps if planned_step.step.id}
     return Plan(name=scenario.name, initial=scenario.initial_context, steps=steps, places=places)
 
 
@@ -88,19 +88,19 @@ def name_label(index: int, step_id: str) -> str:
 
 
 def _plan_step(index: int, step: Step, types: StepTypes) -> PlannedStep:
-    found = find_type(step.type, step.params, types)
-    if found is None:
+    step_type = find_type(step.type, step.params, types)
+    if step_type is None:
         raise RunFailed("scenario-step-unknown", f"step {index}: nothing is installed that does {step.type}", step=step.id, type=step.type)
-    params = {name: one for name, one in step.params.items() if name != ACTION_TYPE}
-    fixed = found.unfilled.union(str(path[0]) for path, _ in found.list_targets(params))  # no variable chooses where a run goes
+    params = {name: param for name, param in step.params.items() if name != ACTION_TYPE}
+    fixed = step_type.unfilled.union(str(path[0]) for path, _ in step_type.list_targets(params))  # no variable chooses where a run goes
     return PlannedStep(
         index=index,
         label=name_label(index, step.id),
         step=step,
-        type=found,
-        template=Template({name: one for name, one in params.items() if name not in fixed}, SCENARIO),
-        unfilled={name: one for name, one in params.items() if name in fixed},
-        condition=compile_condition(step.condition) if found.decides and step.condition is not None else None,
+        type=step_type,
+        template=Template({name: param for name, param in params.items() if name not in fixed}, SCENARIO),
+        unfilled={name: param for name, param in params.items() if name in fixed},
+        condition=compile_condition(step.condition) if step_type.decides and step.condition is not None else None,
     )
 
 

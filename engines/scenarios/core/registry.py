@@ -25,10 +25,10 @@ OWN: Final[tuple[AnyStepType, ...]] = (
 def build_step_types(more: Iterable[AnyStepType] = ()) -> StepTypes:
     """Return the types by name. Raises ValueError if two have one name."""
     found: dict[str, AnyStepType] = {}
-    for one in (*OWN, *more):
-        if one.name in found:
-            raise ValueError(f"two types of scenario steps are called {one.name}")
-        found[one.name] = one
+    for step_type in (*OWN, *more):
+        if step_type.name in found:
+            raise ValueError(f"two types of scenario steps are called {step_type.name}")
+        found[step_type.name] = step_type
     return found
 
 

@@ -139,15 +139,15 @@ def list_fields(filled: Any) -> JsonObject:
 def list_part_origins(items: Any, name: str) -> list[Origins]:
     """Return where the part `name` of each object in filled JSON data comes from; lists of lists are gone through in order."""
     whole, given = (items.origins, items.data) if isinstance(items, Value) else (NOWHERE, items)
-    found: list[Origins] = []
+    origins: list[Origins] = []
     for one in given or ():
         if isinstance(one, list) or (isinstance(one, Value) and isinstance(one.data, list)):
-            found.extend(whole | origins for origins in list_part_origins(one, name))
+            origins.extend(whole | origins for origins in list_part_origins(one, name))
         elif isinstance(one, Value):
-            found.append(whole | one.origins)
+            origins.append(whole | one.origins)
         else:
-            found.append(whole | join_origins(split_values(one.get(name))[1]) if isinstance(one, Mapping) else whole)
-    return found
+            origins.append(whole | join_origins(split_values(one.get(name))[1]) if isinstance(one, Mapping) else whole)
+    return origins
 
 
 def add_origins(tree: Any, origins: Origins) -> Any:

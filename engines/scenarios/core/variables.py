@@ -80,10 +80,10 @@ class Variables:
 
     def copy(self) -> "Variables":
         """Return the variables as they are now; what is set afterwards changes one of the two only."""
-        made = Variables({}, {}, {})
-        made._values, made._system, made.decided_by = dict(self._values), self._system, self.decided_by
-        made._sizes, made._size = dict(self._sizes), self._size
-        return made
+        variables = Variables({}, {}, {})
+        variables._values, variables._system, variables.decided_by = dict(self._values), self._system, self.decided_by
+        variables._sizes, variables._size = dict(self._sizes), self._size
+        return variables
 
 
 class ReservedName(ValueError):

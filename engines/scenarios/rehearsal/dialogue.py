@@ -59,8 +59,8 @@ def check_dialogues(document: Document, known: KnownSteps) -> Iterable[Finding]:
     """Return what is wrong with a file of dialogues, all of it. Steps that there are not are looked for when nothing else is wrong."""
     findings = Findings(document)
     if report_model_mistakes(findings, DialogueFile, document.data, ()):
-        for index, one in enumerate(DialogueFile.model_validate(document.data).dialogues):
-            _check_steps(findings, known, one, ("dialogues", index))
+        for index, dialogue in enumerate(DialogueFile.model_validate(document.data).dialogues):
+            _check_steps(findings, known, dialogue, ("dialogues", index))
     return findings.list_all()
 
 

@@ -46,7 +46,7 @@ class Played:
 
 def select_own_variables(variables: JsonObject) -> JsonObject:
     """Return the variables at the end of a scenario without those that every run has."""
-    return {name: one for name, one in variables.items() if name not in {*SYSTEM_NAMES, "success"}}
+    return {name: variable for name, variable in variables.items() if name not in {*SYSTEM_NAMES, "success"}}
 
 
 async def play_dialogue(
@@ -69,7 +69,7 @@ async def play_dialogue(
     rehearsal = Rehearsal({KIND: engine}, find, script, now=now, person=build_actor(dialogue.person), names=names)
     problem, result = "", RunResult(status="cancelled")
     try:
-        result = await rehearsal.play(KIND, key, {name: Value(one, PERSONS) for name, one in dialogue.args.items()})
+        result = await rehearsal.play(KIND, key, {name: Value(arg, PERSONS) for name, arg in dialogue.args.items()})
     except ScriptEnded as error:
         problem = str(error)
     variables = result.value.data if isinstance(result.value.data, Mapping) else {}
@@ -79,7 +79,7 @@ async def play_dialogue(
 
 def trace_types(types: StepTypes, note: NoteCall) -> StepTypes:
     """Return the types with steps that call `note` before they do what they do."""
-    return {name: replace(one, perform=_trace(one, note)) for name, one in types.items()}
+    return {name: replace(type_, perform=_trace(type_, note)) for name, type_ in types.items()}
 
 
 def _trace(kind: AnyStepType, note: NoteCall) -> Callable[[AnyStepCall], Awaitable[StepResult]]:

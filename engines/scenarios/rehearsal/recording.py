@@ -88,7 +88,7 @@ async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Re
     started, finished = memo.started, memo.finished
     if started is None or finished is None:
         raise NotRecordable("the run has not ended yet")
-    args = {name: one.data for name, one in read_args(started).items()}
+    args = {name: arg.data for name, arg in read_args(started).items()}
     mocks = {
         name: build_mocks([None if one is NOTHING else one for one in values.values()])
         for name, values in tape.outputs.items()
@@ -161,7 +161,7 @@ class _Reader:
 
     def __init__(self, stream: str, store: AsyncStore, tape: _Tape, types: StepTypes, started: RunStarted, plan: Plan) -> None:
         self._stream, self._store, self._tape, self._types, self._key = stream, store, tape, types, started.definition
-        self._kinds, self._names = {one.label: one.type.name for one in plan.steps}, name_steps(plan)
+        self._kinds, self._names = {step.label: step.type.name for step in plan.steps}, name_steps(plan)
         self._buttons: dict[str, Sequence[str]] = {}
         """The words on the buttons of each question, by node."""
 
@@ -216,8 +216,8 @@ class _Reader:
     def _read_file(self, done: NodeDone) -> None:
         """Take why a host did not give a file. One that it gave needs no mock, but keeps the place of this time among those of others."""
         label, node = done.node.partition("/")[0], f"{self._stream}/{done.node.rpartition('/')[0]}"
-        told = done.output if isinstance(done.output, Mapping) else {}
-        mock = {FAILED: told["problem"]} if "problem" in told else NOTHING
+        output = done.output if isinstance(done.output, Mapping) else {}
+        mock = {FAILED: output["problem"]} if "problem" in output else NOTHING
         self._tape.outputs.setdefault(f"{self._key}/{self._names.get(label, label)}", {})[node] = mock
 
     def _find_kind(self, node: str) -> str:

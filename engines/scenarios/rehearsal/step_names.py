@@ -16,7 +16,7 @@ def name_steps(plan: Plan) -> Names:
 
     If another step has that as its id, the step without one is `#3`.
     """
-    ids = {one.step.id for one in plan.steps}
+    ids = {planned_step.step.id for planned_step in plan.steps}
     return {one.label: one.step.id or (one.label if one.label not in ids else f"#{one.index + 1}") for one in plan.steps}
 
 
@@ -43,7 +43,7 @@ def find_known_steps(key: str, documents: Mapping[str, Any], types: StepTypes) -
 
 
 def _list_started(plan: Plan, documents: Mapping[str, Any]) -> Iterator[str]:
-    for one in plan.steps:
-        named = one.step.params.get(_SUB_SCENARIO_ID) if one.type.name == _SUB_SCENARIO else None
+    for planned_step in plan.steps:
+        named = planned_step.step.params.get(_SUB_SCENARIO_ID) if planned_step.type.name == _SUB_SCENARIO else None
         if isinstance(named, str):
             yield from documents if "{" in named else (named,)

@@ -72,7 +72,7 @@ def write_first(out: Path, *, name: str, description: str | None, questions: Seq
     reading = read_document(text, form)
     found = [*reading.findings, *(check_scenario(reading.document, load_step_types()) if reading.document is not None else ())]
     if has_errors(found):
-        raise SettingsError(escape_text("; ".join(str(one) for one in found[:3])))
+        raise SettingsError(escape_text("; ".join(str(finding) for finding in found[:3])))
     try:
         with out.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -87,7 +87,7 @@ def read_typed(line: str, ask: Ask) -> str | Given:
 
     Where no text is taken the @ may be left out. Raises AnswerUnfit, with what is wrong, for a file or telephone that is none.
     """
-    labels = [one.label for one in (*ask.options, *ask.controls)]
+    labels = [option.label for option in (*ask.options, *ask.controls)]
     if line in labels:
         return line
     if line.isascii() and line.isdecimal() and len(line) <= _LONGEST_NUMBER and 0 < int(line) <= len(labels):

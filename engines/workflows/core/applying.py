@@ -99,10 +99,10 @@ async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], reche
             raise RunFailed("workflow-operations-unmade", f"apply/{number}: {outcome.detail}")
         _raise_undone(f"apply/{number}", outcome)
         _add_outcome(applied, card, outcome)
-        if any(one["status"] == "unknown" for one in applied.reports):
+        if any(report["status"] == "unknown" for report in applied.reports):
             raise RunFailed("workflow-outcome-unknown", f"apply/{number}: it is not known which operations happened")
         is_planned = outcome.status == "planned"
-        if any(one["status"] not in _DONE for one in applied.reports):
+        if any(report["status"] not in _DONE for report in applied.reports):
             if left := _add_left(applied, cards[number:], "not_run"):
                 applied.notices.append(Notice(code="workflow-operations-left", args={"count": left}))
             break
@@ -159,23 +159,23 @@ def _build_effect(card: Sequence[Command], number: int, cards: int) -> RunEffect
     Raises RunFailed for what cannot be written as a call, or not be kept: all cards are built before the first one is handed on.
     """
     comment = f"{number}/{cards}" if cards > 1 else ""
-    is_computed = any(one.modify_operator not in {None, "="} for command in card for one in command.operations.values())
+    is_computed = any(operation.modify_operator not in {None, "="} for command in card for operation in command.operations.values())
     if len(card) == 1:
         (only,) = card
-        params = {name: Value(one, only.origins) for name, one in only.params.items()}
+        params = {name: Value(param, only.origins) for name, param in only.params.items()}
         return RunEffect(method=only.method, params=params, comment=comment, is_computed=is_computed)
     try:
-        cmd = write_batch({one.key: (one.method, one.params) for one in card})
+        cmd = write_batch({command.key: (command.method, command.params) for command in card})
     except BatchUnwritable as error:
         raise RunFailed("workflow-operations-unwritable", f"an operation cannot be written: {error}") from None
     if (size := len(dumps(cmd))) > LARGEST_CARD:
         raise RunFailed("workflow-operations-unwritable", f"the commands of card {number} have {size} characters, and {LARGEST_CARD} fit")
-    written = {one.key: Value(cmd[one.key], one.origins) for one in card}
+    written = {command.key: Value(cmd[command.key], command.origins) for command in card}
     return RunEffect(method="batch", params={"halt": 1, "cmd": written}, comment=comment, is_computed=is_computed)
 
 
 def _add_outcome(applied: Applied, card: Sequence[Command], outcome: Outcome) -> None:
-    reports = {one.key: one for one in outcome.commands}
+    reports = {command_report.key: command_report for command_report in outcome.commands}
     for command in card:
         report = reports.get(command.key)
         status: str = "already" if outcome.already else outcome.status
@@ -183,7 +183,7 @@ def _add_outcome(applied: Applied, card: Sequence[Command], outcome: Outcome) ->
             status = {"success": "succeeded", "error": "failed"}.get(report.status, report.status)
         error = report.error if report is not None else "" if status in _DONE else outcome.detail
         created = outcome.created if len(card) == 1 else ""
-        applied.found |= {place: _report(one, status, error, created) for place, one in command.operations.items()}
+        applied.found |= {place: _report(operation, status, error, created) for place, operation in command.operations.items()}
     if outcome.foreign_text:
         applied.origins |= _READ
     reason = outcome.reason

@@ -33,7 +33,7 @@ def build_chart(document: object, types: RuneTypes, tuums: Mapping[str, object] 
     nodes = list(list_nodes(map(read_entry, _list(given.get("tuums"))), known, types, report))
     read = [read_part(LaunchParameter, one) for one in _list(given.get("triggerParameters"))]
     terminal = read_part(Terminal, given.get("terminal", {})) or Terminal()
-    graph = build_graph(nodes, [one for one in read if one is not None], terminal, report)
+    graph = build_graph(nodes, [launch_parameter for launch_parameter in read if launch_parameter is not None], terminal, report)
     metadata = given.get("metadata")
     title = str(metadata.get("title") or "") if isinstance(metadata, Mapping) else ""
     return _Drawing(graph, terminal, types).build(title or str(given.get("workflowId") or ""))
@@ -100,7 +100,7 @@ def _build_box(node: Node, types: RuneTypes) -> Box:
     if node.tuum is None:
         return Box(title=cut_text(name, _LONGEST_LINE), text=_UNKNOWN if node.id else "", shape="step", key=node.id)
     tuum = node.tuum
-    before, after = ([one.rune_type for one in runes if one.enabled] for runes in (tuum.prompt_runes, tuum.runes))
+    before, after = ([rune.rune_type for rune in runes if rune.enabled] for runes in (tuum.prompt_runes, tuum.runes))
     after += [_MAIN] if tuum.main_script is not None else []
     done = [before, [tuum.ai_service] if tuum.ai_service is not None else [], after]
     emits = any(one in types and types[one].emits for one in after)

@@ -105,21 +105,21 @@ class _Checking:
             return [] if _PARAMETERS not in self._data else None
         if not isinstance(given, list):
             return None
-        found: list[LaunchParameter] = []
+        launch_parameters: list[LaunchParameter] = []
         seen: set[str] = set()
         for index, one in enumerate(given):
             path: Path = (_PARAMETERS, index)
             read = read_part(LaunchParameter, one)
             if read is None:
                 continue
-            found.append(read)
+            launch_parameters.append(read)
             if read.name in seen:
                 report_name_twice(self.findings, (*path, "name"), read.name)
             elif _VARIABLE.fullmatch(read.name) is None:
                 self._report.add("finding-workflow-name-form", (*path, "name"), of_value=True, name=read.name)
             seen.add(read.name)
             check_launch_parameter(self.findings, path, read)
-        return found if len(found) == len(given) else None
+        return launch_parameters if len(launch_parameters) == len(given) else None
 
     def _check_entry(self, path: Path, given: Mapping[str, object]) -> None:
         if is_reference(given):

@@ -69,9 +69,9 @@ def compile_workflow(workflow: Workflow, tuums: Mapping[str, Tuum], types: RuneT
             check_runes(report, node.path, node.tuum, types, is_stored=node.own is not None)
     graph = build_graph(nodes, workflow.trigger_parameters, workflow.terminal, report, record=workflow.record)
     if report.has_errors:
-        raise DefinitionRefused([one for one in report.findings.list_all() if one.severity == "error"])
+        raise DefinitionRefused([finding for finding in report.findings.list_all() if finding.severity == "error"])
     compiled = tuple(_compile_nodes(graph))
-    has_scripts = any(_has_scripts(one.tuum) for one in compiled)
+    has_scripts = any(_has_scripts(compiled_tuum.tuum) for compiled_tuum in compiled)
     return CompiledWorkflow(workflow, compiled, graph.list_dependents(), graph.list_levels(), has_scripts)
 
 
@@ -170,9 +170,9 @@ def _read_node(index: int, entry: TuumEntry, tuums: Mapping[str, Tuum], types: R
     else:
         tuum, name = entry, entry.tuum_id
     variables = read_variables(tuum, types, report, lambda path: place_part(index, own, path))
-    given = tuum.input_mappings
-    inputs = given if given is not None else {one: one for one in variables.needs}
-    return Node(index, name, tuum, variables, inputs, tuum.output_mappings, given, own, is_open=False)
+    input_mappings = tuum.input_mappings
+    inputs = input_mappings if input_mappings is not None else {one: one for one in variables.needs}
+    return Node(index, name, tuum, variables, inputs, tuum.output_mappings, input_mappings, own, is_open=False)
 
 
 def _list_own(entry: TuumReference) -> frozenset[str]:
@@ -207,9 +207,9 @@ def build_graph(
     not at hand: nothing is missing then. `record` is the kind of record that the workflow works on: the start gives its number under that
     name, so that no parameter may be called so.
     """
-    known = {one.name: one for one in parameters}
+    known = {parameter.name: parameter for parameter in parameters}
     if record in known:
-        place = next(index for index, one in enumerate(parameters) if one.name == record)
+        place = next(index for index, parameter in enumerate(parameters) if parameter.name == record)
         report.add("finding-workflow-parameter-record", ("triggerParameters", place, "name"), name=record)
     given = {record: LaunchParameter(name=record, type="string")} if record is not None else {}
     graph = Graph(nodes, {**known, **given}, record)
@@ -357,15 +357,15 @@ class _Linking:
             return False
         needs.add(source)
         producer = self._graph.nodes[source]
-        given = producer.tuum.variable_types.get(producer.outputs[name]) if producer.tuum is not None else None
-        self._compare_types(position, local, name, given)
+        variable_type = producer.tuum.variable_types.get(producer.outputs[name]) if producer.tuum is not None else None
+        self._compare_types(position, local, name, variable_type)
         return True
 
-    def _compare_types(self, position: int, local: str, name: str, given: ParameterType | None) -> None:
+    def _compare_types(self, position: int, local: str, name: str, parameter_type: ParameterType | None) -> None:
         node = self._graph.nodes[position]
         wanted = node.tuum.variable_types.get(local) if node.tuum is not None else None
-        if wanted is not None and given is not None and wanted != given:
-            self._report.add("finding-workflow-types", node.place(("variableTypes", local)), name=name, given=given, wanted=wanted)
+        if wanted is not None and parameter_type is not None and wanted != parameter_type:
+            self._report.add("finding-workflow-types", node.place(("variableTypes", local)), name=name, given=parameter_type, wanted=wanted)
 
     def _check_terminal(self, terminal: Terminal) -> None:
         graph, report = self._graph, self._report

@@ -46,7 +46,7 @@ class Notifier:
 
     async def tell_conflict(self, fields: Sequence[JsonObject]) -> None:
         """Show which fields are in conflict; none after a person has chosen."""
-        told = {"BlockId": self.block, "Fields": [dict(one) for one in fields]} if fields else None
+        told = {"BlockId": self.block, "Fields": [dict(field) for field in fields]} if fields else None
         await self._put(
             _PLACE, {"conflict": told, "blockStatus": {"BlockId": self.block, "StatusCode": "Conflict" if fields else "Loading"}}
         )

@@ -162,7 +162,7 @@ class WorkflowEngine:
 
         Whoever started one in a chat would otherwise hear nothing if it gives no text, and proposes nothing or what stands there already.
         """
-        if ctx.run.parent or TEXT not in ctx.run.args or any(one["status"] != "already" for one in applied.reports):
+        if ctx.run.parent or TEXT not in ctx.run.args or any(report["status"] != "already" for report in applied.reports):
             return None
         title = str((ctx.run.definition.document.get("metadata") or {}).get("title") or ctx.run.definition.key)
         proposed = "some" if execution.operations else "none"

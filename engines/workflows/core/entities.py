@@ -92,8 +92,8 @@ def find_field_name(record: JsonObject, key: str, kind: str = "") -> str | None:
     """
     if key in record:
         return key
-    found = list_field_names(record, key, kind)
-    return found[0] if len(found) == 1 else None
+    field_names = list_field_names(record, key, kind)
+    return field_names[0] if len(field_names) == 1 else None
 
 
 def list_field_names(record: JsonObject, key: str, kind: str = "") -> list[str]:

@@ -52,7 +52,7 @@ async def execute_workflow(
     A failed tuum is a result without success (S003-X4, A6). Raises RunSuspended while something waits, RunFailed if the run cannot go on.
     """
     running = _Running(ctx, compiled, dict(parameters), surroundings)
-    graph = Graph(needs=[one.needs for one in compiled.tuums], dependents=compiled.dependents, levels=compiled.levels)
+    graph = Graph(needs=[tuum.needs for tuum in compiled.tuums], dependents=compiled.dependents, levels=compiled.levels)
     workflow = compiled.workflow
     played = await play_graph(graph, running.run, scheduling=workflow.scheduling, on_failure=workflow.on_failure)
     running.raise_other(played)
@@ -119,16 +119,16 @@ class _Running:
             globals=self._list_globals(),
             finished=self._list_finished(),
         )
-        origins = join_origins([text, *self.pool.values()]).union(*(one.origins for one in operations))
+        origins = join_origins([text, *self.pool.values()]).union(*(operation.origins for operation in operations))
         return Execution(result=result, raw_text=text, operations=tuple(operations), origins=origins)
 
     def _read_named(self, name: str, named: Value) -> list[Emitted]:
         """Return the operations of a global. Raises OperationUnfit for one that the tuum which publishes it may not propose."""
-        found = list(read_operations(named))
+        operations = list(read_operations(named))
         for tuum in self.compiled.tuums:
             if name in tuum.outputs:
-                check_proposals((one.operation for one in found), tuum.tuum.may_propose)
-        return found
+                check_proposals((one.operation for one in operations), tuum.tuum.may_propose)
+        return operations
 
     def build_failure(self, failed: CompiledTuum, error: Exception) -> Execution:
         """Return the result after a tuum has failed: what finished is named, half a plan is not given (S003-A6)."""
@@ -159,6 +159,6 @@ class _Running:
 
 def _check_size(text: str, operations: Sequence[Emitted]) -> None:
     """Raise OperationUnfit for a result that the run could not keep: its operations would be handed on, and it would fail behind them."""
-    size = len(dumps([text, [one.to_stored()["operation"] for one in operations]]))
+    size = len(dumps([text, [operation.to_stored()["operation"] for operation in operations]]))
     if size > MOST_RESULT:
         raise OperationUnfit(f"the text and the operations have {size} characters, and {MOST_RESULT} are allowed")

@@ -54,9 +54,9 @@ def list_tuums(document: object) -> Iterator[Reference]:
     """Yield the tuums that a workflow names; of a draft, those that can be read."""
     entries = document.get("tuums") if isinstance(document, Mapping) else None
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-        written = entry.get("tuum") if isinstance(entry, Mapping) else None
-        if isinstance(written, str) and written:
-            yield Reference(("tuums", index, "tuum"), TUUM, written)
+        tuum = entry.get("tuum") if isinstance(entry, Mapping) else None
+        if isinstance(tuum, str) and tuum:
+            yield Reference(("tuums", index, "tuum"), TUUM, tuum)
 
 
 def list_workflow_writes(document: object, types: RuneTypes) -> Sequence[Write] | None:

@@ -132,7 +132,7 @@ class Report:
         `names` are tuums, of which the first ones are told, with arrows between them.
         """
         mistake = MISTAKES[code]
-        shown = {name: one if isinstance(one, int) else quote_part(one) for name, one in args.items()}
+        shown = {name: arg if isinstance(arg, int) else quote_part(arg) for name, arg in args.items()}
         if names:
             shown["names"] = " -> ".join([*names[:_MOST_NAMES], *(["…"] if len(names) > _MOST_NAMES else [])])
         self.findings.add(

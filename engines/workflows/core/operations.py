@@ -56,16 +56,16 @@ def read_operation(given: object) -> AtomicOperation:
     return operation
 
 
-def _find_problem(one: AtomicOperation) -> str:
+def _find_problem(atomic_operation: AtomicOperation) -> str:
     """Return what an operation lacks, or has that does not belong to it; "" for a whole one."""
-    is_change = one.operation_type == "ModifyEntity"
-    if one.operation_type == "CreateEntity" and not one.initial_attributes:
+    is_change = atomic_operation.operation_type == "ModifyEntity"
+    if atomic_operation.operation_type == "CreateEntity" and not atomic_operation.initial_attributes:
         return "initialAttributes: a record that is made needs fields"
-    if one.operation_type != "CreateEntity" and one.initial_attributes:
+    if atomic_operation.operation_type != "CreateEntity" and atomic_operation.initial_attributes:
         return "initialAttributes: only a record that is made has them"
-    if is_change and not (one.attribute_key and one.modify_operator):
+    if is_change and not (atomic_operation.attribute_key and atomic_operation.modify_operator):
         return "attributeKey and modifyOperator: a change needs both"
-    if not is_change and (one.attribute_key or one.modify_operator or one.modify_value is not None):
+    if not is_change and (atomic_operation.attribute_key or atomic_operation.modify_operator or atomic_operation.modify_value is not None):
         return "attributeKey, modifyOperator, modifyValue: only a change has them"
     return ""
 
@@ -91,9 +91,9 @@ def name_kind(operation: AtomicOperation) -> str:
 
 def check_proposals(operations: Iterable[AtomicOperation], may_propose: Collection[str] | None) -> None:
     """Raise OperationUnfit for an operation that a tuum does not say it may propose; None lets it propose any."""
-    for one in operations:
-        if may_propose is not None and name_kind(one) not in may_propose:
-            raise OperationUnfit(f"{name_kind(one)} is not in mayPropose: {', '.join(may_propose) or 'nothing'}")
+    for operation in operations:
+        if may_propose is not None and name_kind(operation) not in may_propose:
+            raise OperationUnfit(f"{name_kind(operation)} is not in mayPropose: {', '.join(may_propose) or 'nothing'}")
 
 
 def list_written_kinds(given: list[object]) -> Iterator[str]:

@@ -44,8 +44,8 @@ class Published:
     def to_stored(self) -> JsonObject:
         """Return it as JSON data."""
         stored: dict[str, JsonObject | list[JsonObject]] = {
-            "variables": {name: one.to_stored() for name, one in self.variables.items()},
-            "operations": [one.to_stored() for one in self.operations],
+            "variables": {name: variable.to_stored() for name, variable in self.variables.items()},
+            "operations": [operation.to_stored() for operation in self.operations],
         }
         for name, value in (("raw_text", self.ending.raw_text), ("terminal", self.ending.operations)):
             if value is not None:
@@ -57,8 +57,8 @@ class Published:
         """Return it from what the run has stored. Where the run found text of strangers that nothing told of, all counts as theirs."""
         data = stored.data
         read = cls(
-            variables={name: Value.from_stored(one) for name, one in data["variables"].items()},
-            operations=tuple(Emitted.from_stored(one) for one in data["operations"]),
+            variables={name: Value.from_stored(variable) for name, variable in data["variables"].items()},
+            operations=tuple(Emitted.from_stored(operation) for operation in data["operations"]),
             ending=Ending(raw_text=_read(data.get("raw_text")), operations=_read(data.get("terminal"))),
         )
         found = stored.origins - read.find_origins()
@@ -68,7 +68,7 @@ class Published:
         """Return the same with further places from which all of it comes."""
         ending = Ending(raw_text=_add(self.ending.raw_text, origins), operations=_add(self.ending.operations, origins))
         return Published(
-            variables={name: Value(one.data, one.origins | origins) for name, one in self.variables.items()},
+            variables={name: Value(variable.data, variable.origins | origins) for name, variable in self.variables.items()},
             operations=tuple(Emitted(operation=one.operation, origins=one.origins | origins) for one in self.operations),
             ending=ending,
         )

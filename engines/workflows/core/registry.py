@@ -15,12 +15,12 @@ OWN: Final[tuple[AnyRuneType, ...]] = (*prompting.TYPES, *computing.TYPES, *outs
 
 def build_rune_types(more: Iterable[AnyRuneType] = ()) -> RuneTypes:
     """Return the types by name. Raises ValueError if two have one name."""
-    found: RuneTypes = {}
-    for one in (*OWN, *more):
-        if one.name in found:
-            raise ValueError(f"two types of runes are called {one.name}")
-        found[one.name] = one
-    return found
+    rune_types: RuneTypes = {}
+    for rune_type in (*OWN, *more):
+        if rune_type.name in rune_types:
+            raise ValueError(f"two types of runes are called {rune_type.name}")
+        rune_types[rune_type.name] = rune_type
+    return rune_types
 
 
 def load_plugins() -> list[AnyRuneType]:

@@ -22,7 +22,7 @@ _BRACES: Final = re.compile(r"(?<!\\)\{\{[^{}]{0,200}\}\}")
 """What looks like a placeholder of a template."""
 _MOST_WRONG: Final = 20
 """How many placeholders of one text are reported."""
-_OWN: Final = frozenset(one.alias or name for name, one in Rune.model_fields.items())
+_OWN: Final = frozenset(model_field.alias or name for name, model_field in Rune.model_fields.items())
 
 
 def read_params(kind: AnyRuneType, given: Mapping[str, object]) -> RuneParams | None:
@@ -68,7 +68,7 @@ def check_rune(report: Report, path: Path, given: Mapping[str, object], types: R
     if kind is None:
         report.add("finding-rune-type-unknown", (*path, _TYPE), suggestion=report.suggest(name, types), of_value=True, name=name)
         return
-    known = {one.alias or field for field, one in kind.params.model_fields.items()}
+    known = {model_field.alias or field for field, model_field in kind.params.model_fields.items()}
     for field in given:
         if field not in known and field not in _OWN:
             near = report.suggest(field, known | _OWN)
@@ -79,8 +79,8 @@ def check_rune(report: Report, path: Path, given: Mapping[str, object], types: R
     params = read_params(kind, given)
     if params is None:
         return
-    for one in kind.find_mistakes(params):
-        report.add(one.code, (*path, *one.path), of_value=True, **one.args)
+    for mistake in kind.find_mistakes(params):
+        report.add(mistake.code, (*path, *mistake.path), of_value=True, **mistake.args)
 
 
 def _check_template(report: Report, path: Path, given: Mapping[str, object], kind: AnyRuneType) -> None:

@@ -36,11 +36,11 @@ def build_tuum_schema(types: RuneTypes) -> JsonObject:
 
 def _write(title: str, whole: JsonObject, defs: dict[str, Any], types: RuneTypes) -> JsonObject:
     rune: dict[str, Any] = defs[Rune.__name__]
-    for one in types.values():
-        defs.update(_build_params(one))
-    known = [{"const": one.name, "description": one.summary} for one in types.values()]
+    for type_ in types.values():
+        defs.update(_build_params(type_))
+    known = [{"const": rune_type.name, "description": rune_type.summary} for rune_type in types.values()]
     rune["properties"][_TYPE] = {"description": rune["properties"][_TYPE]["description"], "oneOf": known}
-    rune["allOf"] = [_build_rule(one) for one in types.values()]
+    rune["allOf"] = [_build_rule(rune_type) for rune_type in types.values()]
     written: JsonObject = _widen_names(write_schema(title, whole, defs))
     return written
 

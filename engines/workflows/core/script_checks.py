@@ -31,21 +31,21 @@ class WrittenScript:
 
 def check_scripts(document: Document) -> tuple[Finding, ...]:
     """Return what is wrong with the scripts of a workflow or a tuum, which may be any draft. It starts a process if there are any."""
-    found = Findings(document)
+    findings = Findings(document)
     known: dict[WrittenScript, tuple[Finding, ...]] = {}
     with ScriptChecker() as checker:
         for path, script in _list_scripts(document.data):
             if script not in known and len(known) == MOST_SCRIPTS:
-                Report(found).add("finding-workflow-scripts-many", path, most=MOST_SCRIPTS)
+                Report(findings).add("finding-workflow-scripts-many", path, most=MOST_SCRIPTS)
                 break
             try:
                 if script not in known:
                     known[script] = checker.check(script.source, script.names, script.functions)
             except ScriptFailed as error:
-                Report(found).add("finding-workflow-scripts-unchecked", path, problem=error.finding.message)
+                Report(findings).add("finding-workflow-scripts-unchecked", path, problem=error.finding.message)
                 break
-            found.extend(_place(document, path, one) for one in known[script])
-    return found.list_all()
+            findings.extend(_place(document, path, finding) for finding in known[script])
+    return findings.list_all()
 
 
 def _place(document: Document, path: Path, finding: Finding) -> Finding:

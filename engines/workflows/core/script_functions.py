@@ -74,7 +74,7 @@ class ScriptCalls:
                 "get_parent_block_ids": self._ask_blocks("get_parent_block_ids", lambda blocks, node, key: blocks.list_parents(node, key)),
                 "get_player_metadata": self._read_player,
             }
-        return {name: _check_calls(name, one) for name, one in functions.items()}
+        return {name: _check_calls(name, function) for name, function in functions.items()}
 
     def _name_node(self, function: str, asked: object) -> str:
         """Return the node of a query that a function makes for `asked`, JSON data; one that is made once more has a further node."""

@@ -172,7 +172,7 @@ class _TuumRun:
         return number
 
     def _take_failure(self, left: Value) -> None:
-        self._locals |= {name: Value.from_stored(one) for name, one in left.data["variables"].items()}
+        self._locals |= {name: Value.from_stored(variable) for name, variable in left.data["variables"].items()}
         self._locals |= {FINAL_OUTPUT: left.get("text"), AI_ERROR: left.get("error")}
         self._set_unheard()
 

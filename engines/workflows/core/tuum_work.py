@@ -221,12 +221,12 @@ class TuumWork:
 
 def _read_messages(node: str, prompts: Any) -> list[JsonObject]:
     """Return the messages of a prompt, which a script may have made as well. Raises TuumFailed if they are none."""
-    if not isinstance(prompts, list) or not all(isinstance(one, dict) and {"role", "content"} <= one.keys() for one in prompts):
+    if not isinstance(prompts, list) or not all(isinstance(prompt, dict) and {"role", "content"} <= prompt.keys() for prompt in prompts):
         raise TuumFailed(f"{node}: {PROMPTS} is no list of messages with role and content")
     if not prompts:
         raise TuumFailed(f"{node}: there is no prompt to ask with")
-    messages: list[JsonObject] = [{"role": str(one["role"]).lower(), "content": str(one["content"])} for one in prompts]
-    if unknown := {one["role"] for one in messages} - _ROLES:
+    messages: list[JsonObject] = [{"role": str(prompt["role"]).lower(), "content": str(prompt["content"])} for prompt in prompts]
+    if unknown := {message["role"] for message in messages} - _ROLES:
         raise TuumFailed(f"{node}: a message has the role {min(unknown)[:40]!r}; there are {', '.join(sorted(_ROLES))}")
     return messages
 

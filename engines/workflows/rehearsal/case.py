@@ -80,9 +80,9 @@ def check_workflow_cases(document: Document, tuums: Sequence[str], find_classes:
     """
     findings = Findings(document)
     if report_model_mistakes(findings, WorkflowCaseFile, document.data, ()):
-        known = KnownSteps("", {"": {one: one for one in tuums}}, kind="tuum")
-        for index, one in enumerate(WorkflowCaseFile.model_validate(document.data).tests):
-            _check_names(findings, known, one, ("tests", index), find_classes)
+        known = KnownSteps("", {"": {tuum: tuum for tuum in tuums}}, kind="tuum")
+        for index, test in enumerate(WorkflowCaseFile.model_validate(document.data).tests):
+            _check_names(findings, known, test, ("tests", index), find_classes)
     return findings.list_all()
 
 

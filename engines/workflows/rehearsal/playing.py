@@ -118,9 +118,9 @@ class WorkflowScript(Script):
     def _find_read(self, place: Place, method: str) -> Any:
         """Return what the test gives for a read: by its node, its tuum or its method alone. Raises ScriptEnded."""
         node = f"{place.step}/{place.node.partition('/')[2]}"
-        found = self.take_mock(place, "effect", (node, f"{place.step}/{method}", method))
-        if found is not NO_MOCK:
-            return found
+        mock = self.take_mock(place, "effect", (node, f"{place.step}/{method}", method))
+        if mock is not NO_MOCK:
+            return mock
         if self._refuses_reads or place.node.startswith(_SHOWN):
             return {REFUSED: f"the portal is not read here, and what {method} gives is not among the given queries"}
         raise ScriptEnded(f"{node} reads {method}: give what it returns as queries.{method}")
@@ -144,7 +144,7 @@ async def rehearse_workflow(
     noted: list[Execution] = []
 
     async def find_tuums(versions: list[str], /) -> Mapping[str, object]:
-        return {one: workflow.tuums[one] for one in versions if one in workflow.tuums}
+        return {version: workflow.tuums[version] for version in versions if version in workflow.tuums}
 
     engine = WorkflowEngine(workflow.types, scripts, find_tuums, note_execution=noted.append)
     find = lambda kind, key: workflow.document if (kind, key) == (WORKFLOW, workflow.key) else None  # noqa: E731 - reads as the argument that it is
@@ -172,7 +172,7 @@ def _build_result(ended: RunResult, execution: Execution | None, happenings: Seq
     known = execution.result if execution is not None else WorkflowExecutionResult(is_success=False)
     if ended.status == "done" or known.error_code:
         return known
-    failures = [one for one in happenings if one.kind == "failure"]
+    failures = [happening for happening in happenings if happening.kind == "failure"]
     told = {"error_code": ended.code, "error_message": failures[-1].text if failures else "", "raw_text": "", "operations": ()}
     return known.model_copy(update={"is_success": False, **told})
 

@@ -128,7 +128,7 @@ async def read_workflow_recording(run_id: str, store: AsyncStore) -> RecordedWor
             after = event.seq
             await _read_event(event, tape, store)
     who, day = describe_start(memo, started)
-    args = {name: one.data for name, one in read_args(started).items()}
+    args = {name: arg.data for name, arg in read_args(started).items()}
     case = WorkflowCase(
         name=f"{started.definition} {run_id}",
         person=who,
@@ -142,7 +142,7 @@ async def read_workflow_recording(run_id: str, store: AsyncStore) -> RecordedWor
     return RecordedWorkflow(
         key=started.definition,
         case=case,
-        inputs=[one for one in tape.inputs if not one.node.startswith(_CHOICE)],
+        inputs=[heard_input for heard_input in tape.inputs if not heard_input.node.startswith(_CHOICE)],
         document=document,
         tuums=tape.tuums,
         status=finished.status if finished else "",
@@ -237,7 +237,7 @@ class _Again(WorkflowScript):
     """The outside of a run that is played again. An option is pressed by its number, for its words may be in another language."""
 
     def __init__(self, case: WorkflowCase, inputs: Sequence[HeardInput], find_classes: FindClasses) -> None:
-        super().__init__(case.model_copy(update={"inputs": [one.given for one in inputs]}), find_classes=find_classes)
+        super().__init__(case.model_copy(update={"inputs": [heard_input.given for heard_input in inputs]}), find_classes=find_classes)
         self._heard = deque(inputs)
         self.pressed: list[str | Given] = []
         """The inputs with the words of the buttons as they are here."""
@@ -302,7 +302,7 @@ def build_expected_workflow(played: WorkflowPlayed, variables: JsonObject) -> Ex
         "errorCode": result.error_code or "",
         "errorMessage": result.error_message or "",
         "parts": list_parts(result.raw_text),
-        "operations": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in result.operations],
+        "operations": [operation.model_dump(mode="json", by_alias=True, exclude_none=True) for operation in result.operations],
         "globals": variables,
         "finished": list(result.finished) if result.is_success else None,
         "messages": list_messages(played.happenings),

@@ -68,7 +68,7 @@ def write_blocks(record: str, tr: Translator, *, as_json: bool) -> None:
     """Write the blocks of a record, oldest first. Raises SettingsError if the record is written wrongly, or has none."""
     place = read_place(record)
     with open_database_reader() as store:
-        found = [_complete(store, place, one) for one in read_blocks(store, place)]
+        found = [_complete(store, place, block) for block in read_blocks(store, place)]
     if not found:
         raise SettingsError(escape_text(f"{record}: no workflow has worked on this record, or its blocks are older than a year"))
     if as_json:
@@ -120,7 +120,7 @@ def _find_id(store: "Store", written: str) -> tuple[RecordPlace, str]:
         if not part or not number:
             raise SettingsError(escape_text(f"{written!r} is no block: write the id of its run behind the record, such as deal:481:5f2c"))
         place = read_place(f"{kind}:{number}")
-        ids = [one.id for one in read_blocks(store, place)]
+        ids = [block.id for block in read_blocks(store, place)]
     else:
         part, ids = written, list(_list_ids(store))
     runs = {one: one.split(":", 2)[2] for one in ids}
@@ -146,17 +146,17 @@ def _list_ids(store: "Store") -> Iterator[str]:
 
 def _complete(store: "Store", place: RecordPlace, block: Block) -> FoundBlock:
     rows = store.list_runs(RunFilter(run_id=block.run.removeprefix(PREFIX)))
-    is_over = all(one.status in ENDED for one in rows)
+    is_over = all(row.status in ENDED for row in rows)
     return FoundBlock(block=block, place=place, workflow=_find_title(store, block), is_over=is_over)
 
 
 def _find_title(store: "Store", block: Block) -> str:
     """Return the title of the workflow in the version that ran; its key where that is gone, damaged, or has none."""
     try:
-        found = find_version(store, WORKFLOW, block.definition, block.version) if block.version else None
+        version = find_version(store, WORKFLOW, block.definition, block.version) if block.version else None
     except DefinitionDamaged:
-        found = None
-    document: Any = found.document if found is not None else None
+        version = None
+    document: Any = version.document if version is not None else None
     metadata = document.get("metadata") if isinstance(document, dict) else None
     return str((metadata or {}).get("title") or block.definition)
 
@@ -241,8 +241,8 @@ def _list_conflict_rows(block: Block, tr: Translator) -> list[Sequence[object]]:
 
 def _list_operation_rows(block: Block, tr: Translator) -> list[Sequence[object]]:
     return [
-        (one["operation"], tr.translate("workflow-cli-block-result", status=one["status"]), one.get("error", ""))
-        for one in block.operations
+        (operation["operation"], tr.translate("workflow-cli-block-result", status=operation["status"]), operation.get("error", ""))
+        for operation in block.operations
     ]
 
 

@@ -50,10 +50,10 @@ async def fill_created(ctx: TurnContext, planned: PlannedStep, results: Mapping[
             return Waits(number=number)
         if not isinstance(result, Outcome) or not result.created:
             return replace(planned, problem=_build_problem(reference, number, result))
-        found: Resolution = await _place(ctx, planned, reference, result.created)
-        if not isinstance(found, Resolved):
-            return replace(planned, problem=found if isinstance(found, Unresolved) else _build_problem(reference, number, result))
-        values[reference] = found.value
+        resolution: Resolution = await _place(ctx, planned, reference, result.created)
+        if not isinstance(resolution, Resolved):
+            return replace(planned, problem=resolution if isinstance(resolution, Unresolved) else _build_problem(reference, number, result))
+        values[reference] = resolution.value
     step = planned.step
     return replace(planned, step=replace(step, params=replace_references(step.params, values))) if values else planned
 
@@ -63,7 +63,7 @@ async def list_following(ctx: TurnContext, plan: Sequence[PlannedStep], number: 
     if number == len(plan):
         return ()
     made = await ctx.query("kind", method=plan[number - 1].step.method, params=plan[number - 1].step.params)
-    found: list[FollowingStep] = []
+    steps: list[FollowingStep] = []
     for planned in plan[number:]:
         step = planned.step
         references = [reference for reference, needed in _list_references(step.params) if needed == number]
@@ -72,14 +72,14 @@ async def list_following(ctx: TurnContext, plan: Sequence[PlannedStep], number: 
         places = {reference: await _place(ctx, planned, reference, f"{made}:{STAND_IN}") for reference in references}
         if all(isinstance(place, Resolved) for place in places.values()):
             values = {reference: place.value for reference, place in places.items() if isinstance(place, Resolved)}
-            found.append(FollowingStep(method=step.method, params=replace_references(step.params, values), made=made, slot=planned.slot))
-    return tuple(found)
+            steps.append(FollowingStep(method=step.method, params=replace_references(step.params, values), made=made, slot=planned.slot))
+    return tuple(steps)
 
 
 async def _place(ctx: TurnContext, planned: PlannedStep, reference: str, target: str) -> Resolution:
     step = planned.step
-    found: Resolution = await ctx.query("created", reference=reference, target=target, method=step.method, params=step.params)
-    return found
+    resolution: Resolution = await ctx.query("created", reference=reference, target=target, method=step.method, params=step.params)
+    return resolution
 
 
 def _build_problem(reference: str, number: int, result: Submitted | None) -> Unresolved:
@@ -98,7 +98,7 @@ def _list_references(value: object) -> list[tuple[str, int]]:
         found = REFERENCE.fullmatch(value)
         return [(value, int(found[1]))] if found is not None else []
     if isinstance(value, Mapping):
-        return [one for item in value.values() for one in _list_references(item)]
+        return [reference for item in value.values() for reference in _list_references(item)]
     if isinstance(value, (list, tuple)):
-        return [one for item in value for one in _list_references(item)]
+        return [reference for item in value for reference in _list_references(item)]
     return []

@@ -57,7 +57,7 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
 
 
 def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Notice]:
-    recovered = [one.notice for one in find_recovered(work.results, work.titles)]
+    recovered = [step_result.notice for step_result in find_recovered(work.results, work.titles)]
     notices = [notice for notice in work.notices if not any(notice is other for other in recovered)]
     if work.planned:
         items = [{"method": item.method, "preview": dict(item.preview)} for item in work.planned]

@@ -64,8 +64,8 @@ async def _build_table(ctx: TurnContext, read: ReadList, columns: Sequence[str])
     """Return the table of a list with the columns asked for, and the names of those that its records do not have."""
     if not columns or read.table.is_grouped or not read.table.rows:
         return read.table, ()
-    found: ColumnedTable = await ctx.query("columns", outcome=read.outcome, table=read.table, columns=columns, actor=ctx.actor)
-    return found.table, found.unknown
+    columned_table: ColumnedTable = await ctx.query("columns", outcome=read.outcome, table=read.table, columns=columns, actor=ctx.actor)
+    return columned_table.table, columned_table.unknown
 
 
 def _add_text(parts: list[Text | Table], text: str) -> None:

@@ -151,11 +151,11 @@ async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption
     return question.answer
 
 
-def _settle_next(ctx: TurnContext, work: TurnWork, written: Step, *, slot: str) -> PlannedStep:
+def _settle_next(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep:
     """Return the step that goes on with a list; its names and days were resolved when the list was read first."""
-    found = find_next_page(ctx, work, written)
+    found = find_next_page(ctx, work, step)
     if isinstance(found, Unresolved):
-        return PlannedStep(slot=slot, step=written, problem=found)
+        return PlannedStep(slot=slot, step=step, problem=found)
     return PlannedStep(slot=slot, step=found.step, page=found.page)
 
 
@@ -197,7 +197,7 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
         problem = Unresolved(notice=Notice(code="field-named-twice", args={"name": doubled}), detail=f"{doubled} stands twice")
         return PlannedStep(slot=slot, step=step, problem=problem)
     bindings = {reference: to_binding(kinds[reference], value) for reference, value in values.items()}
-    if wrong := next((one for one in find_bound_references(step.params) if not bindings.get(one)), ""):
+    if wrong := next((bound_reference for bound_reference in find_bound_references(step.params) if not bindings.get(bound_reference)), ""):
         detail = f"{wrong} cannot stand where a task is tied to records: a deal, lead, contact or company is needed"
         return PlannedStep(slot=slot, step=step, problem=Unresolved(notice=Notice(code="link-unclear"), detail=detail))
     params = replace_references(replace_bound_references(step.params, bindings), values)

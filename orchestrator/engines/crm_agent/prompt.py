@@ -62,14 +62,14 @@ class PromptHeads:
     def build(self, mode: Mode, *, methods: str, card: str, offered: Sequence[JsonObject]) -> tuple[Mapping[str, str], ...]:
         """Return the first message, that with the portal card if there is one, and those of what may be offered."""
         key = mode, methods, card
-        kept = self._kept.get(key)
-        if kept is None or kept.offered != offered:
+        head = self._kept.get(key)
+        if head is None or head.offered != offered:
             portal = [build_portal_message(card)] if card else []
-            kept = _Head(offered=offered, messages=(self.build_system(mode, methods), *portal, *build_offer_messages(offered)))
+            head = _Head(offered=offered, messages=(self.build_system(mode, methods), *portal, *build_offer_messages(offered)))
             if len(self._kept) >= MOST_HEADS:
                 self._kept.clear()
-            self._kept[key] = kept
-        return kept.messages
+            self._kept[key] = head
+        return head.messages
 
 
 def build_system_message(constitution: str, protocol: str, methods: str, mode: Mode, examples: str = "") -> dict[str, str]:

@@ -89,18 +89,18 @@ def find_recovered(results: Sequence[StepResult], titles: Mapping[str, str]) -> 
 
     `titles` maps the records that the turn has read to their titles ("deal:481" → «Ромашка»).
     """
-    return [one for one in _list_refused(results) if _is_recovered(one, results, titles)]
+    return [step_result for step_result in _list_refused(results) if _is_recovered(step_result, results, titles)]
 
 
 def list_open_steps(results: Sequence[StepResult], titles: Mapping[str, str]) -> list[PlanStep]:
     """Return the steps that are still to be done, in their order; of a step that was proposed again only the last proposal."""
-    if not [one for one in results if one.is_open]:
+    if not [step_result for step_result in results if step_result.is_open]:
         return []
     if len(results) == 1:  # there is no other step that could have made it good or proposed it again
         return [results[0].entry]
     recovered = find_recovered(results, titles)
-    keyed = [(_build_key(one.entry), one) for one in results]
-    last = {key: one.iteration for key, one in keyed}
+    keyed = [(_build_key(step_result.entry), step_result) for step_result in results]
+    last = {key: step_result.iteration for key, step_result in keyed}
     return [one.entry for key, one in keyed if one.is_open and one not in recovered and one.iteration == last[key]]
 
 
@@ -109,13 +109,13 @@ def find_repeated(results: Sequence[StepResult]) -> StepResult | None:
 
     It is the same step if it has the same parameters, or if its method was refused with the same sentence.
     """
-    last = max((one.iteration for one in results), default=0)
-    before = [_build_key(one.entry) for one in results if one.iteration < last]
+    last = max((step_result.iteration for step_result in results), default=0)
+    before = [_build_key(step_result.entry) for step_result in results if step_result.iteration < last]
     fresh = [one for one in results if one.iteration == last and one.status == "ok" and _build_key(one.entry) not in before]
     if fresh:
         return None
     refused = [one for one in _list_refused(results) if one.notice is None or one.notice.code not in _GIVEN_UP]
-    earlier = [one for one in refused if one.iteration < last]
+    earlier = [step_result for step_result in refused if step_result.iteration < last]
     again = (one for one in refused if one.iteration == last and any(_is_same_refusal(one, other) for other in earlier))
     return next(again, None)
 
@@ -127,22 +127,22 @@ def _is_same_refusal(one: StepResult, other: StepResult) -> bool:
 
 
 def _list_refused(results: Sequence[StepResult]) -> list[StepResult]:
-    return [one for one in results if one.status == "refused"]
+    return [step_result for step_result in results if step_result.status == "refused"]
 
 
 def _build_key(entry: PlanStep) -> str:
     return f"{entry.method.lower()} {sorted(_flatten(entry.params))}"
 
 
-def _is_recovered(one: StepResult, results: Sequence[StepResult], titles: Mapping[str, str]) -> bool:
-    wishes, code = _list_wishes(one.entry), _find_code(one.notice)
+def _is_recovered(step_result: StepResult, results: Sequence[StepResult], titles: Mapping[str, str]) -> bool:
+    wishes, code = _list_wishes(step_result.entry), _find_code(step_result.notice)
     # Each later step makes good one refused step of an answer at most: the others of that answer want something else.
-    later = [wish for other in results if other.iteration > one.iteration for wish in _list_done(other)]
-    for other in results[: results.index(one)]:
-        if other.iteration == one.iteration and other.status == "refused":
-            for taken in _match_all(_list_wishes(other.entry), later, _find_code(other.notice), titles) or ():
-                later.remove(taken)
-    return bool(wishes and _match_all(wishes, later, code, titles)) or _is_replaced(one, results, code)
+    later = [wish for other in results if other.iteration > step_result.iteration for wish in _list_done(other)]
+    for other in results[: results.index(step_result)]:
+        if other.iteration == step_result.iteration and other.status == "refused":
+            for wish in _match_all(_list_wishes(other.entry), later, _find_code(other.notice), titles) or ():
+                later.remove(wish)
+    return bool(wishes and _match_all(wishes, later, code, titles)) or _is_replaced(step_result, results, code)
 
 
 def _match_all(wishes: Sequence[_Wish], later: Sequence[_Wish], code: str, titles: Mapping[str, str]) -> list[_Wish] | None:
@@ -192,11 +192,11 @@ def _has_all_values(wish: _Wish, other: _Wish) -> bool:
     return all(new[value] >= count for value, count in lost.items())
 
 
-def _is_replaced(one: StepResult, results: Sequence[StepResult], code: str) -> bool:
-    """Return whether the read `one` was the only step of its answer and the next answer read something else in its place."""
-    alone = [other for other in results if other.iteration == one.iteration] == [one]
-    following = [other for other in results if other.iteration == one.iteration + 1]
-    if not alone or code not in _MISTAKES | _READ_TROUBLE or not all(wish.reads for wish in _list_wishes(one.entry)):
+def _is_replaced(step_result: StepResult, results: Sequence[StepResult], code: str) -> bool:
+    """Return whether the read `step_result` was the only step of its answer and the next answer read something else in its place."""
+    alone = [other for other in results if other.iteration == step_result.iteration] == [step_result]
+    following = [other for other in results if other.iteration == step_result.iteration + 1]
+    if not alone or code not in _MISTAKES | _READ_TROUBLE or not all(wish.reads for wish in _list_wishes(step_result.entry)):
         return False
     return bool(following) and all(other.status in {"ok", "waiting"} for other in following)
 

@@ -42,12 +42,12 @@ def format_history_line(line: HistoryLine) -> str:
 
 def format_last_shown(state: SessionState) -> Mapping[str, object]:
     """Return what STATE tells about the list whose rows the person may name by number: the record of each row; {} for none."""
-    shown = state.numbered_list
-    if shown is None or not shown.rows:
+    numbered_list = state.numbered_list
+    if numbered_list is None or not numbered_list.rows:
         return {}
-    rows = {str(number): row.record for number, row in enumerate(shown.rows, start=shown.first)}
-    is_cut = bool(shown.method) and shown.first + len(shown.rows) <= shown.total
-    return {"last_shown": {"total": shown.total, "rows": rows, **({"next": "list.next"} if is_cut else {})}}
+    rows = {str(number): row.record for number, row in enumerate(numbered_list.rows, start=numbered_list.first)}
+    is_cut = bool(numbered_list.method) and numbered_list.first + len(numbered_list.rows) <= numbered_list.total
+    return {"last_shown": {"total": numbered_list.total, "rows": rows, **({"next": "list.next"} if is_cut else {})}}
 
 
 def format_reminders(state: SessionState, zone: str) -> Mapping[str, object]:

@@ -283,7 +283,7 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
     page, wanted = read_as.page, read_as.cut(outcome)
     seen: OutcomeView = await ctx.query("present", outcome=wanted, actor=ctx.actor)
     work.labels.extend(seen.labels)
-    work.passages.extend(one for one in seen.passages if one not in work.passages)
+    work.passages.extend(passage for passage in seen.passages if passage not in work.passages)
     work.prose = work.prose or seen.prose
     if seen.table is not None:
         table = seen.table.model_copy(update={"first": page.first}) if page else seen.table

@@ -89,6 +89,6 @@ def allows_start(trigger: str, document: object) -> bool:
 def join_options(*given: Options) -> ModelOptions:
     """Return options of which each comes from the last that says it: the agent's, then the flow's, then the step's."""
     said: dict[str, Any] = {}
-    for one in given:
-        said |= {name: getattr(one, name) for name in Options.model_fields if getattr(one, name) is not None}
+    for options in given:
+        said |= {name: getattr(options, name) for name in Options.model_fields if getattr(options, name) is not None}
     return ModelOptions(temperature=said.get("temperature"), top_p=said.get("top_p"), max_tokens=said.get("max_tokens"))

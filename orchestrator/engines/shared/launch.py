@@ -62,17 +62,17 @@ def check_names(ctx: RunContext, known: Collection[str]) -> None:
 
 def read_object(ctx: RunContext, name: str) -> Value:
     """Return the object that a run was started with under a name, empty if there is none. Raises RunFailed for anything but an object."""
-    given = ctx.run.args.get(name, Value({}, _AUTHOR))
-    if not isinstance(given.data, Mapping):
+    arg = ctx.run.args.get(name, Value({}, _AUTHOR))
+    if not isinstance(arg.data, Mapping):
         raise RunFailed("flow-start-unfit", f"args.{name} must be an object", name=name)
-    return given
+    return arg
 
 
 def _check(declared: Sequence[LaunchParameter], given: Mapping[str, Any]) -> Mapping[str, Any]:
     read, mistakes = read_parameters(declared, given)
     if mistakes:
         first = mistakes[0]
-        detail = "; ".join(_MISTAKES[one.problem].format(name=one.name, expected=one.expected or NONE) for one in mistakes)
+        detail = "; ".join(_MISTAKES[mistake.problem].format(name=mistake.name, expected=mistake.expected or NONE) for mistake in mistakes)
         raise RunFailed("flow-parameter-unfit", detail, name=first.name, problem=first.problem, expected=first.expected or NONE)
     return read
 
@@ -84,10 +84,10 @@ async def _ask_all(ctx: RunContext, declared: Sequence[LaunchParameter], *, take
     """
     typed = ctx.run.args.get(TEXT, Value("", _AUTHOR)) if takes_text else Value("", _AUTHOR)
     answers: dict[str, Value] = {}
-    for index, one in enumerate(declared):
-        read = read_answer(one, str(typed.data)) if index == 0 and str(typed.data).strip() else None
-        answers[one.name] = Value(read, typed.origins) if read is not None else await _ask(ctx, one, index)
-    kept = {name: one for name, one in answers.items() if one.data is not None}
+    for index, launch_parameter in enumerate(declared):
+        read = read_answer(launch_parameter, str(typed.data)) if index == 0 and str(typed.data).strip() else None
+        answers[launch_parameter.name] = Value(read, typed.origins) if read is not None else await _ask(ctx, launch_parameter, index)
+    kept = {name: answer for name, answer in answers.items() if answer.data is not None}
     return combine(lambda *data: dict(zip(kept, data, strict=True)), *kept.values()) if kept else Value({}, _AUTHOR)
 
 
@@ -116,37 +116,37 @@ async def _ask(ctx: RunContext, one: LaunchParameter, index: int) -> Value:
     raise RunFailed("flow-parameter-unfit", f"{one.name}: no answer fitted", name=one.name, problem="type", expected=one.type)
 
 
-def explain_mistake(one: LaunchParameter, text: str) -> Notice:
+def explain_mistake(launch_parameter: LaunchParameter, text: str) -> Notice:
     """Return the sentence that says why an answer does not fit."""
-    number = read_typed_number(text.strip()) if one.type == "number" else None
+    number = read_typed_number(text.strip()) if launch_parameter.type == "number" else None
     if isinstance(number, AmbiguousNumber):
         return Notice(code="answer-number-ambiguous", args={"thousands": number.thousands, "decimals": number.decimals})
-    return Notice(code="flow-answer-unfit", args={"type": one.type})
+    return Notice(code="flow-answer-unfit", args={"type": launch_parameter.type})
 
 
-def build_options(one: LaunchParameter, locale: Locale) -> tuple[Option, ...]:
+def build_options(launch_parameter: LaunchParameter, locale: Locale) -> tuple[Option, ...]:
     """Return the buttons: the choices, yes and no, the default, and a way to leave out what need not be there."""
-    found = [Option(label=str(choice), value=choice) for choice in one.choices]
-    if one.type == "boolean" and not found:
-        found = [_build_word("yes", locale, value=True), _build_word("no", locale, value=False)]
-    if one.default is not None and not found:
-        found.append(Option(label=str(one.default), value=one.default))
-    if not one.required and one.default is None:
-        found.append(_build_word("skip", locale, value=None))
-    return tuple(found)
+    options = [Option(label=str(choice), value=choice) for choice in launch_parameter.choices]
+    if launch_parameter.type == "boolean" and not options:
+        options = [_build_word("yes", locale, value=True), _build_word("no", locale, value=False)]
+    if launch_parameter.default is not None and not options:
+        options.append(Option(label=str(launch_parameter.default), value=launch_parameter.default))
+    if not launch_parameter.required and launch_parameter.default is None:
+        options.append(_build_word("skip", locale, value=None))
+    return tuple(options)
 
 
 def _build_word(word: str, locale: Locale, *, value: bool | None) -> Option:
     return Option(label=load_lexicon("runs").read_text("buttons", word, locale), value=value)
 
 
-def read_answer(one: LaunchParameter, text: str) -> Any:
+def read_answer(parameter: LaunchParameter, text: str) -> Any:
     """Return what a person typed as a value of the type and one of the choices, None if it is none.
 
     A list is what stands on its lines, or a JSON list.
     """
     written = text.strip()
-    match one.type:
+    match parameter.type:
         case "string":
             value: Any = written or None
         case "number":
@@ -157,7 +157,7 @@ def read_answer(one: LaunchParameter, text: str) -> Any:
             value = [line.strip(" -—•\t") for line in written.splitlines() if line.strip(" -—•\t")] or None
         case _:
             value = _read_json(written)
-    return value if fits_type(value, one.type) and (not one.choices or value in one.choices) else None
+    return value if fits_type(value, parameter.type) and (not parameter.choices or value in parameter.choices) else None
 
 
 def _read_boolean(text: str) -> Any:

@@ -39,21 +39,21 @@ def fits_type(value: object, kind: ParameterType) -> bool:
 
 def read_parameters(declared: Sequence[LaunchParameter], given: Mapping[str, object]) -> tuple[JsonObject, list[ParameterMistake]]:
     """Return the parameters with their defaults, and everything that is wrong with those given. None counts as not given."""
-    known = {one.name: one for one in declared}
+    known = {launch_parameter.name: launch_parameter for launch_parameter in declared}
     mistakes = [ParameterMistake(name, "unknown", ", ".join(known)) for name in given if name not in known]
     read: dict[str, object] = {}
-    for name, one in known.items():
+    for name, parameter in known.items():
         value = given.get(name)
         if value is None:
-            value = one.default
+            value = parameter.default
         if value is None:
-            if one.required:
-                mistakes.append(ParameterMistake(name, "missing", one.type))
+            if parameter.required:
+                mistakes.append(ParameterMistake(name, "missing", parameter.type))
             continue
-        if not fits_type(value, one.type):
-            mistakes.append(ParameterMistake(name, "type", one.type))
-        elif one.choices and value not in one.choices:
-            mistakes.append(ParameterMistake(name, "choice", ", ".join(str(choice) for choice in one.choices)))
+        if not fits_type(value, parameter.type):
+            mistakes.append(ParameterMistake(name, "type", parameter.type))
+        elif parameter.choices and value not in parameter.choices:
+            mistakes.append(ParameterMistake(name, "choice", ", ".join(str(choice) for choice in parameter.choices)))
         else:
             read[name] = value
     return read, mistakes
@@ -66,15 +66,15 @@ SENTENCES: Final[dict[str, str]] = {
 }
 
 
-def check_launch_parameter(findings: Findings, path: Path, one: LaunchParameter) -> None:
+def check_launch_parameter(findings: Findings, path: Path, launch_parameter: LaunchParameter) -> None:
     """Report values of a launch parameter that are not of its type, or not among its choices. Workflows declare theirs in the same way."""
-    if one.default is not None and not fits_type(one.default, one.type):
-        _add(findings, "finding-flow-default-unfit", (*path, "default"), type=one.type)
-    elif one.default is not None and one.choices and one.default not in one.choices:
+    if launch_parameter.default is not None and not fits_type(launch_parameter.default, launch_parameter.type):
+        _add(findings, "finding-flow-default-unfit", (*path, "default"), type=launch_parameter.type)
+    elif launch_parameter.default is not None and launch_parameter.choices and launch_parameter.default not in launch_parameter.choices:
         _add(findings, "finding-flow-default-no-choice", (*path, "default"))
-    for index, choice in enumerate(one.choices):
-        if not fits_type(choice, one.type):
-            _add(findings, "finding-flow-choice-unfit", (*path, "choices", index), type=one.type)
+    for index, choice in enumerate(launch_parameter.choices):
+        if not fits_type(choice, launch_parameter.type):
+            _add(findings, "finding-flow-choice-unfit", (*path, "choices", index), type=launch_parameter.type)
 
 
 def _add(findings: Findings, code: str, path: Path, **args: str | int) -> None:

@@ -57,7 +57,7 @@ def list_options(data: str) -> list[str]:
 
 
 def _draw_options(block: Block) -> Part:
-    return Text(text="\n".join(f"• {one}" for one in list_options(block.data)))
+    return Text(text="\n".join(f"• {option}" for option in list_options(block.data)))
 
 
 def _draw_table(block: Block) -> Part:
@@ -128,8 +128,8 @@ def build_result_reply(raw_text: Value, run_id: str = "", records: Mapping[str, 
     shown = cut_text(str(raw_text.data))
     parts = tuple(_draw_message(shown, records))
     actions = [
-        Action(words=(OPTION, run_id, str(number)), label=Notice(code="run-option", args={"label": one[:LONGEST_LABEL]}))
-        for number, one in enumerate(list_result_options(shown) if run_id else ())
+        Action(words=(OPTION, run_id, str(number)), label=Notice(code="run-option", args={"label": option[:LONGEST_LABEL]}))
+        for number, option in enumerate(list_result_options(shown) if run_id else ())
     ]
     return Reply(parts=parts, actions=tuple(actions)) if parts else None
 

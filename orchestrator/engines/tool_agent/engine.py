@@ -70,7 +70,7 @@ class ToolAgent:
         answer = result.answer
         if answer is not None and answer.parts:
             return TurnEnd(reason="answered", reply=Reply(parts=answer.parts, turn_id=ctx.turn.turn_id), history=said)
-        return _build_end(ctx, tuple(one.notice for one in result.messages), history=said, result=result)
+        return _build_end(ctx, tuple(message.notice for message in result.messages), history=said, result=result)
 
     def _build_ports(self, ctx: TurnContext, words: Words, *, is_prose: bool) -> RoundPorts:
         async def ask(request: TurnModelRequest) -> ModelText:
@@ -104,7 +104,7 @@ class ToolAgent:
 def _read_history(ctx: TurnContext) -> list[Line]:
     """Return the earlier messages of the conversation with the agent; what this turn itself has stored is left out."""
     lines = (ctx.state.engine_histories or {}).get(NAME, [])
-    return [Line(one.role, one.text) for one in lines if one.turn_id != ctx.turn.turn_id and one.text]
+    return [Line(line.role, line.text) for line in lines if line.turn_id != ctx.turn.turn_id and line.text]
 
 
 def _build_end(ctx: TurnContext, notices: tuple[Notice, ...], *, history: str = "", result: RoundResult | None = None) -> TurnEnd:

@@ -155,12 +155,12 @@ async def run_round(history: list[Line], tools: Sequence[Tool[Any]], ports: Roun
 
 def list_offered(tools: Sequence[Tool[Any]], *, has_portal: bool) -> list[Tool[Any]]:
     """Return the tools that can work; without a portal those that need one are left out."""
-    return [one for one in tools if has_portal or not one.needs_portal]
+    return [tool for tool in tools if has_portal or not tool.needs_portal]
 
 
 def build_help(tools: Sequence[Tool[Any]], words: Words, code: str = TERMINAL_HELP) -> Message:
     """Return the help text of a door, with one line for each tool."""
-    return build_message(code, tools="\n".join(f"— {words(build_message(one.build_code('line')).notice)}" for one in tools))
+    return build_message(code, tools="\n".join(f"— {words(build_message(tool.build_code('line')).notice)}" for tool in tools))
 
 
 def prefix_note(note: Note, prefix: Prefix) -> Note:
@@ -170,7 +170,7 @@ def prefix_note(note: Note, prefix: Prefix) -> Note:
 
 class _Round:
     def __init__(self, history: list[Line], tools: Sequence[Tool[Any]], ports: RoundPorts) -> None:
-        self._history, self._tools, self._ports = history, {one.name: one for one in tools}, ports
+        self._history, self._tools, self._ports = history, {tool.name: tool for tool in tools}, ports
         self._codes: list[Code] = []
 
     async def run(self) -> RoundResult:
@@ -193,18 +193,18 @@ class _Round:
         note = await self._begin("cls", "AgentClassify", "ask-classifying")
         options = ModelOptions(temperature=_EXACT, max_tokens=1, may_be_cut=True)
         try:
-            said = await self._ask(1, "classify", options)
+            model_text = await self._ask(1, "classify", options)
         except ModelClientError as error:
             return await self._fail(error, "classify_intent", note, (Code.CLASSIFY_LLM_ERROR, Code.CLASSIFY_PARSE_ERROR))
-        if not said.text.strip():
+        if not model_text.text.strip():
             return await self._fail(
                 UnusableAnswer("the answer is empty"), "classify_intent", note, (Code.CLASSIFY_LLM_ERROR, Code.CLASSIFY_PARSE_ERROR)
             )
-        if not is_yes(said.text):
+        if not is_yes(model_text.text):
             await self._say(refused := build_message("ask-irrelevant", is_kept=True))
-            await self._say(told := build_help([*self._tools.values()], self._ports.words, self._ports.help_code))
+            await self._say(message := build_help([*self._tools.values()], self._ports.words, self._ports.help_code))
             note(logging.WARNING, "classify_intent // Irrelevant query")
-            return self._end(Code.IRRELEVANT, refused, told)
+            return self._end(Code.IRRELEVANT, refused, message)
         await self._say(build_message("ask-relevant", is_kept=True, is_progress=True))
         note(logging.DEBUG, "classify_intent // Relevant query")
         self._codes.append(Code.RELEVANT)
@@ -213,12 +213,12 @@ class _Round:
     async def _select(self) -> _State | RoundResult:
         note = await self._begin("select", "AgentSelect", "ask-selecting")
         codes = (Code.SELECT_LLM_ERROR, Code.SELECT_PARSE_ERROR)
-        offered = tuple(one.describe() for one in self._tools.values())
+        offered = tuple(tool.describe() for tool in self._tools.values())
         try:
-            said = await self._ask(2, "select", ModelOptions(temperature=_EXACT), tools=offered)
+            model_text = await self._ask(2, "select", ModelOptions(temperature=_EXACT), tools=offered)
         except ModelClientError as error:
             return await self._fail(error, "select_tool_call", note, codes)
-        call = said.calls[0] if said.calls else None
+        call = model_text.calls[0] if model_text.calls else None
         if call is None:
             await self._say(refused := build_message("ask-not-selected", is_kept=True))
             note(logging.WARNING, "select_tool_call // Selection Fail")
@@ -274,10 +274,10 @@ class _Round:
 
     async def _ask(self, iteration: int, prompt: str, options: ModelOptions, tools: Sequence[ModelTool] = ()) -> ModelText:
         """Return the model's answer to the system prompt and the last messages of the history (X2, A1)."""
-        listed = "\n".join(f"- {one.name}: {one.description}" for one in self._tools.values())
+        listed = "\n".join(f"- {tool.name}: {tool.description}" for tool in self._tools.values())
         system = _TEXTS.read_text("prompts", prompt).replace("{tools}", listed)
         limit = self._ports.settings.history_limit
-        recent = [{"role": one.role, "content": one.content[:MOST_TOLD]} for one in self._history[-limit:]]
+        recent = [{"role": line.role, "content": line.content[:MOST_TOLD]} for line in self._history[-limit:]]
         return await self._ports.ask(
             TurnModelRequest(
                 messages=({"role": "system", "content": system}, *recent),

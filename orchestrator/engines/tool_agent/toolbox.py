@@ -148,9 +148,9 @@ class Tool(Generic[P]):
         A value that is no text is converted into one, null counts as missing, and the space around a text does not count (A5, X4).
         """
         texts: dict[str, str] = {}
-        for name, one in self.params.model_fields.items():
+        for name, model_field in self.params.model_fields.items():
             value = arguments.get(name)
-            if value is None and not one.is_required():
+            if value is None and not model_field.is_required():
                 continue
             text = None if value is None else to_text(value)
             if text is None or not text:

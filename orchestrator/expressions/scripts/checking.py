@@ -122,22 +122,22 @@ def _explain_refusal(error: Exception, known: Iterable[str]) -> tuple[Finding, .
 
 def _explain_diagnostics(text: str, known: Iterable[str]) -> tuple[Finding, ...]:
     try:
-        found = _DIAGNOSTICS.validate_json(text)
+        diagnostics = _DIAGNOSTICS.validate_json(text)
     except ValidationError:
         return (build_finding("finding-script-doubtful", problem=text),)
-    explained = [_explain_diagnostic(one, known) for one in found if one.location.row > 1 and one.message != _RETURN]
+    explained = [_explain_diagnostic(one, known) for one in diagnostics if one.location.row > 1 and one.message != _RETURN]
     return tuple(sort_findings(explained)[:_MOST])
 
 
-def _explain_diagnostic(one: _Diagnostic, known: Iterable[str]) -> Finding:
-    place = (one.location.row - 1, one.location.column)
-    if one.code == _SYNTAX:
-        return build_finding("finding-script-syntax", place, problem=one.message)
-    if one.code in _NAMES:
-        name = one.message.split("`")[1] if one.message.count("`") > 1 else one.message
+def _explain_diagnostic(diagnostic: _Diagnostic, known: Iterable[str]) -> Finding:
+    place = (diagnostic.location.row - 1, diagnostic.location.column)
+    if diagnostic.code == _SYNTAX:
+        return build_finding("finding-script-syntax", place, problem=diagnostic.message)
+    if diagnostic.code in _NAMES:
+        name = diagnostic.message.split("`")[1] if diagnostic.message.count("`") > 1 else diagnostic.message
         return build_finding("finding-script-name", place, suggestion=suggest_name(name, known), name=name)
-    if one.code in _ERRORS:
-        return build_finding("finding-script-unsupported", place, problem=one.message)
-    if one.code == _UNAWAITED:
+    if diagnostic.code in _ERRORS:
+        return build_finding("finding-script-unsupported", place, problem=diagnostic.message)
+    if diagnostic.code == _UNAWAITED:
         return build_finding("finding-script-unawaited", place)
-    return build_finding("finding-script-doubtful", place, severity="warning", problem=one.message)
+    return build_finding("finding-script-doubtful", place, severity="warning", problem=diagnostic.message)

@@ -50,7 +50,7 @@ def build_finding(
     code: str, place: tuple[int, int] = (0, 0), *, suggestion: str = "", severity: Severity = "error", **args: str | int
 ) -> Finding:
     """Return a finding about a script; its sentence is one of SENTENCES."""
-    short = {name: one if isinstance(one, int) else _quote(one) for name, one in args.items()}
+    short = {name: arg if isinstance(arg, int) else _quote(arg) for name, arg in args.items()}
     message = SENTENCES[code].format(**short)
     return Finding(code=code, message=message, line=place[0], column=place[1], suggestion=suggestion, severity=severity, args=short)
 

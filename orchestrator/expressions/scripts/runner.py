@@ -135,7 +135,7 @@ class _Run:
 
     def wrap_functions(self) -> dict[str, ScriptFunction]:
         """Return the functions as the sandbox calls them: counted, with JSON data in and out."""
-        return {name: self._wrap(name, one) for name, one in self.functions.items()}
+        return {name: self._wrap(name, function) for name, function in self.functions.items()}
 
     def _wrap(self, name: str, function: ScriptFunction) -> ScriptFunction:
         """Return an async function: the sandbox would call a sync one in a thread of its own, and may abort when the program ends."""

@@ -58,7 +58,7 @@ class JournalChangeCounter:
         """
         person = build_person_key(actor.key, actor.bitrix_user_id)
         made = await self._store.count_starts(person, ledger.now, actor.key)  # old calls have no employee
-        return made if made is not None else sum(one.many for one in await self.list_changes(actor, ledger))
+        return made if made is not None else sum(change.many for change in await self.list_changes(actor, ledger))
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
         """Return the calls that the bot started for this person within the last 24 hours: time, effect id and number of changes of each.

@@ -111,9 +111,9 @@ class UsageTotals:
         Calls whose reservations are in `without` are left out.
         """
         found: dict[str, Tokens] = {}
-        for reservation, one in self._open.items():
-            if one.place == (person, month) and reservation not in without:
-                found = add_tokens(found, {one.model: one.tokens})
+        for reservation, estimate in self._open.items():
+            if estimate.place == (person, month) and reservation not in without:
+                found = add_tokens(found, {estimate.model: estimate.tokens})
         return found
 
     def list_people(self, month: int) -> list[str]:
@@ -126,7 +126,7 @@ class UsageTotals:
 
     def _list_places(self) -> Iterator[tuple[str, int]]:
         yield from self._used
-        yield from (one.place for one in self._open.values())
+        yield from (estimate.place for estimate in self._open.values())
 
     def has_warning(self, person: str, month: int) -> bool:
         """Whether the person was warned in that month that most of the budget is used."""
@@ -136,7 +136,7 @@ class UsageTotals:
         """Forget the tokens and warnings of the months before `before`, which is a number such as 202611."""
         self._used = {place: used for place, used in self._used.items() if place[1] >= before}
         self._warned = {place for place in self._warned if place[1] >= before}
-        self._open = {name: one for name, one in self._open.items() if one.place[1] >= before}
+        self._open = {name: estimate for name, estimate in self._open.items() if estimate.place[1] >= before}
 
 
 class UsageReader:
@@ -235,7 +235,7 @@ class MonthlyModelBudget:
         have left; one that does not fit waits until one of them ends. The message, too, comes only when none is under way, so that an
         engine that gives up throws no paid answer away. Calls of other processes count as soon as their `ModelAsked` is stored.
         """
-        wanted = Estimate.from_event(asked, actor.key)
+        estimate = Estimate.from_event(asked, actor.key)
         while True:
             if not self._has_limit(actor):
                 return Reservation(asked.reservation)
@@ -243,13 +243,13 @@ class MonthlyModelBudget:
             used = await self._sum_usage(actor, now)
             budget = self._policies.now().budget  # read last: it may change while the call waits, and while the usage is read
             limits = budget.find_limits(actor)
-            others = [one for one in self._reserved.values() if one.place == wanted.place and not one.is_settled]
+            others = [one for one in self._reserved.values() if one.place == estimate.place and not one.is_settled]
             if (budget.calculate_percent(used, limits) or 0) < FULL:
-                all_at_once = add_tokens(used, {wanted.model: wanted.tokens})
+                all_at_once = add_tokens(used, {estimate.model: estimate.tokens})
                 for one in others:
                     all_at_once = add_tokens(all_at_once, {one.model: one.tokens})
                 if not others or (budget.calculate_percent(all_at_once, limits) or 0) < FULL:
-                    return self._add_reservation(asked.reservation, wanted)
+                    return self._add_reservation(asked.reservation, estimate)
             elif not others:
                 return Notice(code="budget-over")
             await changed.wait()
@@ -259,9 +259,9 @@ class MonthlyModelBudget:
         return budget.calculate_percent({}, budget.find_limits(actor)) is not None
 
     def _add_reservation(self, reservation: str, estimate: Estimate) -> "BudgetReservation":
-        made = BudgetReservation(reservation, self._end_reservation)
-        self._reserved[made.id] = estimate
-        return made
+        budget_reservation = BudgetReservation(reservation, self._end_reservation)
+        self._reserved[budget_reservation.id] = estimate
+        return budget_reservation
 
     def _end_reservation(self, reservation: str, answer: ModelAnswer | None) -> None:
         """End a reservation. What `answer` cost counts from here until it is read from the journal; None for a call without an answer."""
@@ -318,9 +318,9 @@ class MonthlyModelBudget:
         for person in people:
             used = add_tokens(used, totals.sum_by_model(person, month))
             used = add_tokens(used, totals.sum_estimates(person, month, self._reserved))
-            for one in self._reserved.values():
-                if one.is_settled and one.place == (person, month):
-                    used = add_tokens(used, {one.model: one.tokens})
+            for estimate in self._reserved.values():
+                if estimate.is_settled and estimate.place == (person, month):
+                    used = add_tokens(used, {estimate.model: estimate.tokens})
         return used
 
     def _forget_stored(self, totals: UsageTotals, before: int) -> None:
@@ -331,8 +331,8 @@ class MonthlyModelBudget:
             else:
                 self._reserved[reservation].is_read = True
         totals.closed.clear()
-        for reservation, one in list(self._reserved.items()):
-            if one.is_settled and one.place[1] < before:  # its answer could not be stored
+        for reservation, estimate in list(self._reserved.items()):
+            if estimate.is_settled and estimate.place[1] < before:  # its answer could not be stored
                 del self._reserved[reservation]
 
 

@@ -47,13 +47,13 @@ class UsageMeter:
 
     async def measure(self, actor: Actor, policy: Policy, now: datetime, *, everybody: bool) -> LimitUse:
         """Return the use of the person; with `everybody` the tokens and their cost are those of all people."""
-        made = sum(one.many for one in await self._changes.list_changes_at(actor, now))
+        changes = sum(change.many for change in await self._changes.list_changes_at(actor, now))
         totals, month = await self._usage.refresh(now), to_month(now, actor.time_zone)
         own = _sum_person(totals, actor, month)
         used = _sum_everybody(totals, month) if everybody else own
         budget = policy.budget
         return LimitUse(
-            changes=made,
+            changes=changes,
             changes_limit=policy.caps.writes_per_day,
             tokens=sum(sum(tokens) for tokens in used.values()),
             cost=budget.calculate_cost(used) if budget.prices else None,

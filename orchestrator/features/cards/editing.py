@@ -97,11 +97,11 @@ class CardEditor:
             await self._ask(card, card.fields[0], row, actor, session)
             return
         event = EditAsked(confirmation_id=card.id, by=actor.key, ask=_next_question_number(card, session), options=[])
-        shown = [
+        outbox_rows = [
             build_toast(row, Notice(code="toast-which-field"), session),
             open_cards.build_picker_row(session.key, card.id, card.fields, session.now),
         ]
-        await session.commit(event, actor=actor.key, outbox=shown, inbox_done=[row.id])
+        await session.commit(event, actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
 
     async def select_field(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle the click on "field" (with the card's id and n): ask for the new value of the n-th editable field, counted from 0."""
@@ -140,7 +140,7 @@ class CardEditor:
         edit = list_edits(session.state).get(card.id)
         ask, number = read_word(row, 2), read_word(row, 3)
         options = edit.options if edit is not None and edit.by == actor.key and ask == str(edit.ask) else []
-        field = next((one for one in card.fields if edit is not None and one.code == edit.code), None)
+        field = next((editable_field for editable_field in card.fields if edit is not None and editable_field.code == edit.code), None)
         if field is None or not number.isdecimal() or int(number) >= len(options):
             await _report_objection(Notice(code="edit-over"), row, actor, session, tools)
             return
@@ -158,7 +158,7 @@ class CardEditor:
             await _report_objection(card, row, actor, session, tools)
             return
         edit = list_edits(session.state).get(card.id)
-        field = next((one for one in card.fields if edit is not None and one.code == edit.code), None)
+        field = next((editable_field for editable_field in card.fields if edit is not None and editable_field.code == edit.code), None)
         if edit is None or field is None or edit.by != actor.key or edit.ask != row.body["ask"]:
             await _report_objection(Notice(code="edit-over"), row, actor, session, tools)
             return
@@ -196,12 +196,12 @@ class CardEditor:
 
     async def _read(self, words: str, field: EditableField, place: FieldContext, actor: Actor, tools: Tools) -> Resolution:
         """Read the person's text as the field's value; if it cannot be read, read it without the words that only lead to a value."""
-        found = await self._read_exactly(words, field, place, actor, tools)
-        bare = strip_value_words(words) if field.kind not in TEXTS and _is_unread(found) else words
+        resolution = await self._read_exactly(words, field, place, actor, tools)
+        bare = strip_value_words(words) if field.kind not in TEXTS and _is_unread(resolution) else words
         if bare == words:
-            return found
+            return resolution
         second = await self._read_exactly(bare, field, place, actor, tools)
-        return found if _is_unread(second) else second
+        return resolution if _is_unread(second) else second
 
     async def _read_exactly(self, words: str, field: EditableField, place: FieldContext, actor: Actor, tools: Tools) -> Resolution:
         if field.kind == "choice":
@@ -300,8 +300,8 @@ def _fold_answer(words: str) -> str:
     return fold(words).strip(" .!")
 
 
-def _is_unread(found: Resolution) -> bool:
-    return isinstance(found, Unresolved) or (isinstance(found, Ambiguous) and found.is_guess)
+def _is_unread(resolution: Resolution) -> bool:
+    return isinstance(resolution, Unresolved) or (isinstance(resolution, Ambiguous) and resolution.is_guess)
 
 
 async def _pass_on(row: InboxRow, actor: Actor, session: Session) -> None:
@@ -314,8 +314,8 @@ def _find_reason(result: Outcome) -> Notice:
         return Notice(code="shadow-now")
     if result.reason is not None:
         return result.reason
-    said = explain_portal_error(result.detail, method=result.method)
-    return Notice(code="portal-refused", args={"text": said.model_dump(mode="json")})
+    notice = explain_portal_error(result.detail, method=result.method)
+    return Notice(code="portal-refused", args={"text": notice.model_dump(mode="json")})
 
 
 def _next_question_number(card: _EditableCard, session: Session) -> int:
@@ -395,10 +395,10 @@ async def _report_objection(
     """
     if actor is None or not isinstance(found, Notice):
         return
-    named = read_word(row, 1) or str(row.body.get("confirmation_id", ""))
-    entry = session.state.cards.get(named)
+    confirmation_id = read_word(row, 1) or str(row.body.get("confirmation_id", ""))
+    entry = session.state.cards.get(confirmation_id)
     settled = entry is not None and entry.status != "requested"
-    events = [EditClosed(confirmation_id=named, how="late")] if settled and named in list_edits(session.state) else []
+    events = [EditClosed(confirmation_id=confirmation_id, how="late")] if settled and confirmation_id in list_edits(session.state) else []
     out = [build_toast(row, found, session)]
     if entry is not None and settled and entry.is_known:
         out.append(build_current_card(entry, session, tools))

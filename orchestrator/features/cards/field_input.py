@@ -159,8 +159,8 @@ def _find_currency_objection(said: str, place: FieldContext, actor: Actor) -> Un
         given = parse_sum(said, locale=actor.locale)
     except UnclearSum:
         return None
-    named = given.currency
-    if named is None or (present or named) == named:
+    currency = given.currency
+    if currency is None or (present or currency) == currency:
         return None
-    args = {"has": str(present), "named": named, "sum": format_sum(given.amount, None, locale=actor.locale)}
+    args = {"has": str(present), "named": currency, "sum": format_sum(given.amount, None, locale=actor.locale)}
     return Unresolved(notice=Notice(code="edit-other-currency", args=args), detail="another currency")

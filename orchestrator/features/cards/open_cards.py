@@ -61,11 +61,11 @@ async def show_pending(row: InboxRow, session: Session, tools: Tools, *, find_el
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    count, wanted = await find_elsewhere(row, actor, session, tools)
+    count, inbox_rows = await find_elsewhere(row, actor, session, tools)
     runs = await _count_run_cards(session, tools.store)
-    wanted = [*wanted, *(build_cross_session_row(SHOW_AGAIN, row, key, {}, session) for key in runs)]
+    inbox_rows = [*inbox_rows, *(build_cross_session_row(SHOW_AGAIN, row, key, {}, session) for key in runs)]
     rows = await build_pending_rows(session, tools.store, of_others=count, of_runs=sum(runs.values()))
-    await session.commit(actor=actor.key, outbox=rows, inbox_new=wanted, inbox_done=[row.id])
+    await session.commit(actor=actor.key, outbox=rows, inbox_new=inbox_rows, inbox_done=[row.id])
 
 
 async def _count_run_cards(session: Session, store: AsyncStore) -> dict[str, int]:
@@ -78,8 +78,8 @@ async def _count_run_cards(session: Session, store: AsyncStore) -> dict[str, int
 
 async def show_again(row: InboxRow, session: Session, _tools: Tools) -> None:
     """Show the open cards of a run at the end of its chat, because somebody there asked for them with /pending. Raises StoreError."""
-    shown = [build_fresh_card_row(session.key, entry, session.now) for entry in list_open_confirmations(session.state)]
-    await session.commit(actor=row.actor_key, outbox=shown, inbox_done=[row.id])
+    outbox_rows = [build_fresh_card_row(session.key, entry, session.now) for entry in list_open_confirmations(session.state)]
+    await session.commit(actor=row.actor_key, outbox=outbox_rows, inbox_done=[row.id])
 
 
 async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0, of_runs: int = 0) -> list[OutboxRow]:
@@ -104,8 +104,8 @@ async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: 
     linked = [entry for entry in entries if refs[entry.confirmation_id]][:MAX_LINKS]
     lines = [_build_line(entry, refs[entry.confirmation_id]) for entry in linked]
     body = WaitingBody(chat=session.key, count=len(entries), cards=lines)
-    listed = outbox.build_row(session.key, PENDING_LIST, body.to_json(), session.now)
-    return [listed, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries if entry not in linked)]
+    row = outbox.build_row(session.key, PENDING_LIST, body.to_json(), session.now)
+    return [row, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries if entry not in linked)]
 
 
 def _build_line(entry: Card, ref: str) -> CallLine:
@@ -144,10 +144,10 @@ class CardRefresher:
         """
         last = await self._store.get_value(_ALIVE)
         if last is not None and now - parse_iso(last) > LOST_AFTER:
-            found = await self._find_waiting_sessions(now)
-            log.info("away since %s: %d chats see their open cards anew", last, len(found), extra={"action": "cards_refreshed"})
-            if found:
-                await receive([build_system_row(REFRESH, session, f"refresh:{session}:{last}", now) for session in found])
+            waiting_sessions = await self._find_waiting_sessions(now)
+            log.info("away since %s: %d chats see their open cards anew", last, len(waiting_sessions), extra={"action": "cards_refreshed"})
+            if waiting_sessions:
+                await receive([build_system_row(REFRESH, session, f"refresh:{session}:{last}", now) for session in waiting_sessions])
         await self._store.set_value(_ALIVE, format_iso(now))
 
     async def _find_waiting_sessions(self, now: datetime) -> list[str]:
@@ -161,8 +161,8 @@ class CardRefresher:
         """Return the session in whose chat the cards of the session `key` are shown: the home of a run, otherwise the session itself."""
         if not key.startswith(RUN):
             return key
-        found = await self._store.list_runs(RunFilter(run_id=key.removeprefix(RUN)))
-        return found[0].home if found else ""
+        runs = await self._store.list_runs(RunFilter(run_id=key.removeprefix(RUN)))
+        return runs[0].home if runs else ""
 
 
 EDIT = "edit"
@@ -177,14 +177,14 @@ def build_fresh_card_row(session: str, entry: Card, now: datetime, *, leads: Lit
     The earlier message loses its buttons and refers to the new one. `leads` says whether the copies of the card in the chats of leads
     (heads of sales) are sent again too; they are not when a person lists their own cards, so that nobody else is notified.
     """
-    shown = outbox.build_card_row(session, entry, now, anew=True)
-    return replace(shown, body={**shown.body, "told": entry.told}) if leads == "too" and entry.told else shown
+    card_row = outbox.build_card_row(session, entry, now, anew=True)
+    return replace(card_row, body={**card_row.body, "told": entry.told}) if leads == "too" and entry.told else card_row
 
 
 def build_picker_row(session: str, confirmation_id: str, fields: Sequence[EditableField], now: datetime) -> OutboxRow:
     """Return the outbox row that asks the person which of these fields to change."""
-    shown = [EditableField(name=field.name, value=field.value) for field in fields]
-    body = EditBody(what="fields", confirmation_id=confirmation_id, fields=shown)
+    editable_fields = [EditableField(name=field.name, value=field.value) for field in fields]
+    body = EditBody(what="fields", confirmation_id=confirmation_id, fields=editable_fields)
     return outbox.build_row(session, EDIT, body.to_json(), now, key=f"edit:{confirmation_id}")
 
 

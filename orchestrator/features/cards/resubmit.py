@@ -71,8 +71,8 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
     entry = session.state.cards.get(read_word(row, 1))
     objection = _find_objection(entry, actor)
     if objection is not None or entry is None:
-        shown = [build_current_card(entry, session, tools)] if entry and entry.is_known else []
-        await session.commit(actor=actor.key, outbox=[build_toast(row, objection or OUTDATED, session), *shown], inbox_done=[row.id])
+        outbox_rows = [build_current_card(entry, session, tools)] if entry and entry.is_known else []
+        await session.commit(actor=actor.key, outbox=[build_toast(row, objection or OUTDATED, session), *outbox_rows], inbox_done=[row.id])
         return
     result = await submit_again(entry, strip_marks(entry.params), f"{_AGAIN}{entry.confirmation_id}", actor, session, tools)
     await session.commit(actor=actor.key, outbox=_build_answer_rows(result, row, session), inbox_done=[row.id])
@@ -142,8 +142,8 @@ def _build_answer_rows(result: Outcome | Pending, row: InboxRow, session: Sessio
     entries = session.state.cards
     if isinstance(result, Pending) and result.confirmation_id in entries:
         code = "toast-asked-again" if entries[result.confirmation_id].status == "requested" else "card-outdated"
-        shown = outbox.build_card_row(session.key, entries[result.confirmation_id], session.now)
-        return [build_toast(row, Notice(code=code), session), shown]
+        card_row = outbox.build_card_row(session.key, entries[result.confirmation_id], session.now)
+        return [build_toast(row, Notice(code=code), session), card_row]
     reason = result.reason if isinstance(result, Outcome) else None
     return [build_toast(row, reason or OUTDATED, session)]
 

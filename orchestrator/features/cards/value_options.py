@@ -33,22 +33,22 @@ async def list_options(field: EditableField, place: FieldContext, actor: Actor, 
             case "flag":
                 return _list_flags(present, actor)
             case "stage":
-                found = [
+                options = [
                     Option(value=row.id, label=row.name)
                     for row in await reference.load_stages(place.call.entity, parse_funnel(str(present)))
                 ]
             case "category":
                 entity = place.call.entity if place.call.entity.startswith("item:") else "deal"
-                found = [Option(value=row.id, label=row.name) for row in await reference.load_categories(entity)]
+                options = [Option(value=row.id, label=row.name) for row in await reference.load_categories(entity)]
             case "choice":
-                found = await _load_choices(field.code, place, reference)
+                options = await _load_choices(field.code, place, reference)
             case "user":
-                found = _list_people(await reference.load_users(), _list_previous(field, place), actor)
+                options = _list_people(await reference.load_users(), _list_previous(field, place), actor)
             case _:
                 return ()
     except BitrixError:
         return ()
-    return [option for option in found if str(option.value) != str(present)][:_MOST]
+    return [option for option in options if str(option.value) != str(present)][:_MOST]
 
 
 async def read_choice(words: str, field: EditableField, place: FieldContext, reference: Reference) -> Resolution:
@@ -59,11 +59,11 @@ async def read_choice(words: str, field: EditableField, place: FieldContext, ref
     known = await _load_choices(field.code, place, reference)
     said = fold(words).strip(' .!«»"')
     exact = [option for option in known if fold(option.label) == said]
-    found = exact or [option for option in known if said and fold(option.label).startswith(said)]
-    if len(found) != 1:
+    options = exact or [option for option in known if said and fold(option.label).startswith(said)]
+    if len(options) != 1:
         listed = ", ".join(option.label for option in known[:_MOST])
         return Unresolved(notice=Notice(code="edit-choose", args={"known": listed}), detail="no single value of the list")
-    return Resolved(value=found[0].value, label=found[0].label, named_by_person=True)
+    return Resolved(value=options[0].value, label=options[0].label, named_by_person=True)
 
 
 async def _load_choices(code: str, place: FieldContext, reference: Reference) -> list[Option]:

@@ -30,15 +30,15 @@ async def run_command(row: InboxRow, session: Session, tools: Tools, *, sign_lin
     if actor is None:
         return
     closes = Command.model_validate(row.body).args.strip().casefold() in _CLOSE
-    told, asked = Notice(code="console-off"), []
+    notice, asked = Notice(code="console-off"), []
     if sign_link is not None and session.key != actor.key:
-        told = Notice(code="console-private-only")
+        notice = Notice(code="console-private-only")
     elif sign_link is not None and closes:
-        told, asked = Notice(code="console-closed"), [build_closing_row(f"{row.id}:close", actor, session.now)]
+        notice, asked = Notice(code="console-closed"), [build_closing_row(f"{row.id}:close", actor, session.now)]
     elif sign_link is not None:
-        told = Notice(code="console-link", args={"url": sign_link(actor, session.now)})
-    shown = outbox.build_reply_row(session.key, build_reply(told), session.now)
-    await session.commit(actor=actor.key, inbox_new=asked, outbox=[shown], inbox_done=[row.id])
+        notice = Notice(code="console-link", args={"url": sign_link(actor, session.now)})
+    reply_row = outbox.build_reply_row(session.key, build_reply(notice), session.now)
+    await session.commit(actor=actor.key, inbox_new=asked, outbox=[reply_row], inbox_done=[row.id])
 
 
 def build_closing_row(source: str, actor: Actor, now: datetime) -> InboxRow:
@@ -61,10 +61,10 @@ async def record_login(row: InboxRow, session: Session, tools: Tools) -> None:
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    said = ConsoleLogin.model_validate(row.body)
-    shown = outbox.build_reply_row(session.key, build_reply(Notice(code="console-entered")), session.now)
-    entered = ConsoleEntered(person=actor.key, login_id=said.login_id)
-    await session.commit(entered, actor=actor.key, outbox=[shown], inbox_done=[row.id])
+    console_login = ConsoleLogin.model_validate(row.body)
+    reply_row = outbox.build_reply_row(session.key, build_reply(Notice(code="console-entered")), session.now)
+    entered = ConsoleEntered(person=actor.key, login_id=console_login.login_id)
+    await session.commit(entered, actor=actor.key, outbox=[reply_row], inbox_done=[row.id])
 
 
 async def record_policy(row: InboxRow, session: Session, _tools: Tools) -> None:

@@ -114,31 +114,31 @@ class DailyMessages:
             return
         now = session.now
         if Address.parse(session.key).is_group:  # in a group everybody would read the person's own deals
-            told = outbox.build_reply_row(session.key, build_reply(Notice(code="today-elsewhere")), now)
+            outbox_row = outbox.build_reply_row(session.key, build_reply(Notice(code="today-elsewhere")), now)
         else:
             try:
-                found = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.INTERACTIVE)
+                agenda = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.INTERACTIVE)
             except BitrixError as error:
                 log.warning("/today cannot be read: %s", error, extra={"action": "today_unread", "session": session.key})
                 code = "today-refused" if isinstance(error, Refused | NoAccess) else "today-unreachable"
-                told = outbox.build_reply_row(session.key, build_reply(Notice(code=code)), now)
+                outbox_row = outbox.build_reply_row(session.key, build_reply(Notice(code=code)), now)
             else:
-                told = build_daily_row(
-                    session.key, build_agenda_body("today", found, now.astimezone(ZoneInfo(actor.time_zone)).date()), now
+                outbox_row = build_daily_row(
+                    session.key, build_agenda_body("today", agenda, now.astimezone(ZoneInfo(actor.time_zone)).date()), now
                 )
-        await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
+        await session.commit(actor=actor.key, outbox=[outbox_row], inbox_done=[row.id])
 
     async def _build_body(self, what: What, actor: Actor, slot: Slot, *, now: datetime, tools: Tools) -> DailyBody:
         if what == "digest":
-            found = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.BULK)
-            return build_agenda_body(what, found, slot.day)
+            agenda = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.BULK)
+            return build_agenda_body(what, agenda, slot.day)
         return await tools.store.read(message_bodies.build_summary, actor, self._people.list_people(), slot)
 
     async def _finish(self, row: InboxRow, session: Session, actor: Actor, event: DailySent, body: DailyBody | None = None) -> None:
-        told = [build_daily_row(session.key, body, session.now)] if body is not None else []
+        outbox_rows = [build_daily_row(session.key, body, session.now)] if body is not None else []
         following = self._find_slot(event.what, actor, session, last=event.day)
         await session.commit(
-            event, actor="system", outbox=told, timers=[self._build_timer(event.what, session, following)], inbox_done=[row.id]
+            event, actor="system", outbox=outbox_rows, timers=[self._build_timer(event.what, session, following)], inbox_done=[row.id]
         )
 
     def _find_slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:

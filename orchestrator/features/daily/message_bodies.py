@@ -41,7 +41,7 @@ def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: S
     people who use this bot; the summary covers those whose records the lead may see.
     """
     users = find_visible_users(lead)
-    team = {one.key: one.name for one in everybody if one.key == lead.key or users is None or one.bitrix_user_id in users}
+    team = {actor.key: actor.name for actor in everybody if actor.key == lead.key or users is None or actor.bitrix_user_id in users}
     since = to_utc(slot.day, time.min, lead.time_zone)
     events = list(_scan_since(store, int(since.timestamp() * 1000) - _DAYS * _DAY_MS))
     changed = _collect_changes(store, [event for event in events if event.ts >= format_iso(since)], team)
@@ -110,9 +110,9 @@ def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> CallLine:
 
     It contains only the heading of the card; the details are shown only to those who decide about it.
     """
-    shown = Preview.model_validate(entry.preview or {})
-    kept = shown.model_dump(include={"verb", "entity", "title", "url", "count"}, exclude_unset=True)
-    heading = Preview(**kept, items=[PreviewPart()] * len(shown.items), lines=())
+    preview = Preview.model_validate(entry.preview or {})
+    kept = preview.model_dump(include={"verb", "entity", "title", "url", "count"}, exclude_unset=True)
+    heading = Preview(**kept, items=[PreviewPart()] * len(preview.items), lines=())
     return CallLine(who=team[entry.requested_by], preview=heading, method=entry.method, until=entry.expires_at)
 
 

@@ -52,9 +52,9 @@ class Reminders:
             await session.commit(actor="system", inbox_done=[row.id])
             return
         entry = Reminder(due_ts=event.due_ts, text=event.text, target=event.target)
-        told = self._build_row(event.effect_id, entry, session, actor, what="set")
+        outbox_row = self._build_row(event.effect_id, entry, session, actor, what="set")
         await session.commit(
-            event, actor=actor.key, outbox=[told], timers=[_build_timer(event.effect_id, event.due_ts, session)], inbox_done=[row.id]
+            event, actor=actor.key, outbox=[outbox_row], timers=[_build_timer(event.effect_id, event.due_ts, session)], inbox_done=[row.id]
         )
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
@@ -71,9 +71,9 @@ class Reminders:
             await session.commit(actor="system", timers=[_build_timer(known, entry.due_ts, session)], inbox_done=[row.id])
             return
         late = session.now - _get_due_time(entry)
-        told = self._build_row(known, entry, session, actor, what="late" if late > LATE else "due")
+        outbox_row = self._build_row(known, entry, session, actor, what="late" if late > LATE else "due")
         event = ReminderFired(effect_id=known, late=int(late.total_seconds()))
-        await session.commit(event, actor="system", outbox=[told], timers=[_build_timer(known, None, session)], inbox_done=[row.id])
+        await session.commit(event, actor="system", outbox=[outbox_row], timers=[_build_timer(known, None, session)], inbox_done=[row.id])
 
     async def apply_button(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle a click on a button of a reminder: remind again in an hour or tomorrow morning, or drop the reminder.
@@ -86,8 +86,8 @@ class Reminders:
         known, action = str(row.body["reminder"]), row.body["action"]
         entry = list_reminders(session.state).get(known)
         if entry is None or actor.key != session.key:
-            told = _build_toast(row, session, Notice(code="toast-reminder-gone"))
-            await session.commit(actor="system", outbox=told, inbox_done=[row.id])
+            toast = _build_toast(row, session, Notice(code="toast-reminder-gone"))
+            await session.commit(actor="system", outbox=toast, inbox_done=[row.id])
         elif action == "drop":
             event = ReminderDropped(effect_id=known, by=actor.key)
             await self._commit_change(row, session, actor, event, entry=entry, due_ts=None)
@@ -139,12 +139,12 @@ class Reminders:
         `due_ts` is the new time in seconds since 1970, None if the reminder was dropped.
         """
         known, what = event.effect_id, "dropped" if due_ts is None else "moved"
-        kept = entry if due_ts is None else entry.with_values(due_ts=due_ts)
-        told = [
-            self._build_row(known, kept, session, actor, what=what, place=str(row.body.get("place") or "")),
+        reminder = entry if due_ts is None else entry.with_values(due_ts=due_ts)
+        outbox_rows = [
+            self._build_row(known, reminder, session, actor, what=what, place=str(row.body.get("place") or "")),
             *_build_toast(row, session, Notice(code=_ANSWERS[what])),
         ]
-        await session.commit(event, actor=actor.key, outbox=told, timers=[_build_timer(known, due_ts, session)], inbox_done=[row.id])
+        await session.commit(event, actor=actor.key, outbox=outbox_rows, timers=[_build_timer(known, due_ts, session)], inbox_done=[row.id])
 
     def _build_row(self, known: str, entry: Reminder, session: Session, actor: Actor, *, what: str, place: str = "") -> OutboxRow:
         """Return the outbox row that shows the reminder `entry` (`known` is its effect id, `what` says what happened to it).

@@ -31,5 +31,5 @@ async def tell_leads(row: InboxRow, session: Session, _tools: Tools, *, staff: S
     }
     notice = Notice(code="definition-published", args=args)
     people = [one for one in staff.list_people() if one.role in {"lead", "admin"} and one.key != by.key] if staff is not None else []
-    told = [outbox.build_reply_row(one.key, build_reply(notice), session.now) for one in people]
-    await session.commit(actor="system", outbox=told, inbox_done=[row.id])
+    outbox_rows = [outbox.build_reply_row(person.key, build_reply(notice), session.now) for person in people]
+    await session.commit(actor="system", outbox=outbox_rows, inbox_done=[row.id])

@@ -39,7 +39,7 @@ async def answer(
     timers: Sequence[Timer] = (),
 ) -> None:
     """End the input with a message, or with a toast alone. The message replaces the earlier one that has this key."""
-    told = build_click_toasts(row, session, Notice(code=toast)) if row.kind == FeatureClick.KIND else []
+    click_toasts = build_click_toasts(row, session, Notice(code=toast)) if row.kind == FeatureClick.KIND else []
     if reply is not None:
-        told.append(outbox.build_reply_row(session.key, reply, session.now, key=key or f"docs:{row.id}"))
-    await session.commit(actor=actor.key, outbox=told, timers=timers, inbox_done=[row.id])
+        click_toasts.append(outbox.build_reply_row(session.key, reply, session.now, key=key or f"docs:{row.id}"))
+    await session.commit(actor=actor.key, outbox=click_toasts, timers=timers, inbox_done=[row.id])

@@ -60,11 +60,11 @@ async def offer_document(row: InboxRow, session: Session, tools: Tools, *, shelf
         await answer(build_reply(Notice(code="docs-elsewhere")), row, actor, session)
         return
     try:
-        told, timers = await _ask_for_folder(sent, folder or "", row, session, tools, shelf)
+        outbox_rows, timers = await _ask_for_folder(sent, folder or "", row, session, tools, shelf)
     except ShelfFailed as error:
         await answer(build_reply(build_failure(error)), row, actor, session)
         return
-    await session.commit(actor=actor.key, outbox=told, timers=timers, inbox_done=[row.id])
+    await session.commit(actor=actor.key, outbox=outbox_rows, timers=timers, inbox_done=[row.id])
 
 
 async def _ask_for_folder(
@@ -73,15 +73,15 @@ async def _ask_for_folder(
     """Return the question about a sent file, and about the files of its album whose folder only this file's caption names."""
     album = await load_album(tools.store, session, sent.album) if sent.album else Album(id="")
     offer = Offer(id=build_offer_id(), what="add", path="", name=sent.name, size=sent.size, file_id=sent.file_id, message=f"docs:{row.id}")
-    told: list[OutboxRow] = []
+    outbox_rows: list[OutboxRow] = []
     timers: list[Timer] = []
     asked = await _ask(offer, folder or album.folder, session, shelf)
     if folder and not album.folder:
-        album, told, timers = await _move_album(replace(album, folder=folder), session, tools, shelf)
+        album, outbox_rows, timers = await _move_album(replace(album, folder=folder), session, tools, shelf)
     if not folder:
         album = replace(album, offers=(*album.offers, offer.id))
     timers += [*asked.timers, *([keep(album, session)] if album.id else [])]
-    return [*told, asked.row], timers
+    return [*outbox_rows, asked.row], timers
 
 
 async def _move_album(album: Album, session: Session, tools: Tools, shelf: DocumentShelf) -> tuple[Album, list[OutboxRow], list[Timer]]:
@@ -89,15 +89,15 @@ async def _move_album(album: Album, session: Session, tools: Tools, shelf: Docum
 
     They are new offers: a press on what was shown before must not put the file elsewhere.
     """
-    told: list[OutboxRow] = []
+    outbox_rows: list[OutboxRow] = []
     timers: list[Timer] = []
     for offer_id in album.offers:
         offer = await load_offer(tools.store, session, offer_id)
         if offer is not None and offer.state == "open":
             asked = await _ask(replace(offer, id=build_offer_id()), album.folder, session, shelf)
-            told.append(asked.row)
+            outbox_rows.append(asked.row)
             timers += [end_offer(offer, session), *asked.timers]
-    return replace(album, offers=()), told, timers
+    return replace(album, offers=()), outbox_rows, timers
 
 
 async def _find_folder(caption: str, shelf: DocumentShelf | None) -> str | None:

@@ -65,37 +65,37 @@ async def show_page(
 async def ask_to_remove(mark: str, row: InboxRow, actor: Actor, session: Session, shelf: DocumentShelf) -> None:
     """Ask whether the document with this mark is to be removed. Each question is an offer of its own, which one answer ends."""
     try:
-        found = next((one for one in await shelf.list_documents() if one.is_file and _build_mark(one) == mark), None)
+        document = next((one for one in await shelf.list_documents() if one.is_file and _build_mark(one) == mark), None)
     except ShelfFailed as error:
         await answer(build_reply(build_failure(error)), row, actor, session)
         return
-    if found is None:
+    if document is None:
         await answer(None, row, actor, session, toast="docs-toast-old")
         return
-    offer = Offer(id=build_offer_id(), what="remove", path=found.path, size=found.size, stamp=found.stamp)
+    offer = Offer(id=build_offer_id(), what="remove", path=document.path, size=document.size, stamp=document.stamp)
     sure = Action(words=(PRESS, "do", offer.id), label=Notice(code="docs-button-remove-sure"))
     left = Action(words=(PRESS, "no", offer.id), label=Notice(code="docs-button-keep"))
-    asked = Reply(notices=(Notice(code="docs-remove", args={"path": found.path}),), actions=(sure, left))
-    await answer(asked, row, actor, session, timers=[keep(offer, session)])
+    reply = Reply(notices=(Notice(code="docs-remove", args={"path": document.path}),), actions=(sure, left))
+    await answer(reply, row, actor, session, timers=[keep(offer, session)])
 
 
 async def _build_page(listing: Listing, number: int, actor: Actor, shelf: DocumentShelf) -> Reply:
-    found = [one for one in await shelf.list_documents() if listing.wanted.casefold() in one.path.casefold()]
-    pages = max(1, -(-len(found) // LISTED))
+    shelf_documents = [document for document in await shelf.list_documents() if listing.wanted.casefold() in document.path.casefold()]
+    pages = max(1, -(-len(shelf_documents) // LISTED))
     page = min(number, pages - 1)
-    shown = found[page * LISTED : (page + 1) * LISTED]
-    args = {"count": len(found), "wanted": listing.wanted or "none", "page": page + 1, "pages": pages}
+    documents = shelf_documents[page * LISTED : (page + 1) * LISTED]
+    args = {"count": len(shelf_documents), "wanted": listing.wanted or "none", "page": page + 1, "pages": pages}
     return Reply(
-        notices=(Notice(code="docs-listed", args=args), *(describe_document(one, actor) for one in shown)),
-        actions=(*_build_removals(shown), *_build_turns(listing, page, pages)),
+        notices=(Notice(code="docs-listed", args=args), *(describe_document(shelf_document, actor) for shelf_document in documents)),
+        actions=(*_build_removals(documents), *_build_turns(listing, page, pages)),
     )
 
 
-def _build_removals(shown: Sequence[ShelfDocument]) -> list[Action]:
+def _build_removals(shelf_documents: Sequence[ShelfDocument]) -> list[Action]:
     return [
-        Action(words=(PRESS, "ask", _build_mark(one)), label=Notice(code="docs-button-remove", args={"name": shorten(one.path)}))
-        for one in shown
-        if one.is_file
+        Action(words=(PRESS, "ask", _build_mark(document)), label=Notice(code="docs-button-remove", args={"name": shorten(document.path)}))
+        for document in shelf_documents
+        if document.is_file
     ]
 
 

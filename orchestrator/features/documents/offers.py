@@ -79,20 +79,20 @@ def build_offer_id() -> str:
 
 async def load_offer(store: AsyncStore, session: Session, offer_id: str) -> Offer | None:
     """Return an offer of the chat, None if it has ended."""
-    found = await store.find_timer(_build_id(session, "offer", offer_id))
-    return _OFFER.validate_python(found.body) if found is not None else None
+    timer = await store.find_timer(_build_id(session, "offer", offer_id))
+    return _OFFER.validate_python(timer.body) if timer is not None else None
 
 
 async def load_album(store: AsyncStore, session: Session, album: str) -> Album:
     """Return what is known of an album of the chat."""
-    found = await store.find_timer(_build_id(session, "album", album))
-    return _ALBUM.validate_python(found.body) if found is not None else Album(id=album)
+    timer = await store.find_timer(_build_id(session, "album", album))
+    return _ALBUM.validate_python(timer.body) if timer is not None else Album(id=album)
 
 
 async def load_listing(store: AsyncStore, session: Session, listing: str) -> Listing | None:
     """Return a list of the chat, None if it has ended."""
-    found = await store.find_timer(_build_id(session, "list", listing))
-    return _LISTING.validate_python(found.body) if found is not None else None
+    timer = await store.find_timer(_build_id(session, "list", listing))
+    return _LISTING.validate_python(timer.body) if timer is not None else None
 
 
 def keep(kept: Kept, session: Session) -> Timer:

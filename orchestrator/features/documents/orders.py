@@ -95,11 +95,11 @@ class OrderTaker:
         try:
             content = await self._download(order.body)
         except FileUnavailable as error:
-            told = Notice(
+            notice = Notice(
                 code="docs-too-large" if error.is_too_large else "docs-not-downloaded",
                 args={"name": path, **measure(order.body.size), "most": LARGEST // MEGABYTE},
             )
-            return _Outcome(told, "failed" if error.is_too_large else "open")
+            return _Outcome(notice, "failed" if error.is_too_large else "open")
         result = await shelf.add_document(path, content, replaces=order.body.stamp)
         if result in {"exists", "changed"}:
             return _Outcome(Notice(code=f"docs-{result}", args={"path": path}), "failed")
@@ -115,9 +115,9 @@ class OrderTaker:
             by_name=order.actor.name,
             user=order.actor.bitrix_user_id,
         )
-        found = await _wait_until_read(order)
-        state = found.state if found is not None else "waiting"
-        reason = found.reasons.get(order.actor.locale, "") if found is not None else ""
+        shelf_document = await _wait_until_read(order)
+        state = shelf_document.state if shelf_document is not None else "waiting"
+        reason = shelf_document.reasons.get(order.actor.locale, "") if shelf_document is not None else ""
         args = {"path": path, "what": what, "state": state, "reason": reason, "readers": readers.model_dump()}
         return _Outcome(Notice(code="docs-done", args=args), "done", event)
 
@@ -168,8 +168,8 @@ async def _may_be_done(order: _Order) -> bool:
     """Return whether an earlier attempt may have stored the document: something stands there that the question did not show."""
     if order.row.attempts <= 1:
         return False
-    found = await order.shelf.find_document(order.body.path)
-    return found is not None and found.stamp != order.body.stamp
+    document = await order.shelf.find_document(order.body.path)
+    return document is not None and document.stamp != order.body.stamp
 
 
 async def _wait_until_read(order: _Order) -> ShelfDocument | None:

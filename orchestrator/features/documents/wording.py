@@ -19,15 +19,15 @@ def build_failure(error: ShelfFailed) -> Notice:
     return Notice(code="docs-failed", args={"reason": error.reason[:200]})
 
 
-def describe_document(found: ShelfDocument, actor: Actor) -> Notice:
+def describe_document(shelf_document: ShelfDocument, actor: Actor) -> Notice:
     """Return the line about a document: its path, size, whether people can ask it, and who."""
-    reason = found.reasons.get(actor.locale, "")
+    reason = shelf_document.reasons.get(actor.locale, "")
     args = {
-        "path": shorten(found.path, _IN_LINE),
-        **measure(found.size),
-        "state": found.state if found.is_file else "link",
+        "path": shorten(shelf_document.path, _IN_LINE),
+        **measure(shelf_document.size),
+        "state": shelf_document.state if shelf_document.is_file else "link",
         "reason": reason if len(reason) <= _IN_LINE else reason[: _IN_LINE - 1] + "…",
-        "readers": describe_readers(found.readers).model_dump(),
+        "readers": describe_readers(shelf_document.readers).model_dump(),
     }
     return Notice(code="docs-line", args=args)
 
@@ -36,7 +36,7 @@ def describe_readers(readers: frozenset[str] | None) -> Notice:
     """Return who may read a document, in words."""
     if readers is None:
         return Notice(code="docs-readers-everybody")
-    known: Sequence[str] = [one for one in _ROLES if one in readers]
+    known: Sequence[str] = [role for role in _ROLES if role in readers]
     return Notice(code=f"docs-readers-{'-'.join(known) or 'nobody'}")
 
 

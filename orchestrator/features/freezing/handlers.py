@@ -77,11 +77,11 @@ async def _require_administrator(row: InboxRow, session: Session, tools: Tools) 
 
 
 async def _answer(notice: Notice, row: InboxRow, actor: Actor, session: Session) -> None:
-    told = [
+    outbox_rows = [
         *build_click_toasts(row, session, Notice(code="toast-doing")),
         outbox.build_reply_row(session.key, build_reply(notice), session.now),
     ]
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+    await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
 
 
 def _build_hand(actor: Actor, session: Session) -> SwitchOperator:

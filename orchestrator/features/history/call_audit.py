@@ -129,20 +129,20 @@ class CallAudit:
         `after` is the value of that name in the previous page, "" for the first page. The calls are in the order of their requests, or with
         `newest_first` in the opposite order. `voice` puts the stories into words, in which fields are named in the language `locale`.
         """
-        found: list[AuditedCall] = []
+        audited_calls: list[AuditedCall] = []
         looked, last = 0, after
         back = self._read_first_events_back(wanted, after)
         async for event in back if newest_first else self._read_first_events(wanted, max(after, _event_id_at(wanted.since))):
-            if len(found) == limit or looked == MAX_SCANNED:
-                return CallPage(calls=found, after=last)
+            if len(audited_calls) == limit or looked == MAX_SCANNED:
+                return CallPage(calls=audited_calls, after=last)
             looked, last = looked + 1, event.id
             if (
                 self._is_match(event, viewer, wanted)
                 and await self._has_ended(event, wanted)
                 and await self._is_about(event, wanted.person)
             ):
-                found.append(await self.store.read(_audit_call, event, voice, viewer, wanted.record, locale))
-        return CallPage(calls=found, after="")
+                audited_calls.append(await self.store.read(_audit_call, event, voice, viewer, wanted.record, locale))
+        return CallPage(calls=audited_calls, after="")
 
     async def _read_first_events_back(self, wanted: CallFilter, before: str) -> AsyncIterator[StoredEvent]:
         """Yield what `_read_first_events` yields, the newest first, beginning before the event id `before` ("" for the newest)."""

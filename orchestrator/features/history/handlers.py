@@ -46,8 +46,8 @@ class History:
             target = await self._find_by_name(said, actor, session, tools, screen=screen)
         told = await self._build_page(target, 0, actor, session, tools=tools, screen=screen) if isinstance(target, str) else target
         reply = build_reply(told) if isinstance(told, Notice) else told
-        shown = outbox.build_reply_row(session.key, reply, session.now) if isinstance(reply, Reply) else reply
-        await session.commit(actor=actor.key, outbox=[shown], inbox_done=[row.id])
+        outbox_row = outbox.build_reply_row(session.key, reply, session.now) if isinstance(reply, Reply) else reply
+        await session.commit(actor=actor.key, outbox=[outbox_row], inbox_done=[row.id])
 
     async def show_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle a click on a page button: show that page in the same message. Raises StoreError."""

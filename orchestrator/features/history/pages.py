@@ -86,12 +86,12 @@ class HistoryPages:
         merged: list[tuple[str, EffectRow | tuple[StoredEvent, Sequence[Change]]]] = [
             (format_iso(find_start_time(row)), row) for row in rows
         ]
-        merged += [(event.ts, (event, found)) for event, found in elsewhere]
+        merged += [(event.ts, (event, changes)) for event, changes in elsewhere]
         merged.sort(key=lambda item: item[0], reverse=True)
         pages = max(1, -(-len(merged) // size))
         page = max(0, min(page, pages - 1))
         kind, number = parse_target(target)
-        shown = [
+        history_entries = [
             await self._build_call_entry(one, target, actor, now)
             if isinstance(one, EffectRow)
             else await self._build_outside_entry(one, target, actor, now)
@@ -108,7 +108,7 @@ class HistoryPages:
             page=page,
             pages=pages,
             screen=screen,
-            entries=shown,
+            entries=history_entries,
         )
 
     async def _build_call_entry(self, row: EffectRow, target: str, actor: Actor, now: datetime) -> HistoryEntry:
@@ -129,8 +129,8 @@ class HistoryPages:
         )
 
     async def _find_undo_time(self, row: EffectRow) -> str:
-        found = await self._index.find_undo(row.effect_id)
-        return format_iso(found.updated_at) if found is not None and found.status == "succeeded" else ""
+        undo = await self._index.find_undo(row.effect_id)
+        return format_iso(undo.updated_at) if undo is not None and undo.status == "succeeded" else ""
 
     async def _build_changes(self, row: EffectRow, target: str, actor: Actor) -> PreviewPart:
         """Return the verb of the call (what it does, such as "update") and one line for each field that it changed.
@@ -160,21 +160,21 @@ class HistoryPages:
         for event in await self._index.list_probes(target):
             now = RecordsSeen.from_data(event.data).records.get(target)
             if now and last and entity is not None:
-                told = [one for one in compare_values(entity, last, now) if not _is_ours(one, event, rows, kind)]
-                found += [(event, told)] if told else []
+                changes = [change for change in compare_values(entity, last, now) if not _is_ours(change, event, rows, kind)]
+                found += [(event, changes)] if changes else []
             last = now or last
         return found
 
     async def _build_outside_entry(
         self, one: tuple[StoredEvent, Sequence[Change]], target: str, actor: Actor, now: datetime
     ) -> HistoryEntry:
-        event, found = one
+        event, changes = one
         kind, _ = parse_target(target)
         values = RecordsSeen.from_data(event.data).records[target]
         reader = Reader(names=self._deps.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
         entity = self._deps.catalogue.entities.get(kind.partition(":")[0])
         lines = []
-        for change in found:
+        for change in changes:
             info = fields.find_field_info(entity, change.field)
             category = int(fields.parse_number(values.get("CATEGORY_ID")) or 0)
             context = Context(entity=kind, currency=str(values.get("CURRENCY_ID") or ""), category=category)
@@ -212,14 +212,14 @@ def _is_ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind
     That is so if one of the calls in `rows` had written the field at most five minutes (`_SAME_HAND`) earlier. `kind` is the kind of the
     record.
     """
-    wanted = fields.to_field_key(change.field, kind)
+    field_key = fields.to_field_key(change.field, kind)
     seen = parse_iso(event.ts)
     near = (
         row
         for row in rows
         if row.status in {"succeeded", "unknown", "started"} and timedelta() <= seen - find_start_time(row) <= _SAME_HAND
     )
-    return any(wanted in _list_written_fields(row, kind) for row in near)
+    return any(field_key in _list_written_fields(row, kind) for row in near)
 
 
 def _list_written_fields(row: EffectRow, kind: str) -> set[str]:

@@ -60,9 +60,9 @@ class HistoryReader:
             record = None
         reader = Actor(key="", name="", locale=locale, time_zone=zone)
         body = await self._pages.build_body(target, record, page=0, size=MOST, actor=reader, screen="", now=self._clock.now())
-        shown = [_build_change(entry, kind, self._sources.catalogue, texts=texts) for entry in body.entries]
+        history_changes = [_build_change(entry, kind, self._sources.catalogue, texts=texts) for entry in body.entries]
         prose = texts and any(_is_prose(line, entry, kind, self._sources.catalogue) for entry in body.entries for line in entry.lines)
-        return RecordHistory(record=target, title=body.title, total=body.total, has_prose=prose, changes=shown)
+        return RecordHistory(record=target, title=body.title, total=body.total, has_prose=prose, changes=history_changes)
 
 
 def _build_change(entry: HistoryEntry, kind: str, catalogue: Catalogue, *, texts: bool) -> HistoryChange:

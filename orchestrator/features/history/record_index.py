@@ -76,9 +76,9 @@ def _read_calls(store: Store, target: str, maker: str) -> list[EffectRow]:
 
 
 def _read_first_event_ids(store: Store, target: str, after: str, limit: int) -> list[str]:
-    found = {one.event_id for one in store.list_index_entries(target, "call", after, limit)}
-    for made in store.list_last_index_entries(target, "made", CALLS):
-        found |= {one.event_id for one in store.list_index_entries(made.effect_id, "began", after, 1)}
+    found = {index_entry.event_id for index_entry in store.list_index_entries(target, "call", after, limit)}
+    for index_entry in store.list_last_index_entries(target, "made", CALLS):
+        found |= {index_entry.event_id for index_entry in store.list_index_entries(index_entry.effect_id, "began", after, 1)}
     return sorted(found)[:limit]
 
 
@@ -113,5 +113,5 @@ def _read_event(store: Store, event_id: str) -> Sequence[StoredEvent]:
 
     The store can only scan forward from an id, so the scan starts just before the wanted one.
     """
-    found: Sequence[StoredEvent] = DamageTolerantStore(store).scan((), event_id[:-1], 1)
-    return [event for event in found if event.id == event_id]
+    stored_events: Sequence[StoredEvent] = DamageTolerantStore(store).scan((), event_id[:-1], 1)
+    return [event for event in stored_events if event.id == event_id]

@@ -96,30 +96,30 @@ async def find_record_by_name(said: str, actor: Actor, session: Session, tools: 
     `screen`, the id of the message that will show the history. Raises BitrixError.
     """
     kind, rest = split_kind(said)
-    told = build_reply(Notice(code="history-which"))
+    reply = build_reply(Notice(code="history-which"))
     guess: Reply | None = None  # another kind may have a record of exactly that name
     wanted = [(kind, rest)] if kind in _NAMED_KINDS else []
     wanted += [(one, said) for one in _KINDS]  # «Лидер рынка» begins like «лид» but is no lead
     for one, words in wanted if any(sign.isalpha() for sign in said) else ():
         name = words.strip(" «»\"'“”")
-        found: Resolution = await tools.queries["resolve"](
+        resolution: Resolution = await tools.queries["resolve"](
             reference=f"@{one}:{name}", method="", params={}, actor=actor, state=session.state, text=said
         )
-        match found:
+        match resolution:
             case Resolved():
-                return f"{one}:{found.value}"
+                return f"{one}:{resolution.value}"
             case Ambiguous():
-                offered = [(f"{one}.{option.value}", option.label) for option in found.options]
+                offered = [(f"{one}.{option.value}", option.label) for option in resolution.options]
                 actions = (Action(words=("history", record, "0", screen), label=_build_label(label)) for record, label in offered)
-                question = Reply(notices=(found.ask,), actions=tuple(actions))
-                if not found.is_guess:
+                question = Reply(notices=(resolution.ask,), actions=tuple(actions))
+                if not resolution.is_guess:
                     return question
                 guess = guess or question
             case unresolved:
-                told = build_reply(Notice(code=unresolved.notice.code, args={**unresolved.notice.args, "name": said}))
+                reply = build_reply(Notice(code=unresolved.notice.code, args={**unresolved.notice.args, "name": said}))
                 if unresolved.notice.code != "not-found":
                     break
-    return guess or told
+    return guess or reply
 
 
 def _build_label(label: str) -> Notice:

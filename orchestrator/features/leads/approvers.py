@@ -34,17 +34,17 @@ class LeadApprovers:
         all administrators who may. It is empty if nobody may approve.
         """
         people = self._map_people()
-        named = people.get(self._staff.find_lead(actor.key))
+        person = people.get(self._staff.find_lead(actor.key))
         groups = (
-            [named] if named is not None and named.role in _DECIDE else [],
+            [person] if person is not None and person.role in _DECIDE else [],
             [person for person in people.values() if person.role == "lead"],
             [person for person in people.values() if person.role == "admin"],
         )
         for group in groups:
             here = dict.fromkeys(key for lead in group if (key := self._find_decider(lead, people)) in people)
-            found = [people[key] for key in here if self._may_approve(people[key], actor, sees)]
-            if found:
-                return found
+            actors = [people[key] for key in here if self._may_approve(people[key], actor, sees)]
+            if actors:
+                return actors
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:

@@ -78,10 +78,10 @@ def compute_assignment(entry: Card, tools: Tools) -> LeadAssignment:
     requester = tools.refresh_actor(own) or own
     asked_by = requester.bitrix_user_id
     deciding = deps.approvers.find_leads(requester, lambda lead: can_see_all(lead, entry.before or {}, deps.catalogue, asked_by=asked_by))
-    kept = [lead for key in entry.told or () if (lead := _find_person(key, tools)) is not None and may_decide(entry, lead, tools)]
-    known = {lead.key for lead in kept}
+    actors = [lead for key in entry.told or () if (lead := _find_person(key, tools)) is not None and may_decide(entry, lead, tools)]
+    known = {lead.key for lead in actors}
     more = [] if known & {lead.key for lead in deciding} else [lead for lead in deciding if lead.key not in known]
-    return LeadAssignment(deciders=[*deciding] or kept, notified=[*kept, *more])
+    return LeadAssignment(deciders=[*deciding] or actors, notified=[*actors, *more])
 
 
 def may_decide(entry: Card, actor: Actor, tools: Tools) -> bool:
@@ -102,15 +102,15 @@ def is_asked(entry: Card, actor: Actor, tools: Tools) -> bool:
 
 def add_lead(entry: Card, lead: Actor, tools: Tools) -> LeadAssignment:
     """Return the card's present assignment, extended by `lead`, to whom the card is shown from now on."""
-    asked = compute_assignment(entry, tools)
+    assignment = compute_assignment(entry, tools)
     return LeadAssignment(
-        deciders=asked.deciders, notified=[*(one for one in asked.notified if one.key != lead.key), lead], onlookers=[lead]
+        deciders=assignment.deciders, notified=[*(actor for actor in assignment.notified if actor.key != lead.key), lead], onlookers=[lead]
     )
 
 
-async def record_assignment(asked: LeadAssignment, entry: Card, session: Session) -> bool:
-    """Record the assignment `asked` in the journal; return False if the journal already has it, so that nothing changed."""
-    event = asked.build_event(entry)
+async def record_assignment(lead_assignment: LeadAssignment, entry: Card, session: Session) -> bool:
+    """Record the assignment `lead_assignment` in the journal; return False if the journal already has it, so that nothing changed."""
+    event = lead_assignment.build_event(entry)
     if event is not None:
         await session.buffer(event, actor=entry.requested_by)
     return event is not None
@@ -188,8 +188,8 @@ def list_lead_cards(session: Session) -> list[list[Card]]:
     found: dict[str, list[Card]] = {}
     for entry in list_open_confirmations(session.state):
         if session.now < parse_iso(entry.expires_at) and is_for_lead(entry):
-            shown = find_shown_card(entry.confirmation_id, session.state, session.key) or entry
-            found.setdefault(shown.confirmation_id, []).append(entry)
+            card = find_shown_card(entry.confirmation_id, session.state, session.key) or entry
+            found.setdefault(card.confirmation_id, []).append(entry)
     return list(found.values())
 
 
@@ -208,9 +208,9 @@ async def transfer_cards(entries: Sequence[Card], session: Session, tools: Tools
     asked = {lead for entry in entries for lead in session.state.cards[entry.confirmation_id].told}
     left = [lead for lead in before if lead not in asked and tools.refresh_actor(Actor(key=lead, name=""))]  # others read nothing more
     gone = [lead for lead in left if await tools.store.find_sent_ref(lead, f"card:{card.confirmation_id}")]
-    shown = draw_card(outbox.build_card_row(session.key, card, session.now), session)
+    outbox_row = draw_card(outbox.build_card_row(session.key, card, session.now), session)
     news = build_news_rows(session.state.cards[changed[0].confirmation_id], session)
-    return [shown, *(_build_closed_copy(shown, lead, card) for lead in gone), *news]
+    return [outbox_row, *(_build_closed_copy(outbox_row, lead, card) for lead in gone), *news]
 
 
 def draw_card(row: OutboxRow, session: Session) -> OutboxRow:
@@ -225,11 +225,11 @@ def _find_shown_card(confirmation_id: str, session: Session) -> Card:
 def build_news_rows(entry: Card, session: Session) -> list[OutboxRow]:
     """Return a list with the message that tells the requester which leads decide about the card now, or that there is none left."""
     who, what = ", ".join(entry.told_names or ()), find_title(_find_shown_card(entry.confirmation_id, session))
-    told = Notice(code="lead-moved", args={"who": who, "what": what})
-    return [outbox.build_reply_row(session.key, build_reply(told if who else Notice(code="lead-gone", args={"what": what})), session.now)]
+    notice = Notice(code="lead-moved", args={"who": who, "what": what})
+    return [outbox.build_reply_row(session.key, build_reply(notice if who else Notice(code="lead-gone", args={"what": what})), session.now)]
 
 
-def _build_closed_copy(shown: OutboxRow, lead: str, entry: Card) -> OutboxRow:
+def _build_closed_copy(outbox_row: OutboxRow, lead: str, entry: Card) -> OutboxRow:
     """Return the card without buttons, for the chat of `lead`, who no longer decides about it."""
-    body = {**build_copy_body(shown.body, lead), "home": shown.session, "status": "elsewhere", "told": list(entry.told)}
-    return replace(shown, id=generate_id(), session=lead, channel=Address.parse(lead).channel, body=body)
+    body = {**build_copy_body(outbox_row.body, lead), "home": outbox_row.session, "status": "elsewhere", "told": list(entry.told)}
+    return replace(outbox_row, id=generate_id(), session=lead, channel=Address.parse(lead).channel, body=body)

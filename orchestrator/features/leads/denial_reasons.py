@@ -47,11 +47,11 @@ async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
                 by=actor.key,
                 expires_at=format_iso(session.now + WITHIN),
             )
-            asked = outbox.build_reply_row(
+            reply_row = outbox.build_reply_row(
                 session.key, build_reply(Notice(code="lead-why-ask")), session.now, key=f"why:{confirmation_id}:{row.id}"
             )
             toast = build_click_toasts(row, session, Notice(code="lead-why-toast"))
-            await session.commit(event, actor=actor.key, outbox=[*toast, asked], inbox_done=[row.id])
+            await session.commit(event, actor=actor.key, outbox=[*toast, reply_row], inbox_done=[row.id])
         case _:
             await session.commit(
                 actor=actor.key, outbox=build_click_toasts(row, session, Notice(code="card-outdated")), inbox_done=[row.id]
@@ -65,15 +65,15 @@ async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
     the reason is a reply to a card, the input names the card; otherwise the reason belongs to the card whose button the lead clicked
     before.
     """
-    said = DenialReason.model_validate(row.body)
-    home = said.home or session.key
-    if not said.confirmation_id:
-        await _receive_after_click(row, said.text, session)
+    reason = DenialReason.model_validate(row.body)
+    home = reason.home or session.key
+    if not reason.confirmation_id:
+        await _receive_after_click(row, reason.text, session)
     elif home == session.key:
-        decision = CardDecision(confirmation_id=said.confirmation_id, nonce=said.nonce, approve=False, via="typed", reason=said.text)
+        decision = CardDecision(confirmation_id=reason.confirmation_id, nonce=reason.nonce, approve=False, via="typed", reason=reason.text)
         await run_decision(replace(row, body=decision.to_json()), session, tools)
     elif is_card_session(home):
-        passed = DenialReason(confirmation_id=said.confirmation_id, nonce=said.nonce, text=said.text)
+        passed = DenialReason(confirmation_id=reason.confirmation_id, nonce=reason.nonce, text=reason.text)
         await session.commit(actor=row.actor_key, inbox_new=[_build_passed_row(passed, row, home, session)], inbox_done=[row.id])
     else:
         await tools.store.finish_inbox(row.id, "quarantined", "a reason for no conversation")
@@ -91,5 +91,5 @@ async def _receive_after_click(row: InboxRow, text: str, session: Session) -> No
     await session.commit(event, actor=person, inbox_new=[passed], inbox_done=[row.id])
 
 
-def _build_passed_row(said: DenialReason, row: InboxRow, home: str, session: Session) -> InboxRow:
-    return build_cross_session_row(DenialReason.KIND, row, home, said.to_json(), session)
+def _build_passed_row(denial_reason: DenialReason, row: InboxRow, home: str, session: Session) -> InboxRow:
+    return build_cross_session_row(DenialReason.KIND, row, home, denial_reason.to_json(), session)

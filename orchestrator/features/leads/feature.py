@@ -15,11 +15,11 @@ def build_feature(store: AsyncStore, staff: Staff | None = None) -> Feature:
 
     Without `staff`, the feature only shows a lead the cards of other people that wait for them.
     """
-    shown = Feature(
+    feature = Feature(
         inbox={lead_inbox.SHOW_TO_LEAD: lead_inbox.show_pending_cards, lead_inbox.DETAILS_TO_LEAD: lead_inbox.send_details},
         buttons={lead_inbox.DETAILS_BUTTON: lead_inbox.request_details},
     )
-    return merge_features(shown, build_staffed_feature(store, staff)) if staff is not None else shown
+    return merge_features(feature, build_staffed_feature(store, staff)) if staff is not None else feature
 
 
 def build_staffed_feature(store: AsyncStore, staff: Staff) -> Feature:

@@ -56,15 +56,15 @@ async def find_pending_elsewhere(row: InboxRow, actor: Actor, session: Session, 
     timers = await tools.store.list_due_timers(session.now + _LONGEST, _MOST)
     homes = sorted({timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > session.now} - {session.key})
     counts = {home: len(await _load_waiting_cards(home, actor, tools)) for home in homes}
-    wanted = [build_cross_session_row(SHOW_TO_LEAD, row, home, {}, session) for home, count in counts.items() if count]
-    return sum(counts.values()), wanted
+    inbox_rows = [build_cross_session_row(SHOW_TO_LEAD, row, home, {}, session) for home, count in counts.items() if count]
+    return sum(counts.values()), inbox_rows
 
 
 async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence[Card]:
     """Return the cards of another session that wait for `actor`, as a chat shows them: one for all steps of a plan."""
     state, _ = await tools.store.read(load_state, to_stream(home))
-    asked = [entry for entry in list_open_confirmations(state) if assignment.is_asked(entry, actor, tools)]
-    shown = [find_shown_card(entry.confirmation_id, state, home) or entry for entry in asked]
+    cards = [entry for entry in list_open_confirmations(state) if assignment.is_asked(entry, actor, tools)]
+    shown = [find_shown_card(entry.confirmation_id, state, home) or entry for entry in cards]
     return list({card.confirmation_id: card for card in shown}.values())
 
 
@@ -76,21 +76,21 @@ async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> N
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     out: list[OutboxRow] = []
     for entries in assignment.list_lead_cards(session) if actor is not None else ():
-        asked = [entry for entry in entries if actor is not None and assignment.is_asked(entry, actor, tools)]
-        if actor is None or not asked:
+        cards = [entry for entry in entries if actor is not None and assignment.is_asked(entry, actor, tools)]
+        if actor is None or not cards:
             continue
-        for entry in asked:
+        for entry in cards:
             if actor.key not in (entry.told or ()):
                 await assignment.record_assignment(assignment.add_lead(entry, actor, tools), entry, session)
                 out.append(outbox.build_card_row(session.key, session.state.cards[entry.confirmation_id], session.now))
-        out.append(_build_copy(session.state.cards[asked[0].confirmation_id], actor, session))
+        out.append(_build_copy(session.state.cards[cards[0].confirmation_id], actor, session))
     await session.commit(actor=row.actor_key, outbox=out, inbox_done=[row.id])
 
 
 def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
-    shown = outbox.build_card_row(lead.key, entry, session.now, anew=True)
-    drawn = assignment.draw_card(replace(shown, session=session.key), session)
-    return replace(drawn, session=lead.key, channel=shown.channel, body={**build_copy_body(drawn.body, lead.key), "home": session.key})
+    card_row = outbox.build_card_row(lead.key, entry, session.now, anew=True)
+    drawn = assignment.draw_card(replace(card_row, session=session.key), session)
+    return replace(drawn, session=lead.key, channel=card_row.channel, body={**build_copy_body(drawn.body, lead.key), "home": session.key})
 
 
 async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -104,10 +104,10 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
     match FeatureClick.model_validate(row.body).words:
         case (_, confirmation_id, place) if is_card_session(home := build_sibling_key(session.key, place)) and session.key == actor.key:
             toast = build_click_toasts(row, session, Notice(code="lead-details-toast"))
-            wanted = [build_cross_session_row(DETAILS_TO_LEAD, row, home, {"confirmation_id": confirmation_id}, session)]
+            inbox_rows = [build_cross_session_row(DETAILS_TO_LEAD, row, home, {"confirmation_id": confirmation_id}, session)]
         case _:
-            toast, wanted = build_click_toasts(row, session, Notice(code="card-outdated")), []
-    await session.commit(actor=actor.key, outbox=toast, inbox_new=wanted, inbox_done=[row.id])
+            toast, inbox_rows = build_click_toasts(row, session, Notice(code="card-outdated")), []
+    await session.commit(actor=actor.key, outbox=toast, inbox_new=inbox_rows, inbox_done=[row.id])
 
 
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -120,8 +120,8 @@ async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
     out: list[OutboxRow] = []
     opened: list[CardOpened] = []
     if actor is not None:
-        told = any(actor.key in one.told for one in members)
-        asked = told and all(assignment.may_decide(one, actor, tools) for one in members)
+        told = any(actor.key in member.told for member in members)
+        asked = told and all(assignment.may_decide(member, actor, tools) for member in members)
         if asked and entry is not None and group is not None:
             out.extend(build_plan_details_rows(actor.key, entry, session.state.cards, session.now, with_calls=actor.role == "admin"))
         elif asked and entry is not None and entry.has_call:

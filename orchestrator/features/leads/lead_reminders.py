@@ -34,7 +34,7 @@ async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
     """
     due = CardTimerDue.model_validate(row.body)
     entry = session.state.cards.get(due.confirmation_id)
-    told: list[OutboxRow] = []
+    outbox_rows: list[OutboxRow] = []
     if entry is not None and _list_together(entry, session)[:1] == [entry]:
         card = find_shown_card(entry.confirmation_id, session.state, session.key) or entry
         brought = entry.told or ()
@@ -44,8 +44,8 @@ async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
         shown = [lead for lead in named or brought if await tools.store.find_sent_ref(lead, f"card:{card.confirmation_id}")]
         if not shown:
             lost = Notice(code="lead-unreached", args={"who": ", ".join(entry.told_names or ()), "what": find_title(card)})
-            told.append(outbox.build_reply_row(session.key, build_reply(lost), session.now))
-    await session.commit(actor="system", outbox=told, timers=[_build_drop_timer(due, session)], inbox_done=[row.id])
+            outbox_rows.append(outbox.build_reply_row(session.key, build_reply(lost), session.now))
+    await session.commit(actor="system", outbox=outbox_rows, timers=[_build_drop_timer(due, session)], inbox_done=[row.id])
 
 
 async def remind_leads(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -61,20 +61,20 @@ async def remind_leads(row: InboxRow, session: Session, tools: Tools) -> None:
     if entry is None or together[:1] != [entry]:
         await session.commit(actor="system", timers=[_build_drop_timer(fired, session)], inbox_done=[row.id])
         return
-    asked = compute_assignment(entry, tools)
+    lead_assignment = compute_assignment(entry, tools)
     before = set(entry.told or ())
     brought = await assignment.transfer_cards(together, session, tools)
     entry = session.state.cards[entry.confirmation_id]
     what = find_title(find_shown_card(entry.confirmation_id, session.state, session.key) or entry)
-    due = [lead for lead in asked.named_leads if lead.key in (fired.left or before)]
+    due = [lead for lead in lead_assignment.named_leads if lead.key in (fired.left or before)]
     awake = [lead for lead in due if not _is_night(lead, session.now)]
     later = {lead.key: _find_next_morning(lead, session.now) for lead in due if lead not in awake}
-    later |= {lead.key: session.now + tools.gate.policy.remind_lead_after for lead in asked.notified if lead.key not in before}
+    later |= {lead.key: session.now + tools.gate.policy.remind_lead_after for lead in lead_assignment.notified if lead.key not in before}
     about = {"who": entry.requested_by_name, "what": what, "at": entry.expires_at}
-    told = [outbox.build_reply_row(lead.key, build_reply(Notice(code="lead-remind", args=about)), session.now) for lead in awake]
+    outbox_rows = [outbox.build_reply_row(lead.key, build_reply(Notice(code="lead-remind", args=about)), session.now) for lead in awake]
     shown = [outbox.build_card_row(session.key, entry, session.now)] if awake and not brought else []
     timers = [_postpone_timer(fired, later, session) if later else _build_drop_timer(fired, session)]
-    await session.commit(actor="system", outbox=[*brought, *shown, *told], timers=timers, inbox_done=[row.id])
+    await session.commit(actor="system", outbox=[*brought, *shown, *outbox_rows], timers=timers, inbox_done=[row.id])
 
 
 def _is_night(lead: Actor, now: datetime) -> bool:

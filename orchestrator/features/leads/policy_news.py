@@ -41,9 +41,9 @@ class PolicyWatcher:
         """Submit all queued changes as inputs. Raises StoreError; changes that are not stored stay queued."""
         while self._news:
             news = self._news[0]
-            said = PolicyNews(digest=news.digest, faults=news.faults, restart=news.restart)
+            policy_news = PolicyNews(digest=news.digest, faults=news.faults, restart=news.restart)
             source = f"policy:{news.content}:{int(now.timestamp()) // 60}"
-            await receive([build_system_row(KIND, SESSION, source, now, body=said.to_json())])
+            await receive([build_system_row(KIND, SESSION, source, now, body=policy_news.to_json())])
             del self._news[0]
 
 

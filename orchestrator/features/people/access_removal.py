@@ -63,10 +63,10 @@ async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, de
     """
     change = AccessFileChange.model_validate(row.body)
     body = screens.build_message("people-file-faulty" if change.faults else "people-file-taken", count=change.count, faults=change.faults)
-    told = [screens.build_row(admin.key, body, session.now) for admin in desk.staff.list_admins()]
+    outbox_rows = [screens.build_row(admin.key, body, session.now) for admin in desk.staff.list_admins()]
     gone = [person for person in change.left if desk.staff.find_actor_by_key(person) is None]
-    closing = [one for person in gone for one in await _build_closing_rows(person, "admin", session, tools)]
-    await desk.commit(session, actor="system", outbox=told, new=closing, done=[row.id])
+    closing = [closing_row for person in gone for closing_row in await _build_closing_rows(person, "admin", session, tools)]
+    await desk.commit(session, actor="system", outbox=outbox_rows, new=closing, done=[row.id])
     try:  # the people added by the file may have been dismissed long ago
         await _compare_with_portal(session, tools, desk)
     except BitrixError as error:
@@ -98,9 +98,9 @@ async def _compare_with_portal(session: Session, tools: Tools, desk: PeopleConte
     unbound = [key for key in out if key not in employed and desk.staff.is_fixed(key)]  # the file no longer names an employee for them
     for person in [*back, *unbound]:
         name = desk.staff.find_name(person)
-        told = desk.tell_admins("people-returned-admins", session, about=(person, name))
-        told.append(screens.build_row(person, screens.build_message("people-returned"), session.now))
-        await desk.commit(session, PersonReturned(person=person), actor="system", outbox=told)
+        outbox_rows = desk.tell_admins("people-returned-admins", session, about=(person, name))
+        outbox_rows.append(screens.build_row(person, screens.build_message("people-returned"), session.now))
+        await desk.commit(session, PersonReturned(person=person), actor="system", outbox=outbox_rows)
 
 
 async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
@@ -130,9 +130,9 @@ async def revoke_access(
     """
     closing = await _build_closing_rows(person, why, session, tools)
     name = desk.staff.find_name(person)
-    told = [row for row in desk.tell_admins(f"people-gone-{why}", session, about=(person, name)) if row.session != by]
+    outbox_rows = [row for row in desk.tell_admins(f"people-gone-{why}", session, about=(person, name)) if row.session != by]
     event = PersonDismissed(person=person, why=why, by=by)
-    await desk.commit(session, event, actor="system", outbox=told, new=closing)
+    await desk.commit(session, event, actor="system", outbox=outbox_rows, new=closing)
 
 
 async def _build_closing_rows(person: str, why: str, session: Session, tools: Tools) -> list[InboxRow]:

@@ -34,10 +34,10 @@ async def request_access(row: InboxRow, session: Session, _tools: Tools, *, desk
 
     The administrators are asked at most once a day about each such person.
     """
-    person, said = row.actor_key, AccessRequest.model_validate(row.body)
-    told = _build_stranger_answer(person, session) if said.answered and desk.staff.find_actor_by_key(person) is None else []
+    person, access_request = row.actor_key, AccessRequest.model_validate(row.body)
+    told = _build_stranger_answer(person, session) if access_request.answered and desk.staff.find_actor_by_key(person) is None else []
     if (
-        not said.asks
+        not access_request.asks
         or desk.staff.find_actor_by_key(person) is not None
         or desk.staff.is_fixed(person)
         or not may_ask(desk.get_registry(session), person, session.now)
@@ -115,14 +115,14 @@ async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session
     """
     stranger, name, letter, page = asked
     try:
-        found = await desk.employees.list_working()
+        employees = await desk.employees.list_working()
     except BitrixError as error:
         log.warning("the employees cannot be read: %s", error, extra={"action": "access_employees_failed"})
         await _show_unreachable(row, (stranger, name), session, desk=desk, admin=admin)
         return
-    taken = {item.user_id: screens.format_telegram_numbers(desk.list_accounts(item.user_id, but=stranger)) for item in found}
-    found.sort(key=lambda item: (bool(taken[item.user_id]), -_calculate_likeness(item, name), item.name))
-    body = screens.build_employee_choice((stranger, name), letter, found, page, taken)
+    taken = {item.user_id: screens.format_telegram_numbers(desk.list_accounts(item.user_id, but=stranger)) for item in employees}
+    employees.sort(key=lambda item: (bool(taken[item.user_id]), -_calculate_likeness(item, name), item.name))
+    body = screens.build_employee_choice((stranger, name), letter, employees, page, taken)
     await _show(row, body, stranger, session, desk=desk, admins=[admin])
 
 

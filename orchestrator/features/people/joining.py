@@ -39,12 +39,12 @@ async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleCon
     person, registry, now = row.actor_key, desk.get_registry(session), session.now
     actor = desk.staff.find_actor_by_key(person)
     if actor is not None:  # a second click on the same link, or on another one
-        shown = screens.build_welcome(actor, resolve_mode(tools.mode, actor), desk.staff.resolve_preferences(person), now)
-        await desk.commit(session, actor=person, outbox=[shown], done=[row.id])
+        welcome = screens.build_welcome(actor, resolve_mode(tools.mode, actor), desk.staff.resolve_preferences(person), now)
+        await desk.commit(session, actor=person, outbox=[welcome], done=[row.id])
         return
     if has_too_many_tries(registry, person, now):
-        told = screens.build_row(person, screens.build_message("people-link-often"), now, key="people-link-often")
-        await desk.commit(session, actor=person, outbox=[told], done=[row.id])
+        outbox_row = screens.build_row(person, screens.build_message("people-link-often"), now, key="people-link-often")
+        await desk.commit(session, actor=person, outbox=[outbox_row], done=[row.id])
         return
     brought = JoinRequest.model_validate(row.body)
     proof = Proof(brought.token_id, brought.unlock)
@@ -54,8 +54,8 @@ async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleCon
     joined = await _build_joined_event(row, brought, open_link, desk) if open_link is not None else None
     if joined is None:
         why = "wrong" if stands == "open" else stands
-        told = screens.build_row(person, screens.build_message(_REFUSAL_CODES[why]), now)
-        await desk.commit(session, InvitationRefused(person=person, why=why), actor=person, outbox=[told], done=[row.id])
+        outbox_row = screens.build_row(person, screens.build_message(_REFUSAL_CODES[why]), now)
+        await desk.commit(session, InvitationRefused(person=person, why=why), actor=person, outbox=[outbox_row], done=[row.id])
         return
     await admit_person(joined, row, session, tools, desk=desk)
 
@@ -94,9 +94,9 @@ async def admit_person(event: PersonJoined, row: InboxRow, session: Session, too
     others = desk.list_accounts(event.bitrix_user_id, but=person)
     screen = generate_id()[-8:] if asked is None else screens.REQUEST  # a person who asked before already has a card, which is updated
     body = screens.build_joined_message((person, event.name), event.model_dump(), others, screen)
-    told = screens.build_request_cards(desk.staff.list_admins(), body, now, stranger=person, screen=screen)
+    request_cards = screens.build_request_cards(desk.staff.list_admins(), body, now, stranger=person, screen=screen)
     called = Actor.model_validate(row.actor).name if asked is None else asked.name
     warning = screens.build_message("people-second-account", about=(person, called), id=screens.to_telegram_number(person))
-    told += [screens.build_row(key, warning, now) for key in others if desk.staff.find_actor_by_key(key) is not None]
-    shown = screens.build_welcome(actor, resolve_mode(tools.mode, actor), {}, now)
-    await desk.commit(session, event, actor=person, outbox=[shown, *told], done=[row.id])
+    request_cards += [screens.build_row(key, warning, now) for key in others if desk.staff.find_actor_by_key(key) is not None]
+    welcome = screens.build_welcome(actor, resolve_mode(tools.mode, actor), {}, now)
+    await desk.commit(session, event, actor=person, outbox=[welcome, *request_cards], done=[row.id])

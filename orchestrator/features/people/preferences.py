@@ -32,9 +32,9 @@ async def set_preference(row: InboxRow, session: Session, _tools: Tools, *, desk
 
     An invalid preference changes nothing.
     """
-    person, said = row.actor_key, PreferenceChange.model_validate(row.body)
-    wanted = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(said.preference, said.value)
-    await desk.commit(session, *([_build_event(person, said)] if wanted else []), actor=person, done=[row.id])
+    person, preference_change = row.actor_key, PreferenceChange.model_validate(row.body)
+    wanted = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(preference_change.preference, preference_change.value)
+    await desk.commit(session, *([_build_event(person, preference_change)] if wanted else []), actor=person, done=[row.id])
 
 
 async def set_preference_by_click(
@@ -47,8 +47,8 @@ async def set_preference_by_click(
     name, value, screen = pressed
     if is_valid_preference(name, value):
         await desk.commit(session, _build_event(actor.key, PreferenceChange(preference=name, value=value)), actor=actor.key)
-    shown = _rebuild_screen(desk.staff.find_actor_by_key(actor.key) or actor, screen, session, tools, desk=desk)
-    await desk.commit(session, actor=actor.key, outbox=[shown], done=[row.id])
+    outbox_row = _rebuild_screen(desk.staff.find_actor_by_key(actor.key) or actor, screen, session, tools, desk=desk)
+    await desk.commit(session, actor=actor.key, outbox=[outbox_row], done=[row.id])
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
@@ -63,22 +63,22 @@ async def run_command(row: InboxRow, session: Session, tools: Tools, *, desk: Pe
     if session.key != actor.key and name in _FIRST:
         first = Notice(code=_FIRST[name], args={"name": actor.name, "role": actor.role, "mode": mode, "private": False})
         offers = tuple(Notice(code=code) for code in list_examples(mode))
-        told = outbox.build_reply_row(session.key, Reply(notices=(first,), examples=offers), session.now)
+        outbox_row = outbox.build_reply_row(session.key, Reply(notices=(first,), examples=offers), session.now)
     elif name in _FIRST:
-        told = screens.build_welcome(
+        outbox_row = screens.build_welcome(
             actor, mode, desk.staff.resolve_preferences(actor.key), session.now, screen="h" if name == "help" else "w"
         )
     elif session.key != actor.key:
-        told = outbox.build_reply_row(session.key, build_reply(Notice(code="people-private-only")), session.now)
+        outbox_row = outbox.build_reply_row(session.key, build_reply(Notice(code="people-private-only")), session.now)
     elif name == "language":
-        told = screens.build_language(actor, session.now)
+        outbox_row = screens.build_language(actor, session.now)
     else:
-        told = screens.build_settings(actor, desk.staff.resolve_preferences(actor.key), session.now)
-    await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
+        outbox_row = screens.build_settings(actor, desk.staff.resolve_preferences(actor.key), session.now)
+    await session.commit(actor=actor.key, outbox=[outbox_row], inbox_done=[row.id])
 
 
-def _build_event(person: str, said: PreferenceChange) -> PreferenceSet:
-    return PreferenceSet.model_validate({"person": person, "preference": said.preference, "value": said.value})
+def _build_event(person: str, preference_change: PreferenceChange) -> PreferenceSet:
+    return PreferenceSet.model_validate({"person": person, "preference": preference_change.preference, "value": preference_change.value})
 
 
 def _rebuild_screen(actor: Actor, screen: str, session: Session, tools: Tools, *, desk: PeopleContext) -> OutboxRow:

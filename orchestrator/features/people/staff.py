@@ -90,8 +90,8 @@ class Employees:
         """Return the employees who are not dismissed, sorted by name. Raises BitrixError."""
         async with _limit_wait(_WITHIN):
             rows = await self._reference.load_users()
-        found = [Employee(user_id=number, name=_format_name(row) or f"№{number}") for number, row in rows.items() if is_employed(row)]
-        return sorted(found, key=lambda item: item.name)
+        employees = [Employee(user_id=number, name=_format_name(row) or f"№{number}") for number, row in rows.items() if is_employed(row)]
+        return sorted(employees, key=lambda item: item.name)
 
     async def check_at_work(self, numbers: Collection[int]) -> dict[int, bool]:
         """Return whether each of these employees works in the company now: user id → bool. Raises BitrixError.

@@ -49,8 +49,8 @@ class RecordProbe:
         A record that the portal refuses to show counts as deleted. Raises BitrixError if the portal cannot be used at all, for example
         because it refuses the webhook; the records must then be read later.
         """
-        found = await self._reads.load_each_record([parse_target(target) for target in targets], Priority.BULK)
-        return {target: _require_record(target, found[parse_target(target)]) for target in targets}
+        record = await self._reads.load_each_record([parse_target(target) for target in targets], Priority.BULK)
+        return {target: _require_record(target, record[parse_target(target)]) for target in targets}
 
     async def collect_news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
         """Return the news (what has changed) of the records in `due`; records without a change are left out. May raise BitrixError.

@@ -94,8 +94,8 @@ class PortalWatcher:
         """
         await restore_recent_writes(self.recent_writes, self._store, session.now)
         state, due_at = _get_state(session), _find_next_probe_time(session)
-        found = await scan_records(self._reads, self._audience.list_watched_users(), state.seen)
-        events = compare_with_portal(state, found, self._reads.catalogue.entities, now=session.now, look_at=due_at)
+        records = await scan_records(self._reads, self._audience.list_watched_users(), state.seen)
+        events = compare_with_portal(state, records, self._reads.catalogue.entities, now=session.now, look_at=due_at)
         sets = any(isinstance(event, PortalEventReceived) and event.look_at for event in events)
         await session.commit(*events, actor="system", timers=[_build_timer(session, due_at)] if sets else [], inbox_done=[row.id])
 
@@ -113,7 +113,7 @@ class PortalWatcher:
             records = await self._look.read(targets)
             events = await count_events(self._store, session.stream, {target: entry["ts"] for target, entry in due.items()})
             news = await self._look.collect_news({target: due[target]["action"] for target in targets}, records, session, events=events)
-            told = await self._look.build_messages(news, session)
+            messages = await self._look.build_messages(news, session)
         except BitrixError as error:
             log.warning("changed records cannot be read: %s", error, extra={"action": "portal_look_failed"})
             await self._reschedule_probe(row, session, str(error))
@@ -123,7 +123,7 @@ class PortalWatcher:
             log.exception("changed records cannot be told of", extra={"action": "portal_look_failed"})
             await self._reschedule_probe(row, session, type(error).__name__)
         else:
-            await self._commit_probe(row, session, records, told)
+            await self._commit_probe(row, session, records, messages)
 
     async def reschedule(self, row: InboxRow, session: Session, _tools: Tools) -> None:
         """Set the timer again after a probe (a reading of changed records) crashed the process repeatedly and was given up.

@@ -40,17 +40,17 @@ async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
     edited = EditedMessage.model_validate(row.body)
     ref, text = edited.message_id, edited.text
     events = await read_recent_events(session, tools)
-    said = next((one for one in reversed(_list_messages(events)) if one.ref == ref), None)
-    if _is_known_text(text, events, ref, said) or await _is_waiting(ref, text, session, tools):
+    message = next((message_received for message_received in reversed(_list_messages(events)) if message_received.ref == ref), None)
+    if _is_known_text(text, events, ref, message) or await _is_waiting(ref, text, session, tools):
         await session.commit(actor=actor.key, inbox_done=[row.id])
         return
-    done = said is not None and _is_decided(events, said.turn_id, session)
+    done = message is not None and _is_decided(events, message.turn_id, session)
     again = Action(words=(EDITED_BUTTON, str(ref), hash_text(text)[:_DIGEST]), label=Notice(code="button-again"))
     offer = not done and not text.startswith("/")
     reply = Reply(notices=(Notice(code="edited-done" if done else "edited"),), actions=(again,) if offer else ())
-    told = outbox.build_reply_row(session.key, reply, session.now, key=f"edited:{ref}")
+    reply_row = outbox.build_reply_row(session.key, reply, session.now, key=f"edited:{ref}")
     event = MessageEdited(ref=ref, text=text, by=actor.key)
-    await session.commit(event, actor=actor.key, outbox=[told], inbox_done=[row.id])
+    await session.commit(event, actor=actor.key, outbox=[reply_row], inbox_done=[row.id])
 
 
 async def run_edited(row: InboxRow, session: Session, tools: Tools) -> None:
@@ -63,17 +63,17 @@ async def run_edited(row: InboxRow, session: Session, tools: Tools) -> None:
         return
     _, ref, digest = (*FeatureClick.model_validate(row.body).words, "", "")[:3]
     edits = _list_edits(await read_recent_events(session, tools))
-    newest = next((one for one in reversed(edits) if str(one.ref) == ref and one.by == actor.key), None)
+    newest = next((edit for edit in reversed(edits) if str(edit.ref) == ref and edit.by == actor.key), None)
     if newest is None or hash_text(newest.text)[:_DIGEST] != digest:
-        told = build_click_toasts(row, session, Notice(code="toast-edit-gone"))
-        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        click_toasts = build_click_toasts(row, session, Notice(code="toast-edit-gone"))
+        await session.commit(actor=actor.key, outbox=click_toasts, inbox_done=[row.id])
         return
     own, pasted = split_foreign_text(newest.text)
-    said = TextMessage(text=own, quoted=pasted, origin="button", message_id=newest.ref)
-    made = build_request(row, session, said.to_json(), slot=f"edited/{ref}/{digest}")
-    known = await is_made(made, session, tools)
-    told = build_click_toasts(row, session, Notice(code="toast-already" if known else "toast-doing"))
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[] if known else [made])
+    text_message = TextMessage(text=own, quoted=pasted, origin="button", message_id=newest.ref)
+    request = build_request(row, session, text_message.to_json(), slot=f"edited/{ref}/{digest}")
+    known = await is_made(request, session, tools)
+    click_toasts = build_click_toasts(row, session, Notice(code="toast-already" if known else "toast-doing"))
+    await session.commit(actor=actor.key, outbox=click_toasts, inbox_done=[row.id], inbox_new=[] if known else [request])
 
 
 def _list_messages(events: Sequence[StoredEvent]) -> list[MessageReceived]:
@@ -102,8 +102,8 @@ def _is_known_text(text: str, events: Sequence[StoredEvent], ref: int, said: Mes
 async def _is_waiting(ref: int, text: str, session: Session, tools: Tools) -> bool:
     """Whether the queue of this session contains the message with the number `ref`, and with exactly this text."""
     waiting = await tools.store.list_waiting_inbox(session.key, "turn")
-    requests = (said for row in waiting if isinstance(said := parse_neighbour(row), TextMessage))
-    return any(said.message_id == ref and said.text == text for said in requests)
+    requests = (neighbour for row in waiting if isinstance(neighbour := parse_neighbour(row), TextMessage))
+    return any(request.message_id == ref and request.text == text for request in requests)
 
 
 def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -> bool:
@@ -132,14 +132,14 @@ async def create_from_forward(row: InboxRow, session: Session, tools: Tools) -> 
     said = ((MessageReceived.from_data(item.data), item.actor) for item in events if item.type == "MessageReceived")
     quoted, by = next(((message.quoted, by) for message, by in said if message.turn_id == turn_id), ("", actor.key))
     if not quoted or wish not in FORWARD_REQUESTS or by != actor.key:
-        told = build_click_toasts(row, session, Notice(code="toast-not-yours" if by != actor.key else "toast-forward-gone"))
-        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        click_toasts = build_click_toasts(row, session, Notice(code="toast-not-yours" if by != actor.key else "toast-forward-gone"))
+        await session.commit(actor=actor.key, outbox=click_toasts, inbox_done=[row.id])
         return
     request = TextMessage(text=FORWARD_TEXTS[wish][actor.locale], quoted=quoted, origin="button")
-    made = build_request(row, session, request.to_json(), slot=f"forward/{turn_id}/{wish}")
-    again = await is_made(made, session, tools)
-    told = build_click_toasts(row, session, Notice(code="toast-already" if again else "toast-doing"))
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=[] if again else [made])
+    inbox_row = build_request(row, session, request.to_json(), slot=f"forward/{turn_id}/{wish}")
+    again = await is_made(inbox_row, session, tools)
+    click_toasts = build_click_toasts(row, session, Notice(code="toast-already" if again else "toast-doing"))
+    await session.commit(actor=actor.key, outbox=click_toasts, inbox_done=[row.id], inbox_new=[] if again else [inbox_row])
 
 
 LOOK_BACK = 500
@@ -174,8 +174,8 @@ def build_request(pressed: InboxRow, session: Session, body: JsonObject, *, slot
     )
 
 
-async def is_made(made: InboxRow, session: Session, tools: Tools) -> bool:
-    """Whether the request `made` is already in the queue, running or finished. Raises StoreError."""
-    if any(row.id == made.id for row in await tools.store.list_waiting_inbox(made.session, made.lane)):
+async def is_made(inbox_row: InboxRow, session: Session, tools: Tools) -> bool:
+    """Whether the request `inbox_row` is already in the queue, running or finished. Raises StoreError."""
+    if any(row.id == inbox_row.id for row in await tools.store.list_waiting_inbox(inbox_row.session, inbox_row.lane)):
         return True
-    return any(said.turn_id == made.id for said in _list_messages(await read_recent_events(session, tools)))
+    return any(message.turn_id == inbox_row.id for message in _list_messages(await read_recent_events(session, tools)))

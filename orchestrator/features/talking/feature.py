@@ -39,5 +39,5 @@ async def send_answer(row: InboxRow, session: Session, _tools: Tools, *, hears: 
     """
     notice = DirectAnswer.model_validate(row.body).notice
     more = [Notice(code="voice-works")] if hears and notice.code == UNREADABLE else []
-    told = outbox.build_reply_row(session.key, build_reply(notice, *more), session.now)
-    await session.commit(actor="system", outbox=[told], inbox_done=[row.id])
+    reply_row = outbox.build_reply_row(session.key, build_reply(notice, *more), session.now)
+    await session.commit(actor="system", outbox=[reply_row], inbox_done=[row.id])

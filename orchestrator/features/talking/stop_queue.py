@@ -37,22 +37,22 @@ async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
     theirs = not may_stop(actor, person)
     running = not theirs and (session.key in tools.running or session.state.turn is not None)
     code = "stop-not-yours" if theirs else "stopping" if running else "nothing-to-stop"
-    told = [Notice(code=code, args={"who": person.name} if theirs and person else {})]
+    notices = [Notice(code=code, args={"who": person.name} if theirs and person else {})]
     try:
         behind = await count_waiting(actor, session, tools)
         again = Action(words=(PRESS, str(to_milliseconds(row))), label=Notice(code="button-requeue"))
         paused = bool(list_paused_turns(session.state, actor.key))
         left = [Notice(code="stop-queue", args={"count": behind})] * bool(behind) + [Notice(code="stop-paused")] * paused
         if left:
-            told = [*told[: int(running or theirs)], *left]
-        told += await build_runs_notices(actor, session, tools)
-        reply = Reply(notices=tuple(told), actions=(again,) if behind else ())
-        shown = outbox.build_reply_row(session.key, reply, session.now)
+            notices = [*notices[: int(running or theirs)], *left]
+        notices += await build_runs_notices(actor, session, tools)
+        reply = Reply(notices=tuple(notices), actions=(again,) if behind else ())
+        reply_row = outbox.build_reply_row(session.key, reply, session.now)
         turn = session.state.turn if running else None
         events = [build_stop_event(row, actor.key)] if behind or paused else []
         if turn is not None:  # should the process die before its end, whoever goes on with it learns of it
             events.append(build_stop_event(row, (person or actor).key, turn_id=turn.turn_id))
-        await session.commit(*events, actor=actor.key, outbox=[shown], inbox_done=[row.id])
+        await session.commit(*events, actor=actor.key, outbox=[reply_row], inbox_done=[row.id])
     finally:
         at_work = tools.running.get(session.key)
         if at_work is not None and may_stop(actor, at_work.actor):  # another turn may have begun meanwhile
@@ -111,11 +111,11 @@ async def restore_dropped(row: InboxRow, session: Session, tools: Tools) -> None
     at = (*FeatureClick.model_validate(row.body).words, "")[1]
     events = await button_requests.read_recent_events(session, tools)
     dropped = [(item.seq, RequestDropped.from_data(item.data)) for item in events if item.type == "RequestDropped"]
-    made = [
+    inbox_rows = [
         button_requests.build_request(row, session, gone.request["body"], slot=f"requeue/{at}/{seq}", kind=gone.request["kind"])
         for seq, gone in dropped
         if gone.by == actor.key and str(gone.at) == at and gone.request
     ]
-    fresh = [one for one in made if not await button_requests.is_made(one, session, tools)]
-    told = build_click_toasts(row, session, Notice(code="toast-requeued", args={"count": len(fresh)}))
-    await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id], inbox_new=fresh)
+    fresh = [inbox_row for inbox_row in inbox_rows if not await button_requests.is_made(inbox_row, session, tools)]
+    click_toasts = build_click_toasts(row, session, Notice(code="toast-requeued", args={"count": len(fresh)}))
+    await session.commit(actor=actor.key, outbox=click_toasts, inbox_done=[row.id], inbox_new=fresh)

@@ -59,11 +59,11 @@ class VoiceInput:
         if left_out is not None:
             await session.commit(left_out, actor=actor.key, inbox_done=[row.id])
             return
-        said = VoiceMessage.model_validate(row.body)
-        words = said.heard if said.heard is not None else await self._transcribe(row, said, actor, session, tools)
+        message = VoiceMessage.model_validate(row.body)
+        words = message.heard if message.heard is not None else await self._transcribe(row, message, actor, session, tools)
         if words is None:
             return
-        heard = _build_request(said, words)
+        heard = _build_request(message, words)
         request = replace(row, kind=TextMessage.KIND, body=heard.to_json())
         answer = await recognize_answer(request, heard, session, tools.store) if session.state.turn_id != row.id else None
         if answer is None:
@@ -71,27 +71,27 @@ class VoiceInput:
             return
         await session.commit(actor=actor.key, inbox_new=[answer], inbox_done=[row.id])
 
-    async def _transcribe(self, row: InboxRow, said: VoiceMessage, actor: Actor, session: Session, tools: Tools) -> str | None:
+    async def _transcribe(self, row: InboxRow, voice_message: VoiceMessage, actor: Actor, session: Session, tools: Tools) -> str | None:
         """Show and store the text of a voice message, and return it.
 
         Return None if there is no text, after telling the person why, or if /stop ended the work. /stop works even while the text is being
         stored.
         """
-        refused = self._find_refusal(said)
+        refused = self._find_refusal(voice_message)
         if refused is not None:
             await _finish(row, actor, session, refused)
             return None
-        hearing = _Transcription(self._fetch_words(said, actor), actor)
+        hearing = _Transcription(self._fetch_words(voice_message, actor), actor)
         tools.running[session.key] = hearing
         try:
             await tools.show_partial(session.key, Notice(code="hearing"))
             found = await _find_words(hearing)
             if isinstance(found, str):
-                told = outbox.build_reply_row(
+                reply_row = outbox.build_reply_row(
                     session.key, build_reply(Notice(code="heard", args={"words": found})), session.now, key=f"heard:{row.id}"
                 )
-                kept = replace(row, body={**row.body, "heard": found}, attempts=0)
-                await session.commit(actor=actor.key, outbox=[told], inbox_new=[kept])
+                inbox_row = replace(row, body={**row.body, "heard": found}, attempts=0)
+                await session.commit(actor=actor.key, outbox=[reply_row], inbox_new=[inbox_row])
             if hearing.stopped:
                 found = Notice(code="stopped")
             if isinstance(found, Notice):
@@ -102,17 +102,17 @@ class VoiceInput:
             tools.running.pop(session.key, None)
         return found
 
-    def _find_refusal(self, said: VoiceMessage) -> Notice | None:
+    def _find_refusal(self, voice_message: VoiceMessage) -> Notice | None:
         if self.transcriber is None:
             return Notice(code="voice-off")
-        if said.seconds > LONGEST or said.size > LARGEST:
+        if voice_message.seconds > LONGEST or voice_message.size > LARGEST:
             return Notice(code="voice-too-long", args={"minutes": LONGEST // 60})
         return None
 
-    async def _fetch_words(self, said: VoiceMessage, actor: Actor) -> str:
+    async def _fetch_words(self, voice_message: VoiceMessage, actor: Actor) -> str:
         if self.transcriber is None:
             return ""
-        recording = await self.files.read(said.file_id, LARGEST)
+        recording = await self.files.read(voice_message.file_id, LARGEST)
         return await self.transcriber.transcribe(recording, language=actor.locale)
 
 
@@ -154,11 +154,11 @@ async def _find_words(hearing: _Transcription) -> str | Notice:
 
 
 async def _finish(row: InboxRow, actor: Actor, session: Session, notice: Notice) -> None:
-    told = outbox.build_reply_row(session.key, build_reply(notice), session.now, key=f"turn:{row.id}")
-    await session.commit(actor=actor.key, outbox=[told], inbox_done=[row.id])
+    reply_row = outbox.build_reply_row(session.key, build_reply(notice), session.now, key=f"turn:{row.id}")
+    await session.commit(actor=actor.key, outbox=[reply_row], inbox_done=[row.id])
 
 
-def _build_request(said: VoiceMessage, words: str) -> TextMessage:
+def _build_request(voice_message: VoiceMessage, words: str) -> TextMessage:
     """Return the transcribed text as a request; the text of a forwarded recording counts as a quotation, not as the person's own words."""
-    own, others = ("", words) if said.forwarded else ("\n".join(filter(None, (said.caption, words))), "")
-    return TextMessage(text=own, quoted=others, origin="voice", message_id=said.message_id, reply_to=said.reply_to)
+    own, others = ("", words) if voice_message.forwarded else ("\n".join(filter(None, (voice_message.caption, words))), "")
+    return TextMessage(text=own, quoted=others, origin="voice", message_id=voice_message.message_id, reply_to=voice_message.reply_to)

@@ -93,28 +93,28 @@ async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, is_requested: bo
     slot = await _find_free_slot(effect_id, session, tools)
     if isinstance(slot, _Answer):
         return slot
-    found = _find_parts(effect, session, deps)
-    if isinstance(found, Notice):
-        return _Answer(notice=found)
+    notice = _find_parts(effect, session, deps)
+    if isinstance(notice, Notice):
+        return _Answer(notice=notice)
     try:
-        records = await deps.records.load_records([part.target for part in found])
-        foreign = await _find_foreign_record(found, records, actor, deps, session)
+        records = await deps.records.load_records([part.target for part in notice])
+        foreign = await _find_foreign_record(notice, records, actor, deps, session)
         if foreign is not None:
             is_own = actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")}
-            return _ask_leads(effect, found, records, actor, session, deps) if is_own else foreign
-        for part in found:
+            return _ask_leads(effect, notice, records, actor, session, deps) if is_own else foreign
+        for part in notice:
             records = await load_lists(part.call, records, deps.records, deps.catalogue)
-        plan = await _plan_undo(found, records, actor, deps)
+        plan = await _plan_undo(notice, records, actor, deps)
     except BitrixError as error:
         return _Answer(notice=build_read_refusal(error).reason)
     if isinstance(plan, Notice):
         return _Answer(notice=plan)
-    named = frozenset(f"{kind}:{number}" for kind, number in plan.targets)
+    targets = frozenset(f"{kind}:{number}" for kind, number in plan.targets)
     effect_back = Effect(
         method=plan.method,
         params=plan.params,
         proposed_by=PRESS,
-        provenance=Provenance(targets=named),  # the person clicked the button of this very call
+        provenance=Provenance(targets=targets),  # the person clicked the button of this very call
         requires_confirmation=True,
         slot=slot,
     )
@@ -180,9 +180,9 @@ def _ask_leads(effect: EffectRow, parts: Sequence[UndoPart], records: Records, a
     leads = undo_policy.find_restoring_leads(parts, records, actor, deps.approvers)
     if not leads:
         return _Answer(notice=Notice(code="undo-no-lead"))
-    asked = Notice(code="undo-request", args={**build_doubt_args(effect.effect_id, effect.call), "who": actor.name})
+    notice = Notice(code="undo-request", args={**build_doubt_args(effect.effect_id, effect.call), "who": actor.name})
     button = Action(words=(PRESS, effect.effect_id, _ON_REQUEST), label=Notice(code="button-undo-return"))
-    reply = build_reply(asked).model_copy(update={"actions": (button,)})
+    reply = build_reply(notice).model_copy(update={"actions": (button,)})
     key = f"undo-request:{effect.effect_id}"
     rows = [outbox.build_reply_row(lead.key, reply, session.now, key=key) for lead in leads]
     return _Answer(notice=Notice(code="undo-asked", args={"who": ", ".join(lead.name for lead in leads)}), requests=rows)
@@ -295,7 +295,7 @@ async def describe_conflict(conflict: Conflict, records: Records, actor: Actor, 
         "field": to_field_code(first.part.call, first.name),
         "now": shorten_value(await format_field_value(first.part.call, first.name, first.now, record, reader), actor.locale),
         "more": len(conflict.fields) - 1,
-        "others": ", ".join(to_field_code(one.part.call, one.name) for one in conflict.fields[1:]),
+        "others": ", ".join(to_field_code(field.part.call, field.name) for field in conflict.fields[1:]),
         **build_last_editor_args(await find_last_editor(record, names)),
         "id": first.part.target[1],
     }

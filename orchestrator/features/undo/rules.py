@@ -85,9 +85,9 @@ def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalog
         if isinstance(back, Notice):
             return back
         found.append(back)
-    changed = tuple(one for back in found for one in back.changed)
+    changed = tuple(changed_field for back in found for changed_field in back.changed)
     calls = [call for back in found for call in back.calls]
-    others = tuple(one for one in changed if not one.as_before)
+    others = tuple(changed_field for changed_field in changed if not changed_field.as_before)
     if others or (changed and calls):
         return Conflict(fields=others or changed)
     if not calls:
@@ -142,10 +142,10 @@ def _find_transition(now: str, was: str, spec: Method, catalogue: Catalogue) -> 
     actions = [method for method in catalogue if method.leads_to and method.entity == spec.entity]
     ways: list[tuple[str, tuple[Method, ...]]] = [(now, ())]
     for _ in range(_STEPS):
-        ways = [(one.leads_to[0], (*way, one)) for state, way in ways for one in actions if state in one.comes_from]
-        found = next((way for state, way in ways if state == was), None)
-        if found is not None:
-            return found
+        ways = [(action.leads_to[0], (*way, action)) for state, way in ways for action in actions if state in action.comes_from]
+        methods = next((way for state, way in ways if state == was), None)
+        if methods is not None:
+            return methods
     return None
 
 
@@ -239,8 +239,8 @@ def _restore_phones(part: UndoPart, name: str, steps: Sequence[Step], record: Re
     field is added to `back.changed` instead.
     """
     kinds = {step.kind for step in steps}
-    before = [one for one in multifields.parse_elements(part.old) if one.kind in kinds]
-    present = [one for one in multifields.parse_elements(record) if one.kind in kinds]
+    before = [element for element in multifields.parse_elements(part.old) if element.kind in kinds]
+    present = [element for element in multifields.parse_elements(record) if element.kind in kinds]
     if not steps:
         return
     if _count_keys(present) != _count_keys(multifields.apply_steps(steps, before)):
@@ -263,7 +263,7 @@ def _invert_step(step: Step, present: Sequence[Element]) -> Step | None:
 
 
 def _count_keys(elements: Sequence[Element]) -> Counter[tuple[str, str]]:
-    return Counter(one.key for one in elements)
+    return Counter(element.key for element in elements)
 
 
 def _build_update(part: UndoPart, put: JsonObject) -> tuple[str, dict[str, object]]:

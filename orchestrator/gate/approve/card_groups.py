@@ -81,7 +81,7 @@ class CardGroup:
             taps=max((one.taps for one in strict), default=1),
             four_eyes=any(one.four_eyes for one in strict),
             lead=any(one.lead for one in strict),
-            told=list(dict.fromkeys(key for one in self.members for key in one.told)),
+            told=list(dict.fromkeys(key for member in self.members for key in member.told)),
             told_names=list(dict.fromkeys(name for one in strict for name in one.told_names)),
         )
 
@@ -115,8 +115,8 @@ def narrow_group(group: CardGroup, lead: str, hidden: Mapping[str, Sequence[str]
     """
     seen = replace(group, members=[card for card in group.members if lead not in hidden.get(card.confirmation_id, ())])
     whole = group.merge()
-    shown = seen.merge() if seen.members else Card(confirmation_id=group.anchor).with_values(preview=_merge_previews(()).to_json())
-    return seen, shown.with_values(**{name: getattr(whole, name) for name in _OF_WHOLE})
+    card = seen.merge() if seen.members else Card(confirmation_id=group.anchor).with_values(preview=_merge_previews(()).to_json())
+    return seen, card.with_values(**{name: getattr(whole, name) for name in _OF_WHOLE})
 
 
 def list_blind_leads(card: Card, cards: Mapping[str, Card], deps: GateDeps, present: Callable[[Actor], Actor | None]) -> list[str]:
@@ -125,7 +125,7 @@ def list_blind_leads(card: Card, cards: Mapping[str, Card], deps: GateDeps, pres
     `present` returns a person with their present rights, None for one who has no access.
     """
     group = find_group(card, cards)
-    told = dict.fromkeys(key for one in group.members for key in one.told) if group is not None else {}
+    told = dict.fromkeys(key for member in group.members for key in member.told) if group is not None else {}
     return [key for key in told if not _may_see(present(Actor(key=key, name="")), card, deps)]
 
 
@@ -150,7 +150,7 @@ def find_group(card: Card, cards: Mapping[str, Card]) -> CardGroup | None:
     if len(placed) < _FEWEST:
         return None
     steps = [_select_current(versions) for versions in placed.values()]
-    members = [one for one in steps if one.is_known]
+    members = [step for step in steps if step.is_known]
     if len(members) < _FEWEST or not _fits(list(placed.values())):
         return None
     return CardGroup(anchor=_find_anchor(placed).confirmation_id, members=members)
@@ -187,8 +187,8 @@ def find_shown_card(confirmation_id: str, state: SessionState, key: str) -> Card
 
 def list_shown_cards(state: SessionState, key: str) -> list[Card]:
     """Return the cards that wait as a chat shows them, oldest first: one for all waiting steps of a plan."""
-    shown = (find_shown_card(card.confirmation_id, state, key) for card in list_open_confirmations(state))
-    return list({card.confirmation_id: card for card in shown if card is not None}.values())
+    cards = (find_shown_card(card.confirmation_id, state, key) for card in list_open_confirmations(state))
+    return list({card.confirmation_id: card for card in cards if card is not None}.values())
 
 
 def find_origin_slot(card: Card, cards: Mapping[str, Card]) -> str:
@@ -202,15 +202,15 @@ def find_origin_slot(card: Card, cards: Mapping[str, Card]) -> str:
 def find_origin_slots(cards: Mapping[str, Card]) -> dict[str, str]:
     """Return `find_origin_slot` of each of the cards, by their ids."""
     replaced = _index_replaced(cards)
-    return {one.confirmation_id: (_follow_back(one, replaced) if replaced else one).slot for one in cards.values()}
+    return {card.confirmation_id: (_follow_back(card, replaced) if replaced else card).slot for card in cards.values()}
 
 
 def _index_replaced(cards: Mapping[str, Card]) -> dict[str, Card]:
     """Return the replaced cards by the ids of the cards that replaced them; most often there are none."""
     replaced: dict[str, Card] = {}
-    for one in cards.values():  # a loop, since this is asked a dozen times a turn and a comprehension is one more call
-        if one.by:
-            replaced[one.by] = one
+    for card in cards.values():  # a loop, since this is asked a dozen times a turn and a comprehension is one more call
+        if card.by:
+            replaced[card.by] = card
     return replaced
 
 
@@ -249,11 +249,11 @@ def _list_versions(card: Card, cards: Mapping[str, Card]) -> dict[int, list[Card
 
 def _select_current(versions: Sequence[Card]) -> Card:
     """Return the card with which a step stands now: the newest one, and only where nothing has replaced it a closed one."""
-    return max(versions, key=lambda one: (one.status != "superseded", one.requested_at))
+    return max(versions, key=lambda version: (version.status != "superseded", version.requested_at))
 
 
 def _find_anchor(placed: Mapping[int, Sequence[Card]]) -> Card:
-    found = [(one.requested_at, number, one.status != "superseded", one) for number, versions in placed.items() for one in versions]
+    found = [(card.requested_at, number, card.status != "superseded", card) for number, versions in placed.items() for card in versions]
     return min(found, key=lambda item: item[:3])[3]
 
 
@@ -288,7 +288,7 @@ def build_member_decision(card: Card, decision: Decision) -> Decision:
 
 def _fits(steps: Sequence[Sequence[Card]]) -> bool:
     """Return whether one message holds all steps; each is given by all cards that it ever had."""
-    sizes = [[_measure(one) for one in versions] for versions in steps]
+    sizes = [[_measure(version) for version in versions] for versions in steps]
     lines = sum(max(count for count, _ in step) for step in sizes)
     return lines <= CARD_COMMANDS and sum(max(room for _, room in step) for step in sizes) <= CARD_ROOM
 
@@ -303,8 +303,8 @@ def _measure(card: Card) -> tuple[int, int]:
 def _merge_previews(members: Sequence[Card]) -> Preview:
     items: list[PreviewPart] = []
     for card in members:
-        shown = Preview.model_validate(card.preview or {})
-        whole = PreviewPart.model_validate({**shown.to_json(), "key": card.confirmation_id, "method": card.method})
-        items.extend(shown.items or [whole])
+        preview = Preview.model_validate(card.preview or {})
+        whole = PreviewPart.model_validate({**preview.to_json(), "key": card.confirmation_id, "method": card.method})
+        items.extend(preview.items or [whole])
     mode = str((members[0].preview or {}).get("mode") or "") if members else ""
     return Preview(verb=VERB, items=items, count=len(items), mode=mode, form=FORM)

@@ -139,7 +139,7 @@ async def request(
         replaces=asked.replaces,
         provenance=asked.effect.provenance.model_dump(mode="json"),
         next_steps=[dict(one) for one in asked.following],
-        covers=[dict(one) for one in asked.covers],
+        covers=[dict(cover) for cover in asked.covers],
     )
     stored = build_stored_call(order) | {"confirmation_id": event.confirmation_id, "actor": asked.actor.model_dump(mode="json")}
     change = EffectChange(
@@ -362,7 +362,7 @@ def add_card_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
     A copy's body holds `home`, the session of the original card; clicks on the copy's buttons go there. If a card needs two clicks, the
     second one is asked for only in the chat of the first (`at` in the card's body); the other chats show the card as before.
     """
-    return [row for one in outbox for row in _copy_card(one)] if any(_has_notified_leads(row) for row in outbox) else outbox
+    return [row for outbox_row in outbox for row in _copy_card(outbox_row)] if any(_has_notified_leads(row) for row in outbox) else outbox
 
 
 def build_copy_body(body: JsonObject, chat: str) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class ProposedStep:
     mode: Mode
 
 
-def list_covered(shown: Preview, drawn: Sequence[tuple[FollowingStep, Preview]]) -> list[JsonObject]:
+def list_covered(preview: Preview, drawn: Sequence[tuple[FollowingStep, Preview]]) -> list[JsonObject]:
     """Return, in the form in which the card stores them, the steps whose approval goes with that of the card.
 
     `drawn` are the steps with the previews that the card shows. None is covered if the card has no room for all values: its message would
@@ -57,8 +57,8 @@ def list_covered(shown: Preview, drawn: Sequence[tuple[FollowingStep, Preview]])
     """
     if not drawn:
         return []
-    room = shown.measure_all() + sum(preview.measure_all() + _HEADING for _, preview in drawn)
-    if room > CARD_ROOM or shown.exceeds_card:
+    room = preview.measure_all() + sum(preview.measure_all() + _HEADING for _, preview in drawn)
+    if room > CARD_ROOM or preview.exceeds_card:
         return []
     return [step.model_dump(mode="json") for step, preview in drawn if preview.verb and preview.lines and not preview.items and step.slot]
 
@@ -89,13 +89,13 @@ def _is_coverable(call: Call) -> bool:
 
 def _find_covered(card: Card, step: ProposedStep, ledger: Ledger) -> FollowingStep | None:
     """Return what the card shows for the place of the step, if its call has run and its approval still counts."""
-    covered = next((one for one in card.covers if one["slot"] == step.effect.slot), None)
+    covered = next((cover for cover in card.covers if cover["slot"] == step.effect.slot), None)
     if covered is None or card.status != "executed" or parse_iso(card.expires_at) <= ledger.now:
         return None
     is_own = card.turn_id == step.turn_id and card.requested_by == step.actor.key
-    shown = FollowingStep.model_validate(covered)
-    is_made = card.created.rpartition(":")[0] == shown.made and card.created.rpartition(":")[2].isdecimal()
-    return shown if is_own and is_made and card.via in _SHOWS_STEPS else None
+    following_step = FollowingStep.model_validate(covered)
+    is_made = card.created.rpartition(":")[0] == following_step.made and card.created.rpartition(":")[2].isdecimal()
+    return following_step if is_own and is_made and card.via in _SHOWS_STEPS else None
 
 
 def _build_expected(step: ProposedStep, covered: FollowingStep, created: str, deps: GateDeps) -> Call | Refuse:

@@ -123,7 +123,7 @@ async def _list_own_writes(plan: str, catalogue: Catalogue, ledger: Ledger) -> l
     """
     cards = [card for card in ledger.state.cards.values() if _find_plan(card) == plan and card.status == "executed"]
     rows = [row for card in cards if (row := await ledger.find_effect(card.effect_id)) is not None]
-    return [write for row in sorted(rows, key=lambda one: one.updated_at) for write in _list_done_updates(row, catalogue)]
+    return [write for row in sorted(rows, key=lambda effect_row: effect_row.updated_at) for write in _list_done_updates(row, catalogue)]
 
 
 def _find_plan(card: Card) -> str:
@@ -172,7 +172,7 @@ def _holds_written_parts(leaf: Call, old: JsonObject, now: JsonObject) -> bool:
     """Return whether the present phones and addresses (`now`) are exactly the result of applying the call to those in `old`."""
     steps = [step for named in find_steps(leaf, old).values() for step in named]
     expected, seen = [
-        sorted((one.kind, one.value) for one in elements)
+        sorted((element.kind, element.value) for element in elements)
         for elements in (multifields.apply_steps(steps, multifields.parse_elements(old)), multifields.parse_elements(now))
     ]
     return bool(steps) and expected == seen

@@ -119,7 +119,7 @@ def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Ca
     commands of a batch were done before, the batch is refused, so that the model proposes only the others.
     """
     begun = [(row, made) for row in earlier if row.status in _HAS_BEGUN and (made := decode_row(row, catalogue)) is not None]
-    past = [one for row, made in begun for one in _list_earlier_calls(row, made)]
+    past = [earlier_call for row, made in begun for earlier_call in _list_earlier_calls(row, made)]
     writes = [leaf for leaf in call.leaves if not leaf.reads_only]
     same = _find_done(call, past)
     done = [leaf for leaf in writes if not leaf.references and _find_done(leaf, past) is not None]
@@ -127,8 +127,8 @@ def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Ca
         return None
     if same is None and len(done) < len(writes):
         keys = ", ".join(leaf.key for leaf in done)
-        told = f"nothing was sent: earlier steps of this turn have done the commands {keys} already; propose only the others"
-        return Refuse(reason=Notice(code=_PARTLY_REPEATED, args={"count": len(done)}), detail=told)
+        detail = f"nothing was sent: earlier steps of this turn have done the commands {keys} already; propose only the others"
+        return Refuse(reason=Notice(code=_PARTLY_REPEATED, args={"count": len(done)}), detail=detail)
     known = same if same is not None else past[-1]
     return Outcome(
         status="succeeded",
@@ -161,14 +161,14 @@ def is_command_done(row: EffectRow, key: str) -> bool:
     return row.status == "succeeded" and all(report["status"] == "success" for report in reports if key in ("", report["key"]))
 
 
-def _list_earlier_calls(row: EffectRow, made: Call) -> Iterator[_EarlierCall]:
-    """Yield the writing commands of the call `made` if it is a batch, and then the call itself."""
-    for leaf in (*(leaf for leaf in made.commands if not leaf.reads_only), made):
-        whole = leaf is made
+def _list_earlier_calls(row: EffectRow, call: Call) -> Iterator[_EarlierCall]:
+    """Yield the writing commands of the call `call` if it is a batch, and then the call itself."""
+    for leaf in (*(leaf for leaf in call.commands if not leaf.reads_only), call):
+        whole = leaf is call
         yield _EarlierCall(
             essence=get_essence(leaf),
             verb=leaf.spec.verb,
-            targets=frozenset() if made.commands and whole else frozenset(leaf.targets),
+            targets=frozenset() if call.commands and whole else frozenset(leaf.targets),
             is_done=is_command_done(row, leaf.key),
             row=row,
             is_whole=whole,
@@ -182,23 +182,23 @@ def _find_done(call: Call, past: Sequence[_EarlierCall]) -> _EarlierCall | None:
     """
     targets = {target for leaf in call.leaves for target in leaf.targets}
     only_adds = all(leaf.reads_only or leaf.spec.verb == "add" for leaf in call.leaves)
-    for one in reversed(past):
-        if one.essence == get_essence(call):
-            return one if one.is_done else None
-        if one.targets & targets and (not only_adds or one.verb in _TAKES_BACK):
+    for earlier_call in reversed(past):
+        if earlier_call.essence == get_essence(call):
+            return earlier_call if earlier_call.is_done else None
+        if earlier_call.targets & targets and (not only_adds or earlier_call.verb in _TAKES_BACK):
             return None
     return None
 
 
 def _build_unfinished_outcome(row: EffectRow, call: StoredCall) -> Outcome:
     unknown = row.status in {"started", "unknown"}
-    told = Notice(code="outcome-unknown", args=build_doubt_args(row.effect_id, row.call))
+    notice = Notice(code="outcome-unknown", args=build_doubt_args(row.effect_id, row.call))
     over = Notice(code=f"card-already-{row.status}", args={"who": "", "at": format_iso(row.updated_at), "by": "bot"})
     return Outcome(
         status="unknown" if unknown else "refused",
         effect_id=row.effect_id,
         method=call.method,
-        reason=told if unknown else over,
+        reason=notice if unknown else over,
         detail=f"this step was submitted before, and stands as {row.status} since {format_iso(row.updated_at)}",
         call=call.params,
     )

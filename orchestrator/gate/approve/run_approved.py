@@ -219,9 +219,9 @@ async def _evaluate_stored(
         facts = await fetch_facts(call, actor, deps)  # exactly what was read for the card, or the before-images could never be equal
         first = await find_first_sums(call, facts, deps, ledger)
         own = await find_own_parts(call, facts.records, actor, deps, ledger)
-        made = await find_made_records(call, facts.records, actor, deps, ledger)
+        targets = await find_made_records(call, facts.records, actor, deps, ledger)
         written = await deps.count_changes(call, actor, ledger)
-        facts = replace(facts, today=ledger.now.date(), written=written, first_sums=first, own_parts=own, made=made)
+        facts = replace(facts, today=ledger.now.date(), written=written, first_sums=first, own_parts=own, made=targets)
     except UndecodableCall:
         return refuse("gate-method-unknown", method=stored.call.method, hint="")
     except BitrixError as error:
@@ -255,7 +255,7 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
 
     Return the result, with the reason for the new card as the message to the person.
     """
-    shown = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
+    preview = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
     next_order = build_order(
         build_effect_id(f"{row.effect_id}/again"),
         StoredOrder.from_data(row.call),
@@ -264,27 +264,27 @@ async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps:
         before=build_before_image(new.call, new.facts),
         policy=deps.policy.digest,
     )
-    order = replace(next_order, confirmation_id="", named=build_call_label(new.call, shown))
+    order = replace(next_order, confirmation_id="", named=build_call_label(new.call, preview))
     doubts = [Notice.model_validate(reason) for reason in entry.reasons if reason["code"] in DOUBTS]
     told_before = {reason.code for reason in new.ask.reasons}
     ask = replace(new.ask, reasons=(*new.ask.reasons, *(doubt for doubt in doubts if doubt.code not in told_before)))
     provenance = Provenance.model_validate(entry.provenance or {})
-    asked = CardRequest(
+    card_request = CardRequest(
         order=order,
         effect=Effect(method=new.call.method, comment=entry.comment, provenance=provenance),
         ask=ask,
-        preview=shown,
+        preview=preview,
         actor=new.actor,
         notified_leads=confirmations.find_notified_leads(order, new.ask, new.actor, deps),
         replaces=entry.confirmation_id,
         following=entry.next_steps,
         covers=entry.covers,
     )
-    told = CHANGED if new.reason.code == DRIFTED else new.reason  # the values are in the new card's reason
-    old = confirmations.build_superseded_closing(entry, why=told.code, expect=("approved",))
+    notice = CHANGED if new.reason.code == DRIFTED else new.reason  # the values are in the new card's reason
+    old = confirmations.build_superseded_closing(entry, why=notice.code, expect=("approved",))
     remind_after = deps.policy.remind_lead_after
-    event = await confirmations.request(asked, ledger, deps.ttl, remind_after=remind_after, supersede=[old])
-    return DecisionResult(notice=told, replaced_by=event)
+    event = await confirmations.request(card_request, ledger, deps.ttl, remind_after=remind_after, supersede=[old])
+    return DecisionResult(notice=notice, replaced_by=event)
 
 
 async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionResult:

@@ -141,12 +141,12 @@ def _collect_class_reasons(call: Call) -> Iterator[Notice]:
 
 def _collect_mention_reasons(call: Call, actor: Actor) -> Iterator[Notice]:
     """Yield a reason to ask if a text of the call notifies somebody else than the requester, or hides the address of a link."""
-    found = find_mentions(call)
-    if call.spec.verb == "add" and found.members:  # a new item for somebody else asks because of its field
-        found = replace(found, members=())
-    if not found.is_only_about(actor.bitrix_user_id):
+    mentions = find_mentions(call)
+    if call.spec.verb == "add" and mentions.members:  # a new item for somebody else asks because of its field
+        mentions = replace(mentions, members=())
+    if not mentions.is_only_about(actor.bitrix_user_id):
         yield ask("gate-notifies", method=call.method)
-    if found.links:
+    if mentions.links:
         yield ask("gate-hidden-link", method=call.method)
 
 
@@ -180,7 +180,7 @@ def _drops_values(call: Call, name: str, value: object, record: JsonObject | Non
 def _has_reference(call: Call, name: str) -> bool:
     """Return whether the value of a written field contains a reference to the result of another command."""
     path = f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
-    return any(found == path or found.startswith(f"{path}.") for found in call.references)
+    return any(reference == path or reference.startswith(f"{path}.") for reference in call.references)
 
 
 def _find_unseen_fields(call: Call) -> Iterator[str]:

@@ -152,7 +152,7 @@ class Call:
         """
         if self.proposed_essence:
             return self.proposed_essence
-        body = [[one.key, one.essence] for one in self.commands] if self.commands else self._form
+        body = [[command.key, command.essence] for command in self.commands] if self.commands else self._form
         return hash_text(dumps([self.portal, self.method if self.commands else "", body]))
 
     @property

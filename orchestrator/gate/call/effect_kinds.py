@@ -40,16 +40,16 @@ def find_effect_kind(kind: str, method: str) -> Method | None:
     The name may be written without its kind: find_one for mongo.find_one.
     """
     known, name = METHODS.get(kind, {}), method.strip()
-    found = known.get(name) or known.get(f"{kind}.{name}")
-    return found.spec if found else None
+    kind_method = known.get(name) or known.get(f"{kind}.{name}")
+    return kind_method.spec if kind_method else None
 
 
 def count_listed(kind: str, method: str, params: JsonObject) -> int:
     """Return how many changes a call of another kind than those of the portal makes: the new documents of an insertion count one by one."""
     if kind not in METHODS:
         return 1
-    found = METHODS[kind].get(method)
-    listed = params.get(found.counted) if found is not None and found.counted else None
+    kind_method = METHODS[kind].get(method)
+    listed = params.get(kind_method.counted) if kind_method is not None and kind_method.counted else None
     return len(listed) if isinstance(listed, list) else 1
 
 

@@ -165,10 +165,10 @@ def _convert_time(text: str) -> str:
 
     Days and times in the form of a Russian or English portal stay as they are: which day they mean depends on the portal.
     """
-    found = value_forms.parse_time(text) if _ISO.fullmatch(text.strip()) else None
-    if found is None or not found.has_clock:
+    time = value_forms.parse_time(text) if _ISO.fullmatch(text.strip()) else None
+    if time is None or not time.has_clock:
         return text
-    return found.moment.astimezone(UTC).isoformat() if found.is_zoned else found.moment.replace(tzinfo=None).isoformat()
+    return time.moment.astimezone(UTC).isoformat() if time.is_zoned else time.moment.replace(tzinfo=None).isoformat()
 
 
 def _convert_kind(text: str) -> str:

@@ -84,8 +84,8 @@ def sort_written(rows: Rows, kind: ListKind) -> Rows:
 def is_reordered(old: Rows, new: Rows, kind: ListKind) -> bool:
     """Return whether elements that stand in both lists have another order in `new`; becoming the primary one is no other order."""
     ordered = sort_written(new, kind)
-    found = compare_lists(old, ordered, kind)
-    partners = {id(row): present for present, row in (*found.changed, *found.kept_pairs)}
+    list_difference = compare_lists(old, ordered, kind)
+    partners = {id(row): present for present, row in (*list_difference.changed, *list_difference.kept_pairs)}
     seats = {id(row): seat for seat, row in enumerate(old)}
     pairs = [(partners[id(row)], row) for row in ordered if id(row) in partners]
     places = [seats[id(was)] for was, row in pairs if kind == "products" or not (is_primary(was) or is_primary(row))]
@@ -94,8 +94,8 @@ def is_reordered(old: Rows, new: Rows, kind: ListKind) -> bool:
 
 def is_same_list(sent: Rows, now: Rows, kind: ListKind) -> bool:
     """Return whether the list that the portal has now (`now`) is the result of writing the list `sent`; False in cases of doubt."""
-    found = compare_lists(now, sent, kind)
-    return not (found.added or found.removed or found.changed)
+    list_difference = compare_lists(now, sent, kind)
+    return not (list_difference.added or list_difference.removed or list_difference.changed)
 
 
 def change_row(rows: Rows, row: JsonObject, written: JsonObject) -> Rows:

@@ -99,8 +99,8 @@ def is_owned_otherwise(given: object, also_owned_by: Sequence[str], allowed: fro
     found = [(_split_key(name)[0], value) for name, value in conditions.items() if _split_key(name)[1] in keys]
     if len(found) != 1 or found[0][0] not in _EXACT:
         return False
-    named = fields.parse_ids(found[0][1])
-    return bool(named) and named <= {str(user) for user in allowed}
+    ids = fields.parse_ids(found[0][1])
+    return bool(ids) and ids <= {str(user) for user in allowed}
 
 
 def names_owner(spec: Method, given: object) -> bool:
@@ -164,8 +164,8 @@ def _split_key(name: str) -> tuple[str, str]:
 
 def _select_named_users(value: object, allowed: frozenset[int]) -> frozenset[int]:
     """Return the users in `allowed` whose ids are in `value`, the value of a filter condition (one id or several)."""
-    named = fields.parse_ids(value)
-    return frozenset(user for user in allowed if str(user) in named)
+    ids = fields.parse_ids(value)
+    return frozenset(user for user in allowed if str(user) in ids)
 
 
 def _build_owner_condition(spec: Method, owner: str, users: frozenset[int]) -> dict[str, object]:

@@ -228,13 +228,13 @@ def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = N
     A misspelt name in `refuse_methods`, for example, would refuse nothing. With `places`, a sentence begins with the file and line of the
     name. `kinds` are the kinds of definitions of this program; a program without any, which takes no definitions, checks none.
     """
-    return tuple(_describe_unknown_name(one, places or {}) for one in find_unknown_names(policy, catalogue, kinds=kinds))
+    return tuple(_describe_unknown_name(unknown_name, places or {}) for unknown_name in find_unknown_names(policy, catalogue, kinds=kinds))
 
 
-def _describe_unknown_name(one: UnknownName, places: Places) -> str:
-    here = format_location(one.place, places) if places else f"policy: {'.'.join(str(part) for part in one.place)}"
-    hint = f" Did you mean {one.suggestion!r}?" if one.suggestion else ""
-    return f"{here}: {one.name!r} {_NO_SUCH_NAME[one.kind]}.{hint}"
+def _describe_unknown_name(unknown_name: UnknownName, places: Places) -> str:
+    here = format_location(unknown_name.place, places) if places else f"policy: {'.'.join(str(part) for part in unknown_name.place)}"
+    hint = f" Did you mean {unknown_name.suggestion!r}?" if unknown_name.suggestion else ""
+    return f"{here}: {unknown_name.name!r} {_NO_SUCH_NAME[unknown_name.kind]}.{hint}"
 
 
 def find_unknown_names(policy: Policy, catalogue: Catalogue, *, kinds: Collection[str] = ()) -> Iterator[UnknownName]:

@@ -82,14 +82,14 @@ def _build_time(day: tuple[str, str, str], clock: tuple[str | None, ...], text: 
 
 def parse_day(value: object) -> date | None:
     """Return the day that a value means to the portal, as it is written there; None for values that mean no day."""
-    found = parse_time(value)
-    return found.moment.date() if found is not None else None
+    time = parse_time(value)
+    return time.moment.date() if time is not None else None
 
 
 def parse_amount(value: object) -> Decimal | None:
     """Return a number of any size; None for a value that is none."""
-    found = fields.parse_number(value)
-    return Decimal(str(value)) if found is None and isinstance(value, int | float) and not isinstance(value, bool) else found
+    number = fields.parse_number(value)
+    return Decimal(str(value)) if number is None and isinstance(value, int | float) and not isinstance(value, bool) else number
 
 
 def parse_flag(value: object) -> bool | None:

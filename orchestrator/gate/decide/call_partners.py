@@ -65,8 +65,8 @@ def _add_partner(leaf: Call, facts: Facts) -> Call:
 
 def _is_silent(leaf: Call) -> bool:
     """Return whether the call adds a call or a meeting and does not say with whom."""
-    written = leaf.params.get("fields") if leaf.method == _METHOD else None
-    return isinstance(written, Mapping) and str(written.get("TYPE_ID")) in _TYPES and not written.get(_FIELD)
+    fields = leaf.params.get("fields") if leaf.method == _METHOD else None
+    return isinstance(fields, Mapping) and str(fields.get("TYPE_ID")) in _TYPES and not fields.get(_FIELD)
 
 
 def _find_customer(target: Target, records: Mapping[Target, JsonObject | None]) -> Target | None:

@@ -48,16 +48,16 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
         return refusal
     if mode == "shadow" and not (call.kind in KINDS and call.method in KINDS[call.kind].in_shadow):
         return PlanOnly()
-    found = list(_collect_outer_reasons(call, policy=policy, actor=actor, facts=facts, effect=effect))
-    found.extend(_collect_command_reasons(call, policy=policy, actor=actor, facts=facts, effect=effect))
+    outer_reasons = list(_collect_outer_reasons(call, policy=policy, actor=actor, facts=facts, effect=effect))
+    outer_reasons.extend(_collect_command_reasons(call, policy=policy, actor=actor, facts=facts, effect=effect))
     jumps = list(_collect_jump_reasons(call, policy, facts))
-    found.extend(jumps)
-    found.extend(_add_command_label(call, leaf, ask("gate-rule", why=rule.why), facts) for leaf, rule in ruled)
-    if not found:
+    outer_reasons.extend(jumps)
+    outer_reasons.extend(_add_command_label(call, leaf, ask("gate-rule", why=rule.why), facts) for leaf, rule in ruled)
+    if not outer_reasons:
         return Allow()
-    found.extend(_collect_loss_reasons(call, actor, facts))
-    found.extend(_collect_unnamed_sums(call, facts, effect))
-    reasons = {notice.model_dump_json(): notice for notice in found}.values() if len(found) > 1 else found
+    outer_reasons.extend(_collect_loss_reasons(call, actor, facts))
+    outer_reasons.extend(_collect_unnamed_sums(call, facts, effect))
+    reasons = {notice.model_dump_json(): notice for notice in outer_reasons}.values() if len(outer_reasons) > 1 else outer_reasons
     demanded = {rule.then for _, rule in ruled}
     twice = "D" in call.classes or bool(jumps) or "ask_twice" in demanded
     four_eyes = "two_people" in demanded or _find_largest_above(call, policy.four_eyes_above, policy, facts) is not None

@@ -143,9 +143,9 @@ def find_jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -
         known = call.spec.stands_for.get(name, name)
         was = RawSum(value=fields.find_value(record or {}, known, call.entity), currency=now)
         after = RawSum(value=value or 0, currency=then)
-        found = _compare_sums(was, after, field=critical_fields.to_field_code(call, name), times=times, money=money)
+        jump = _compare_sums(was, after, field=critical_fields.to_field_code(call, name), times=times, money=money)
         earlier = first.get(fields.to_field_key(known, call.entity))
-        if found is None and earlier is not None:
+        if jump is None and earlier is not None:
             steps = _compare_sums(
                 RawSum(value=earlier[0], currency=earlier[1]),
                 after,
@@ -153,9 +153,9 @@ def find_jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -
                 times=times,
                 money=money,
             )
-            found = replace(steps, in_steps=True) if steps is not None and steps.times is not None else None
-        if found is not None:
-            yield found
+            jump = replace(steps, in_steps=True) if steps is not None and steps.times is not None else None
+        if jump is not None:
+            yield jump
 
 
 def _compare_sums(was: RawSum, after: RawSum, *, field: str, times: int, money: Money) -> Jump | None:

@@ -63,8 +63,8 @@ async def _fetch_other_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
         return Facts()
     titles = KINDS[call.kind].list_titles(call, deps.policy)
     if call.reads_only or not isinstance(performer, ReadsBefore):
-        wanted = find_needed_records(call, actor)
-        return Facts(titles=titles, records=await deps.records.load_records(wanted) if wanted else {})
+        needed_records = find_needed_records(call, actor)
+        return Facts(titles=titles, records=await deps.records.load_records(needed_records) if needed_records else {})
     found = await performer.read_before(call)
     if isinstance(found, Rejected):
         return Facts(
@@ -83,8 +83,8 @@ async def load_lists(
     whole = dict(found)
     reads = [read for read in replaced_lists.build_list_reads(call, catalogue) if whole.get(read.target) is not None]
     rows = await records.load_lists([(read.method, read.params) for read in reads]) if reads else ()
-    for read, held in zip(reads, rows, strict=True):
-        whole[read.target] = {**(whole[read.target] or {}), read.name: replaced_lists.to_stored_rows(held, read.kind)}
+    for read, row in zip(reads, rows, strict=True):
+        whole[read.target] = {**(whole[read.target] or {}), read.name: replaced_lists.to_stored_rows(row, read.kind)}
     missing = list(unread_lists.list_missing_fields(call, whole))
     twins = {target: _to_universal(target, catalogue) for target, _ in missing}
     read_again = await records.load_records(list(dict.fromkeys(twins.values()))) if twins else {}

@@ -60,7 +60,7 @@ def find_field_problem(call: Call, *, facts: Facts, actor: Actor) -> Refuse | No
 
     Return None if there is no such field, or if the portal's list is not known.
     """
-    return next((found for leaf in call.leaves for found in _find_problems(leaf, facts, actor)), None)
+    return next((problem for leaf in call.leaves for problem in _find_problems(leaf, facts, actor)), None)
 
 
 def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:

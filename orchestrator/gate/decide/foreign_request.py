@@ -71,5 +71,5 @@ def _asks_to_delete_itself(own: str) -> bool:
 
 def _find_refused(leaves: Iterable[Call], key: str) -> Call:
     """Return the command with the key `key`; if there is none, the first of `leaves` (the call itself if it is no batch)."""
-    found = list(leaves)
-    return next((leaf for leaf in found if leaf.key == key), found[0])
+    calls = list(leaves)
+    return next((leaf for leaf in calls if leaf.key == key), calls[0])

@@ -69,8 +69,8 @@ async def _find_linked(targets: Sequence[Target], users: frozenset[int], records
         for entity in _LINKS
         if (ids := [number for one, number in targets if one == entity])
     ]
-    found = await records.load_lists([(f"crm.{kind}.list", {"filter": wanted, "select": _list_fields(kind)}) for kind, wanted in places])
-    linked = {target for (kind, _), rows in zip(places, found, strict=True) for target in targets if _has_link(kind, rows, target, users)}
+    lists = await records.load_lists([(f"crm.{kind}.list", {"filter": wanted, "select": _list_fields(kind)}) for kind, wanted in places])
+    linked = {target for (kind, _), rows in zip(places, lists, strict=True) for target in targets if _has_link(kind, rows, target, users)}
     missing = [target for target in targets if target not in linked and target[0] == "contact"]
     return frozenset(linked | (await _find_further_contacts(missing, users, records) if missing else set()))
 
@@ -124,12 +124,12 @@ def open_lists(call: Call, facts: Facts, actor: Actor) -> Call:
 
 
 def _open_list(leaf: Call, facts: Facts) -> Call:
-    asked = _parse_id_list(leaf)
-    if asked is None:
+    id_list = _parse_id_list(leaf)
+    if id_list is None:
         return leaf
-    allowed = [number for entity, number in asked.targets if (entity, number) in facts.linked]
-    if not asked.is_narrowed:
-        if len(allowed) == len(asked.targets):
+    allowed = [number for entity, number in id_list.targets if (entity, number) in facts.linked]
+    if not id_list.is_narrowed:
+        if len(allowed) == len(id_list.targets):
             return leaf
         raise build_refusal("gate-filter-foreign", field=_OWNER, allowed="the person's own records")
     if not allowed or leaf.names_owner:

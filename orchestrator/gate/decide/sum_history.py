@@ -65,7 +65,7 @@ async def _list_changes(target: Target, deps: GateDeps, ledger: Ledger) -> list[
     ended |= {effect_id: change for effect_id, change in read.items() if rows[effect_id].status in _ENDED}
     deps.sum_memory.replace_ended(target, ended)
     changes = (read.get(effect_id) or known.get(effect_id) for effect_id in effect_ids)
-    return [one for one in changes if one is not None]
+    return [change for change in changes if change is not None]
 
 
 def _read_change(row: EffectRow, target: Target, catalogue: Catalogue) -> PastChange | None:

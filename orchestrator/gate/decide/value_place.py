@@ -49,10 +49,10 @@ class Place:
             and isinstance(item, str)
             and item.strip().casefold() in {name.casefold() for name in known.values()}
         )
-        found = self.refuse("gate-value-word" if is_name else code, item, known="").reason
-        shown = "none" if _CODE.fullmatch(str(item)) else found.args["value"]
-        reason = found.model_copy(update={"args": {**found.args, "value": shown, "known": listed}})
-        full = found.model_copy(update={"args": {**found.args, "known": pairs or "a value"}})
+        notice = self.refuse("gate-value-word" if is_name else code, item, known="").reason
+        shown = "none" if _CODE.fullmatch(str(item)) else notice.args["value"]
+        reason = notice.model_copy(update={"args": {**notice.args, "value": shown, "known": listed}})
+        full = notice.model_copy(update={"args": {**notice.args, "known": pairs or "a value"}})
         return Refuse(reason=reason, detail=format_english(full))
 
 

@@ -206,8 +206,8 @@ async def _store_intent(order: Order, ledger: Ledger) -> None:
     except Uncounted:  # the retry is here and not in a caller, so that it never repeats the call itself
         if order.count is None or order.list_known_changes is None:
             raise
-        told = replace(order.count, known=await order.list_known_changes())
-        await ledger.commit(event, actor=order.requested_by, effects=[replace(change, count=told)])
+        start_count = replace(order.count, known=await order.list_known_changes())
+        await ledger.commit(event, actor=order.requested_by, effects=[replace(change, count=start_count)])
 
 
 async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *, seconds: float) -> Outcome:
@@ -263,8 +263,8 @@ def _build_outcome_event(order: Order, performed: CallResult, seconds: float, *,
                 created=performed.created,
             )
         case Rejected():
-            told = _build_refusal_notice(performed, order)
-            args = dict(told.args) if told.code == performed.code else {}
+            refusal_notice = _build_refusal_notice(performed, order)
+            args = dict(refusal_notice.args) if refusal_notice.code == performed.code else {}
             return CallRefused(
                 **common,
                 params=params,

@@ -120,9 +120,9 @@ async def reconcile(
     seen = await _probe_portal(row, catalogue, performers)
     if calculate_wait(row, ledger):
         seen = _weaken_verdict(seen)
-    found = RecoveredEffect(row=row, reconciled=seen)
+    recovered_effect = RecoveredEffect(row=row, reconciled=seen)
     if seen.verdict == "unclear":
-        return found
+        return recovered_effect
     status: EffectStatus = "succeeded" if seen.verdict == "done" else "refused"
     event = OutcomeReconciled(
         effect_id=row.effect_id,
@@ -132,8 +132,8 @@ async def reconcile(
         confirmation_id=StoredOrder.from_data(row.call).confirmation_id,
     )
     change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status=status)
-    await ledger.commit(event, actor="system", effects=[change], outbox=announce(found))
-    return found
+    await ledger.commit(event, actor="system", effects=[change], outbox=announce(recovered_effect))
+    return recovered_effect
 
 
 def _weaken_verdict(seen: Reconciled) -> Reconciled:
@@ -144,7 +144,7 @@ def _weaken_verdict(seen: Reconciled) -> Reconciled:
     """
     if seen.verdict == "not_done":
         return Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")
-    commands = [one.model_copy(update={"status": "unknown"}) if one.status == "not_run" else one for one in seen.commands]
+    commands = [command.model_copy(update={"status": "unknown"}) if command.status == "not_run" else command for command in seen.commands]
     return replace(seen, commands=tuple(commands))
 
 
@@ -156,8 +156,8 @@ async def _probe_portal(row: EffectRow, catalogue: Catalogue, performers: Mappin
         seen = await performer.reconcile(call, stored.before)
         if seen.verdict != "unclear" or not isinstance(performer, FindsTraces):
             return seen
-        found = await performer.find_traces(call, parse_iso(stored.started_at))
-        return replace(seen, detail=f"{found} ({seen.detail})") if found else seen
+        traces = await performer.find_traces(call, parse_iso(stored.started_at))
+        return replace(seen, detail=f"{traces} ({seen.detail})") if traces else seen
     except (BitrixError, UndecodableCall) as error:
         return Reconciled(verdict="unclear", detail=str(error))
     except Exception:  # an unforeseen answer of the portal must not prevent the session from opening

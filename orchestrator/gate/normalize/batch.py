@@ -67,14 +67,14 @@ def bind_command(call: Call, earlier: Mapping[str, Call]) -> Call:
     paths = _find_reference_paths(call.params, earlier, method=call.method)
     made: list[bool] = []
     kind, bound = (call.lookup.kind, call.lookup.bound) if call.lookup is not None else ("", ())
-    for path, written in call.places.items():
-        if targets.as_id(written) is not None:
+    for path, place in call.places.items():
+        if targets.as_id(place) is not None:
             continue
-        if path not in paths and call.reads_only and isinstance(written, list):  # a filter by several values is about no single record
+        if path not in paths and call.reads_only and isinstance(place, list):  # a filter by several values is about no single record
             continue
         if path not in paths:
             raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
-        made.append(_is_new(written, kind, earlier))
+        made.append(_is_new(place, kind, earlier))
     open_ties = [_is_new(tie.written, tie.entity, earlier) for tie in bound if tie.number is None]
     unknown = call.unknown_target or not all(open_ties)
     return replace(call, references=paths, unknown_target=unknown, target_created=bool(made) and all([*made, *open_ties]))

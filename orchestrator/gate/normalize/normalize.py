@@ -131,8 +131,8 @@ def _check_plain(call: Call) -> None:
     for tie in call.lookup.bound if call.lookup is not None else ():
         if tie.number is None:
             raise build_refusal("gate-param-invalid", param=tie.path, expected="the number of a record")
-    for path, written in call.places.items():
-        if targets.as_id(written) is None and not _is_list_condition(call.spec, path, written):
+    for path, place in call.places.items():
+        if targets.as_id(place) is None and not _is_list_condition(call.spec, path, place):
             raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
 
 
@@ -237,8 +237,8 @@ def _set_responsible(spec: Method, params: dict[str, Any], user: int, entity: st
     Return the names of the fields that were set. A person named in any spelling of the field counts.
     """
     place: JsonObject = params.get(spec.fields_at, {}) if spec.fields_at else params
-    wanted = fields.to_field_key(spec.responsible, entity)
-    given = {name for name in place if fields.to_field_key(name, entity) == wanted}
+    field_key = fields.to_field_key(spec.responsible, entity)
+    given = {name for name in place if fields.to_field_key(name, entity) == field_key}
     if any(place[name] not in (None, "", 0, "0", [], {}) for name in given):
         return set()
     filled = {**{name: value for name, value in place.items() if name not in given}, spec.responsible: user}

@@ -302,8 +302,8 @@ def _find_created_currency(leaf: Call, call: Call) -> str:
 
     The record is created by an earlier command of the batch `call`.
     """
-    keys = {find_reference_key(written) for written in leaf.places.values()}
-    return next((find_currencies(one, None)[1].upper() for one in call.commands if one.key in keys), "")
+    keys = {find_reference_key(place) for place in leaf.places.values()}
+    return next((find_currencies(command, None)[1].upper() for command in call.commands if command.key in keys), "")
 
 
 def _build_new_currency(call: Call, written: JsonObject, named: str) -> dict[str, str]:
@@ -367,7 +367,7 @@ def _parse_field_sum(name: str, value: str, locale: Locale, *, is_money: bool = 
     try:
         return parse_sum(value, locale=locale)
     except UnclearSum as unclear:
-        if any(one.currency for one in unclear.options):
+        if any(option.currency for option in unclear.options):
             raise build_shape_refusal(name, "a plain number with a point before its decimals") from None
         return None
 

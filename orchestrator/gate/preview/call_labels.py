@@ -144,8 +144,8 @@ async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str
         return ProposalLabel(named=bare | (_describe_method(spec) if spec else {}))
     if call.reads_only:
         return None
-    named = await build_offline_label(call, Facts(), actor)
-    return ProposalLabel(named={**(named or bare), "effect_id": effect_id}, essence=call.essence)
+    offline_label = await build_offline_label(call, Facts(), actor)
+    return ProposalLabel(named={**(offline_label or bare), "effect_id": effect_id}, essence=call.essence)
 
 
 def _describe_method(spec: Method) -> dict[str, str]:

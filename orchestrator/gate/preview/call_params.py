@@ -69,7 +69,7 @@ def list_shown_params(call: Call) -> list[ShownParam]:
     subject = find_subject(call)
     if subject and not call.spec.fields_at:
         apart.add(subject)
-    shown = [one for one in _list_fields(call, written) if one.name not in apart]
+    shown = [field for field in _list_fields(call, written) if field.name not in apart]
     shown.extend(_list_options(call, written, subject))
     shown = [replace(one, paired=paired) if (paired := _find_paired_names(call, one)) else one for one in shown]
     said = {name for one in shown for name in one.paired}
@@ -161,5 +161,5 @@ def _find_paired_names(call: Call, one: ShownParam) -> tuple[str, ...]:
     words = find_words(call, one.name, is_field=one.is_field) or find_common_words(one.name)
     if words is None or words.kind not in _PAIRED or one.value in (None, ""):
         return ()
-    wanted = fields.to_field_key(words.detail or "type")
-    return tuple(name for name in one.siblings if fields.to_field_key(name) == wanted)
+    field_key = fields.to_field_key(words.detail or "type")
+    return tuple(name for name in one.siblings if fields.to_field_key(name) == field_key)

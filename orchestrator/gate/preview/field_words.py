@@ -63,9 +63,9 @@ async def format_field_value(call: Call, name: str, now: object, record: JsonObj
 
 async def find_title(part: Call, name: str, reader: Reader) -> str:
     """Return the title of the field `name`, as cards show it."""
-    listed = find_list_label(part, name, reader.locale)
-    if listed:
-        return listed
+    label = find_list_label(part, name, reader.locale)
+    if label:
+        return label
     title = fields.find_label(part.entities.get(part.entity), name, reader.locale)
     if title == name:
         title = await reader.names.find_field_title(part.entity, name) or name

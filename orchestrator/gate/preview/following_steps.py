@@ -129,6 +129,6 @@ def _name_record(preview: Preview, title: str, drawing: _Drawing) -> Preview:
         line.model_copy(update={"before": drawing.name_record(line.before, title), "after": drawing.name_record(line.after, title)})
         for line in preview.lines
     ]
-    shown = [line for line in lines if line.after.strip()]
+    preview_lines = [line for line in lines if line.after.strip()]
     named = "" if drawing.has_record(preview.title) else preview.title
-    return preview.model_copy(update={"lines": shown, "title": named, "url": "", "id": None, "record": ""})
+    return preview.model_copy(update={"lines": preview_lines, "title": named, "url": "", "id": None, "record": ""})

@@ -257,8 +257,8 @@ async def _format_number(value: object, words: ParamWords, place: Place, reader:
 async def _find_choice(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
     del place
     code = {True: "y", False: "n"}.get(value, str(value)) if isinstance(value, bool) else str(value)
-    found = words.choices.get(code.strip().lower())
-    return found[reader.locale] if found else format_plain(value, reader)
+    choice = words.choices.get(code.strip().lower())
+    return choice[reader.locale] if choice else format_plain(value, reader)
 
 
 async def _name_dialog(value: object, words: ParamWords, place: Place, reader: Reader) -> str:

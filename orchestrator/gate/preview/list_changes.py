@@ -157,12 +157,12 @@ async def format_list(rows: object, kind: ListKind, context: Context, reader: Re
     return "\n".join([await drawing.format_row(row, is_written=False) for row in held]) or EMPTY
 
 
-async def _build_part_lines(name: str, found: ListDifference, drawing: ListDrawing) -> list[PreviewLine]:
+async def _build_part_lines(name: str, list_difference: ListDifference, drawing: ListDrawing) -> list[PreviewLine]:
     texts = {
-        "added": [await drawing.format_row(row) for row in found.added],
-        "removed": [await drawing.format_row(row, is_written=False) for row in found.removed],
-        "changed": [await drawing.format_pair(old, new) for old, new in found.changed],
-        "kept": [await drawing.format_row(row, is_written=False) for row in found.kept],
+        "added": [await drawing.format_row(row) for row in list_difference.added],
+        "removed": [await drawing.format_row(row, is_written=False) for row in list_difference.removed],
+        "changed": [await drawing.format_pair(old, new) for old, new in list_difference.changed],
+        "kept": [await drawing.format_row(row, is_written=False) for row in list_difference.kept],
     }
     return [_build_line(name, drawing.name_part(part), "\n".join(rows)) for part, rows in texts.items() if rows]
 

@@ -48,8 +48,8 @@ def build_mongo_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewL
         lines.append(words.build_line("count", str(len(documents))))
         numbered = _TITLES["numbered"][reader.locale]
         lines += [
-            PreviewLine(field=f"documents.{number}", name=numbered.format(number=number), after=words.join_fields(one))
-            for number, one in enumerate(documents, 1)
+            PreviewLine(field=f"documents.{number}", name=numbered.format(number=number), after=words.join_fields(document))
+            for number, document in enumerate(documents, 1)
         ]
     image = _find_image(facts)
     if "update" in call.params:

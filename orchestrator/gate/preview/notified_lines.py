@@ -24,20 +24,20 @@ async def build_notified_lines(call: Call, reader: Reader) -> list[PreviewLine]:
 
     The text "[USER=8]Anna[/USER]" notifies employee 8. The line shows the name that employee 8 has in the portal, and not "Anna".
     """
-    found, locale = find_mentions(call), reader.locale
-    if found == NOBODY:
+    mentions, locale = find_mentions(call), reader.locale
+    if mentions == NOBODY:
         return []
-    people = [user for user in (*found.users, *found.members) if user != EVERYBODY]
+    people = [user for user in (*mentions.users, *mentions.members) if user != EVERYBODY]
     named = await format_value(people, "user", context=Context(entity=call.entity), reader=reader) if people else ""
     told = [
-        *([_EVERYBODY[locale]] if EVERYBODY in found.users else []),
+        *([_EVERYBODY[locale]] if EVERYBODY in mentions.users else []),
         *named.split("\n"),
-        *(_DEPARTMENTS[locale].format(id=one) for one in found.departments),
-        *(_CHATS[locale].format(id=one) for one in found.chats),
-        *(f"@{name}" for name in found.names),
+        *(_DEPARTMENTS[locale].format(id=department) for department in mentions.departments),
+        *(_CHATS[locale].format(id=chat) for chat in mentions.chats),
+        *(f"@{name}" for name in mentions.names),
     ]
     lines = [
         PreviewLine(field=NOTIFIED, name=_LINE[locale], before="", after=join_lines(filter(None, told), reader)),
-        PreviewLine(field=LINKS, name=_LINKS[locale], before="", after=join_lines(found.links, reader)),
+        PreviewLine(field=LINKS, name=_LINKS[locale], before="", after=join_lines(mentions.links, reader)),
     ]
     return [line for line in lines if line.after]

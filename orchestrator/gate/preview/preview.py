@@ -182,9 +182,9 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
         return await build_query_lines(call, describe, reader.locale) if call.key else []
     record = critical_fields.find_current_record(call, facts)
     context = _build_context(call, record, {})
-    listed = await build_list_lines(call, facts, context, reader)
-    if listed is not None:
-        return listed
+    preview_lines = await build_list_lines(call, facts, context, reader)
+    if preview_lines is not None:
+        return preview_lines
     if call.spec.verb == "delete":
         lost = await _build_lost_lines(call, facts, reader) if _is_about_target(call) else []
         return [*lost, *[await _build_line(call, one, record=None, reader=reader) for one in list_shown_params(call)]]
@@ -278,8 +278,8 @@ async def _find_words(call: Call, one: ShownParam, reader: Reader) -> ParamWords
     known = call.spec.stands_for.get(one.name, one.name)
     if words is not None or fields.find_field_info(call.entities.get(call.entity), known) is not None:
         return words
-    named = await _find_field_title(call, known, reader) if one.is_field and call.spec.fields_at else ""
-    return None if named else find_common_words(known)
+    field_title = await _find_field_title(call, known, reader) if one.is_field and call.spec.fields_at else ""
+    return None if field_title else find_common_words(known)
 
 
 async def _format_any_param(value: object, words: ParamWords, place: Place, reader: Reader) -> str:

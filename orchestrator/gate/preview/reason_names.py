@@ -23,13 +23,13 @@ async def name_reasons(reasons: Sequence[Notice], names: Names, locale: Locale) 
 
     Only the first five of these records are read. A record without a title keeps its number.
     """
-    named: list[Notice] = []
+    notices: list[Notice] = []
     left = _MOST
     for reason in reasons:
         is_unnamed = _UNNAMED in {reason.code, reason.args.get("reason")}
-        named.append(await _name_record(reason, names, locale) if is_unnamed and left > 0 else reason)
+        notices.append(await _name_record(reason, names, locale) if is_unnamed and left > 0 else reason)
         left -= is_unnamed
-    return tuple(named)
+    return tuple(notices)
 
 
 async def _name_record(reason: Notice, names: Names, locale: Locale) -> Notice:

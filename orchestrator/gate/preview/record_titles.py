@@ -94,8 +94,8 @@ def find_new_title(call: Call) -> str:
 
 def _describe_by_command(call: Call, locale: Locale) -> str:
     """Return words for a record whose id comes from the answer of another command of the batch."""
-    written = next((written for written in call.places.values() if find_references(written)), "")
-    if not written:
+    place = next((written for written in call.places.values() if find_references(written)), "")
+    if not place:
         return ""
     words = (MADE_BY if call.target_created else NAMED_BY)[locale]
-    return escape_text(words.format(key=find_reference_key(written) or "?"), locale=locale, limit=_TITLE)
+    return escape_text(words.format(key=find_reference_key(place) or "?"), locale=locale, limit=_TITLE)

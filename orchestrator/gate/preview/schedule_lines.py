@@ -28,12 +28,12 @@ def name_definition(call: Call, facts: Facts, _reader: Reader) -> str:
 
 def build_schedule_lines(call: Call, _facts: Facts, reader: Reader) -> list[PreviewLine]:
     """Return the lines of the card of a schedule."""
-    given = call.params
-    terms = parse_terms(given.get("at"), given.get("cron"), given.get("zone") or reader.zone)
+    params = call.params
+    terms = parse_terms(params.get("at"), params.get("cron"), params.get("zone") or reader.zone)
     lines = [_build_line("at", _format_moments(terms, reader), reader)] if terms.at is not None else _build_repetition(terms, reader)
-    if given.get("note"):
-        lines.append(_build_line("note", str(given["note"]), reader))
-    for name, value in given.get("args", {}).items():
+    if params.get("note"):
+        lines.append(_build_line("note", str(params["note"]), reader))
+    for name, value in params.get("args", {}).items():
         text = value if isinstance(value, str) else dumps(value)
         lines.append(PreviewLine(field=name, name=_TITLES["value"][reader.locale].format(name=name), after=_escape(text, reader)))
     return lines
@@ -48,7 +48,7 @@ def _format_moments(terms: Terms, reader: Reader) -> str:
     """Return the single moment, or the next ones of the line, in the reader's words and time zone."""
     after = reader.now or parse_iso("2000-01-01T00:00:00Z")
     moments = [terms.at] if terms.at is not None else terms.list_moments(after)
-    here = [one.astimezone(ZoneInfo(reader.zone)) for one in moments]
+    here = [moment.astimezone(ZoneInfo(reader.zone)) for moment in moments]
     return "\n".join(format_when(When(one.date(), one, has_time=True), now=after, locale=reader.locale) for one in here)
 
 

@@ -24,12 +24,12 @@ Record = JsonObject
 _LAST_EDITOR_FIELDS: Final = ("MODIFY_BY_ID", "CHANGED_BY", "updatedBy")
 
 
-async def check_undo_conflict(call: Call, facts: Facts, shown: BeforeImage, *, actor: Actor, names: Names) -> Refuse | None:
-    """Return the refusal of an undo if the values it would replace differ from those on its card (`shown`), otherwise None.
+async def check_undo_conflict(call: Call, facts: Facts, before_image: BeforeImage, *, actor: Actor, names: Names) -> Refuse | None:
+    """Return the refusal of an undo if the values it would replace differ from those on its card (`before_image`), otherwise None.
 
     The refusal names the field, its present value and the last editor. Names that cannot be read are left out.
     """
-    changed = list(_find_changed_fields(call, facts, shown))
+    changed = list(_find_changed_fields(call, facts, before_image))
     if not changed:
         return None
     leaf, name = changed[0]
@@ -47,13 +47,13 @@ async def check_undo_conflict(call: Call, facts: Facts, shown: BeforeImage, *, a
     return Refuse(reason=Notice(code="undo-changed", args=args), detail="somebody changed it while the card of the undo waited")
 
 
-def _find_changed_fields(call: Call, facts: Facts, shown: BeforeImage) -> Iterator[tuple[Call, str]]:
+def _find_changed_fields(call: Call, facts: Facts, before_image: BeforeImage) -> Iterator[tuple[Call, str]]:
     fresh = build_before_image(call, facts)
     for leaf in call.leaves:
         if leaf.reads_only or not leaf.targets:
             continue
         place = f"{leaf.targets[0][0]}:{leaf.targets[0][1]}"
-        old, now = shown.get(place) or {}, fresh.get(place) or {}
+        old, now = before_image.get(place) or {}, fresh.get(place) or {}
         if leaf.spec.leads_to:
             if find_task_state(old) != find_task_state(now):
                 yield leaf, "STATUS"

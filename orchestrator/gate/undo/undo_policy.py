@@ -131,7 +131,7 @@ def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, 
     policy, catalogue = deps.policy, deps.catalogue
     first = build_undo_slot(entry.effect_id)
     again, length = f"{first}/", len(first) + 1
-    undone = [one for one in entries.values() if (one.slot == first or one.slot[:length] == again) and one.status == "executed"]
+    undone = [card for card in entries.values() if (card.slot == first or card.slot[:length] == again) and card.status == "executed"]
     back = undone[0] if undone and entry.effect_id else None
     if back is not None:
         return entry.with_values(undone_at=back.executed_at, undone_by=back.approved_by_name)
@@ -166,8 +166,8 @@ def find_original(entry: Card, entries: Mapping[str, Card]) -> Card | None:
 
     Return None if `entry` is no undo, or if the reversed call had no card.
     """
-    wanted = parse_undo_slot(str(entry.slot or ""))
-    return next((one for one in entries.values() if wanted and one.effect_id == wanted), None)
+    undo_slot = parse_undo_slot(str(entry.slot or ""))
+    return next((card for card in entries.values() if undo_slot and card.effect_id == undo_slot), None)
 
 
 async def find_undoable(results: Iterable[object], ledger: Ledger, *, policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
@@ -201,15 +201,15 @@ def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogu
         return Notice(code="undo-unsupported", args={"method": done.method})
     if any(report.get("status") != "success" for report in done.commands):
         return Notice(code="undo-partly")
-    found: list[UndoPart] = []
+    undo_parts: list[UndoPart] = []
     for leaf in leaves:
         part = _build_part(leaf, done, policy=policy, catalogue=catalogue)
         if isinstance(part, Notice):
             return part
-        found.append(part)
-    if len({part.target for part in found}) < len(found):
+        undo_parts.append(part)
+    if len({part.target for part in undo_parts}) < len(undo_parts):
         return Notice(code="undo-same-record")
-    return tuple(found)
+    return tuple(undo_parts)
 
 
 def _from_row(row: EffectRow) -> CompletedCall | None:

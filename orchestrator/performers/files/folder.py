@@ -231,7 +231,7 @@ def _check_name_free(place: int, name: str) -> None:
 
 
 def _list_folder(place: int) -> Listing:
-    found: list[FileEntry] = []
+    file_entries: list[FileEntry] = []
     left_out = 0
     with _explained(), os.scandir(place) as entries:
         for number, entry in enumerate(entries):
@@ -241,9 +241,9 @@ def _list_folder(place: int) -> Listing:
             if seen is None:
                 left_out += 1
             else:
-                found.append(seen)
-    found.sort(key=lambda entry: (not entry.is_folder, to_comparable(entry.name), entry.name))
-    return Listing(entries=tuple(found[:MAX_ENTRIES]), left_out=left_out + max(0, len(found) - MAX_ENTRIES))
+                file_entries.append(seen)
+    file_entries.sort(key=lambda entry: (not entry.is_folder, to_comparable(entry.name), entry.name))
+    return Listing(entries=tuple(file_entries[:MAX_ENTRIES]), left_out=left_out + max(0, len(file_entries) - MAX_ENTRIES))
 
 
 def _describe_entry(entry: "os.DirEntry[str]") -> FileEntry | None:

@@ -131,9 +131,9 @@ def find_candidates(people: Mapping[str, Collection[str]], who: str) -> list[str
 
     Names are compared without regard to case, and ё counts as е.
     """
-    for wanted in list_possible_keys(who):
-        if wanted in people:
-            return [wanted]
+    for possible_key in list_possible_keys(who):
+        if possible_key in people:
+            return [possible_key]
     return sorted(key for key, names in people.items() if _fold_name(who) in map(_fold_name, names))
 
 
@@ -215,56 +215,56 @@ def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
         yield f"{lost} of their records are sealed under a key that is not known as theirs: it was not removed"
 
 
-def erase_person(store: SqlStore, found: PersonSurvey, place: ErasureFiles, *, now: datetime, by: str) -> ErasureResult:
-    """Erase the person even if `found` lists obstacles, search for leftovers, and record the erasure in the stream `session:ops`.
+def erase_person(store: SqlStore, person_survey: PersonSurvey, place: ErasureFiles, *, now: datetime, by: str) -> ErasureResult:
+    """Erase the person even if `person_survey` lists obstacles, search for leftovers, and record the erasure in the stream `session:ops`.
 
     `place` tells where the files to erase and to search are, `by` is who ordered the erasure. Raises StoreError.
     """
-    erasure, person, names = store.open_erasure(), found.person, found.names
+    erasure, person, names = store.open_erasure(), person_survey.person, person_survey.names
     dropped = erasure.drop_damaged(person, now)
     _close_open(store, person, now)
     unname = partial(erase_name, person=person, names=names)
     end_run = partial(build_owner_gone_row, now=now)
-    removed = Counter(erasure.erase(person, now, digests=found.answers, change=unname, end_run=end_run))
+    removed = Counter(erasure.erase(person, now, digests=person_survey.answers, change=unname, end_run=end_run))
     # Ending the leases did not stop a session opened for the first time during the erasure: erase again what it wrote meanwhile.
-    removed.update(erasure.erase(person, now, digests=found.answers, change=unname, end_run=end_run))
+    removed.update(erasure.erase(person, now, digests=person_survey.answers, change=unname, end_run=end_run))
     own_logs = {person, *list_logs_of(place.logs, person)}
     removed.update({"person_keys": dropped, "log records": sum(erase_user(place.logs, user) for user in sorted(own_logs))})
     change = partial(erase_from_record, person=person, names=names, runs=erasure.list_runs(person))
     rewritten = {user: transform_user(place.logs, user, change) for user in list_users(place.logs)}
     erasure.purge_disk()
-    remains, held = _search_leftovers(store, found, place)
+    remains, traces = _search_leftovers(store, person_survey, place)
     done = ErasureResult(
         person=person,
         removed={name: count for name, count in removed.items() if count},
         rewritten={user: count for user, count in rewritten.items() if count},
-        probe_count=len(found.probes.all),
+        probe_count=len(person_survey.probes.all),
         remains=tuple(remains),
-        held_by_others=tuple(held),
-        unproven_reasons=tuple(filter(None, (*found.gaps, NOTHING_KNOWN if found.unknown else "", found.earlier))),
+        held_by_others=tuple(traces),
+        unproven_reasons=tuple(filter(None, (*person_survey.gaps, NOTHING_KNOWN if person_survey.unknown else "", person_survey.earlier))),
     )
     _record_erasure(store, done, now=now, by=by)
     return done
 
 
-def _search_leftovers(store: SqlStore, found: PersonSurvey, place: ErasureFiles) -> tuple[list[Trace], list[Trace]]:
+def _search_leftovers(store: SqlStore, person_survey: PersonSurvey, place: ErasureFiles) -> tuple[list[Trace], list[Trace]]:
     """Search the database and the files after the erasure; return (matches that should be gone, matches in records of other people).
 
     The second list holds records of other people that contain the same words; they stay. The raw bytes of the database's files are
     searched, too, but only for texts that were found in no row and no log.
     """
-    probes = [*found.probes.all, *found.secrets]
+    probes = [*person_survey.probes.all, *person_survey.secrets]
     traces = [*search_texts(store.open_erasure().iterate_texts(), probes), *search_logs(place.logs, probes)]
-    shared = {f"blobs {digest}" for digest in found.shared}
-    theirs = [trace for trace in traces if trace.owner not in {"", found.person} or trace.place in shared]
-    held = [trace for trace in theirs if trace.probe not in found.secrets]
+    shared = {f"blobs {digest}" for digest in person_survey.shared}
+    theirs = [trace for trace in traces if trace.owner not in {"", person_survey.person} or trace.place in shared]
+    held = [trace for trace in theirs if trace.probe not in person_survey.secrets]
     remains = [trace for trace in traces if trace not in held]
     explained = {trace.probe for trace in traces}
     for path in place.files:
         left = [probe for probe in search_file(path, probes) if probe not in explained]
         remains += [Trace(place=f"free space of {path.name}", owner="", probe=probe) for probe in left]
-    secret = [Trace(place=trace.place, owner=trace.owner, probe=_THE_KEY) for trace in remains if trace.probe in found.secrets]
-    return secret + [trace for trace in remains if trace.probe not in found.secrets], held
+    secret = [Trace(place=trace.place, owner=trace.owner, probe=_THE_KEY) for trace in remains if trace.probe in person_survey.secrets]
+    return secret + [trace for trace in remains if trace.probe not in person_survey.secrets], held
 
 
 def _collect_probes(event: StoredEvent, person: str, probes: Probes) -> bool:
@@ -288,10 +288,10 @@ def _collect_probes(event: StoredEvent, person: str, probes: Probes) -> bool:
 def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
     """Return one record; None if it is missing or damaged, since damage must not prevent an erasure."""
     try:
-        found = store.read_events(stream, after=seq - 1, limit=1)
+        events = store.read_events(stream, after=seq - 1, limit=1)
     except _UNREADABLE:
         return None
-    return found[0] if found and found[0].seq == seq else None
+    return events[0] if events and events[0].seq == seq else None
 
 
 def _find_answers(event: StoredEvent) -> set[str]:
@@ -318,10 +318,10 @@ def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: s
     return shared & digests
 
 
-def _find_theirs(found: Sequence[StoredEvent], mine: set[tuple[str, int]]) -> set[str]:
+def _find_theirs(stored_events: Sequence[StoredEvent], mine: set[tuple[str, int]]) -> set[str]:
     """Return the digests of which records of others speak. The definition that a run executes counts for everybody: its name is clear."""
-    theirs = {digest for event in found if (event.stream, event.seq) not in mine for digest in list_digests(event.type, event.data)}
-    return theirs | {str(event.data["digest"]) for event in found if event.type == RunStarted.__name__}
+    theirs = {digest for event in stored_events if (event.stream, event.seq) not in mine for digest in list_digests(event.type, event.data)}
+    return theirs | {str(event.data["digest"]) for event in stored_events if event.type == RunStarted.__name__}
 
 
 def _list_definitions(store: SqlStore) -> set[str]:

@@ -83,23 +83,23 @@ class RunTrail:
             self.answers[node] = str(value["kind"])
 
 
-def build_node_records(said: Event, trail: RunTrail, state: AgentState, store: Store) -> Iterator[tuple[str, Record]]:
-    """Yield (key of the run's owner, audit record) for what the event `said` tells of a node; nothing for other events.
+def build_node_records(event: Event, trail: RunTrail, state: AgentState, store: Store) -> Iterator[tuple[str, Record]]:
+    """Yield (key of the run's owner, audit record) for what the event `event` tells of a node; nothing for other events.
 
     A turn that the run played as a node has one record for each answer of the model; `state` is the agent state after it.
     """
-    node = _find_node(said, trail, store)
+    node = _find_node(event, trail, store)
     started = trail.started
     if started is None:
         return
     actor = Actor.model_construct(key=str(started.actor.get("key", "")), name=str(started.actor.get("name", "")))
-    if isinstance(said, NodeDone) and said.kind == "turn":
-        turn = trail.turns.get(f"{trail.run}/{said.node.removesuffix(_TURN)}")
-        asked = _load_output(said, store)
+    if isinstance(event, NodeDone) and event.kind == "turn":
+        turn = trail.turns.get(f"{trail.run}/{event.node.removesuffix(_TURN)}")
+        output = _load_output(event, store)
         if turn is not None:
-            turn.text = str(asked.get("asked", "")) if isinstance(asked, Mapping) else ""
-            if isinstance(asked, Mapping) and "question" in asked:
-                question = Question.from_stored(asked["question"])
+            turn.text = str(output.get("asked", "")) if isinstance(output, Mapping) else ""
+            if isinstance(output, Mapping) and "question" in output:
+                question = Question.from_stored(output["question"])
                 trail.questions[question.question_id] = question
                 turn.text = question.text
             person = {"key": actor.key, "name": actor.name}
@@ -110,43 +110,43 @@ def build_node_records(said: Event, trail: RunTrail, state: AgentState, store: S
     yield actor.key, dict(record)
 
 
-def _find_node(said: Event, trail: RunTrail, store: Store) -> PlayedNode | None:
-    match said:
+def _find_node(event: Event, trail: RunTrail, store: Store) -> PlayedNode | None:
+    match event:
         case RunWaits(on="effect"):
-            call = _build_waiting_call(said.waits_for, trail)
-            return PlayedNode(node=said.node, what="effect", call=call) if call else None
+            call = _build_waiting_call(event.waits_for, trail)
+            return PlayedNode(node=event.node, what="effect", call=call) if call else None
         case NodeDone(kind="say"):
-            return PlayedNode(node=said.node, what="say")
+            return PlayedNode(node=event.node, what="say")
         case NodeDone(kind="input"):
-            asked = said.node.removesuffix(_CLOSED)
-            return PlayedNode(node=asked, what="input", text=trail.answers.get(asked, "timeout"))
+            node = event.node.removesuffix(_CLOSED)
+            return PlayedNode(node=node, what="input", text=trail.answers.get(node, "timeout"))
         case NodeDone(kind="turn"):
             return None
-        case NodeDone() if trail.find_turn_of(said.node) is None and not said.node.endswith(_ACCEPTED):
-            return _build_done(said, trail, store)
+        case NodeDone() if trail.find_turn_of(event.node) is None and not event.node.endswith(_ACCEPTED):
+            return _build_done(event, trail, store)
         case _:
             return None
 
 
-def _build_done(said: NodeDone, trail: RunTrail, store: Store) -> PlayedNode | None:
+def _build_done(node_done: NodeDone, trail: RunTrail, store: Store) -> PlayedNode | None:
     """Return the finished node; None for a trial (`RunEffect.is_trial`) that nothing refused, with which nothing was asked or sent."""
-    output = _load_output(said, store)
-    if said.kind == "model":
+    output = _load_output(node_done, store)
+    if node_done.kind == "model":
         words = output if isinstance(output, str) else str(output.get("text", "")) if isinstance(output, Mapping) else ""
-        return describe_model_node(said, words)
-    if said.kind == "effect" and isinstance(output, Mapping):
+        return describe_model_node(node_done, words)
+    if node_done.kind == "effect" and isinstance(output, Mapping):
         outcome = Outcome.model_validate(output)
         if outcome.status == "planned" and "preview" not in output:  # a plan is stored with its preview
             return None
-        effect = Effect(method=outcome.method, params=dict(outcome.call), slot=f"{trail.run}/{said.node}")
-        return PlayedNode(node=said.node, what="effect", call=build_call_record(effect, outcome))
-    return PlayedNode(node=said.node, what="memo")
+        effect = Effect(method=outcome.method, params=dict(outcome.call), slot=f"{trail.run}/{node_done.node}")
+        return PlayedNode(node=node_done.node, what="effect", call=build_call_record(effect, outcome))
+    return PlayedNode(node=node_done.node, what="memo")
 
 
-def _load_output(said: NodeDone, store: Store) -> object:
+def _load_output(node_done: NodeDone, store: Store) -> object:
     """Return what a node gave, from its event or its blob; None if the blob is gone."""
-    text = store.load_blob(said.output_blob) if said.output_blob and said.output is None else None
-    return parse_blob(text) if text is not None else said.output
+    text = store.load_blob(node_done.output_blob) if node_done.output_blob and node_done.output is None else None
+    return parse_blob(text) if text is not None else node_done.output
 
 
 def _build_waiting_call(effect_id: str, trail: RunTrail) -> JsonObject | None:
@@ -162,9 +162,9 @@ def _build_waiting_call(effect_id: str, trail: RunTrail) -> JsonObject | None:
         params = begun.params if begun is not None else {}
         base = {"call_id": effect_id, "method": lost.method, "proposed": params, "status": "unknown", "params": params}
         return base | {"class": lost.call_class, "reason": "outcome-unknown", "detail": lost.detail}
-    asked = trail.requested.get(effect_id)
-    if asked is None or asked.turn_id != trail.run:
+    confirmation_requested = trail.requested.get(effect_id)
+    if confirmation_requested is None or confirmation_requested.turn_id != trail.run:
         return None
-    codes = [Notice.model_validate(reason).code for reason in asked.reasons]
-    base = {"call_id": effect_id, "method": asked.method, "proposed": asked.params, "status": "waiting"}
-    return base | {"confirmation_id": asked.confirmation_id, "reasons": codes}
+    codes = [Notice.model_validate(reason).code for reason in confirmation_requested.reasons]
+    base = {"call_id": effect_id, "method": confirmation_requested.method, "proposed": confirmation_requested.params, "status": "waiting"}
+    return base | {"confirmation_id": confirmation_requested.confirmation_id, "reasons": codes}

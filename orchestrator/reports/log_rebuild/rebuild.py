@@ -87,12 +87,12 @@ def _rebuild_session(
         yield _build_decision(*held, state, store, names, session)
 
 
-def _build_node_records(said: Event, trail: RunTrail, state: SessionState, store: Store) -> Iterator[tuple[str, Record]]:
+def _build_node_records(event: Event, trail: RunTrail, state: SessionState, store: Store) -> Iterator[tuple[str, Record]]:
     """Yield (key of the owner, audit record) for what an event tells of a node of a run; nothing in other streams."""
-    if isinstance(said, RunWoken):
-        trail.note_answer(said.node, said.value)
-    trail.take(said)
-    yield from build_node_records(said, trail, state.agent, store)
+    if isinstance(event, RunWoken):
+        trail.note_answer(event.node, event.value)
+    trail.take(event)
+    yield from build_node_records(event, trail, state.agent, store)
 
 
 def _update_turn(event: StoredEvent, said: Event, turn: Turn | None, state: SessionState) -> Turn | None:

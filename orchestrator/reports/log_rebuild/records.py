@@ -281,28 +281,28 @@ def _build_result(said: StepEnd | ConfirmationRequested, started: CallStarted | 
     return base | _find_reason(said, outcome.reason) | {"detail": said.detail}
 
 
-def _find_reason(said: StepRefused | CallRefused | CallOutcomeUnknown, told: Notice | None) -> Record:
+def _find_reason(said: StepRefused | CallRefused | CallOutcomeUnknown, notice: Notice | None) -> Record:
     """Return {"reason": code} for a step that did not succeed, as the event `said` records.
 
-    `told` is the notice about the step that the person got, if any. The code is that of the notice; if there is no notice, it is that of
+    `notice` is the notice about the step that the person got, if any. The code is that of the notice; if there is no notice, it is that of
     the event. A refusal by the portal without a notice (a refused read) gives {"code": the portal's error code} instead.
     """
     code = "" if isinstance(said, CallOutcomeUnknown) else said.code
-    if told is None and isinstance(said, CallRefused):
+    if notice is None and isinstance(said, CallRefused):
         return {"code": code}
-    return {"reason": (told.code if told else "") or code}
+    return {"reason": (notice.code if notice else "") or code}
 
 
-def _load_answer(said: Event, store: Store) -> object:
-    if not isinstance(said, CallSucceeded):
+def _load_answer(event: Event, store: Store) -> object:
+    if not isinstance(event, CallSucceeded):
         return None
-    if not said.result_blob:
-        return said.result
-    text = store.load_blob(said.result_blob)
+    if not event.result_blob:
+        return event.result
+    text = store.load_blob(event.result_blob)
     return parse_blob(text) if text is not None else None
 
 
-def _find_status(said: Event) -> str:
-    if isinstance(said, OutcomeReconciled):
-        return {"done": "succeeded", "not_done": "refused"}.get(said.verdict, "unknown")
-    return "succeeded" if isinstance(said, CallSucceeded) else "unknown" if isinstance(said, CallOutcomeUnknown) else "refused"
+def _find_status(event: Event) -> str:
+    if isinstance(event, OutcomeReconciled):
+        return {"done": "succeeded", "not_done": "refused"}.get(event.verdict, "unknown")
+    return "succeeded" if isinstance(event, CallSucceeded) else "unknown" if isinstance(event, CallOutcomeUnknown) else "refused"

@@ -10,23 +10,23 @@ from state.events import blocks, budgets, cards, console, daily, definitions, do
 from state.journal.store import StoredEvent
 
 
-def _describe_invitation(voice: Narrator, said: people.PersonInvited, _event: StoredEvent) -> str:
-    whom = f"employee {said.bitrix_user_id}, role {said.role}, until {said.expires_at}"
-    return f"{voice.format_person(said.by)} made a link ({people.build_invitation_key(said.fingerprint)}) for {whom}"
+def _describe_invitation(voice: Narrator, person_invited: people.PersonInvited, _event: StoredEvent) -> str:
+    whom = f"employee {person_invited.bitrix_user_id}, role {person_invited.role}, until {person_invited.expires_at}"
+    return f"{voice.format_person(person_invited.by)} made a link ({people.build_invitation_key(person_invited.fingerprint)}) for {whom}"
 
 
-def _describe_invitation_refusal(voice: Narrator, said: people.InvitationRefused, _event: StoredEvent) -> str:
-    return f"{voice.format_person(said.person)} brought a link that is of no use: {said.why}"
+def _describe_invitation_refusal(voice: Narrator, invitation_refused: people.InvitationRefused, _event: StoredEvent) -> str:
+    return f"{voice.format_person(invitation_refused.person)} brought a link that is of no use: {invitation_refused.why}"
 
 
 def _describe_access_request(voice: Narrator, said: people.AccessAsked, event: StoredEvent) -> str:
     return f"{voice.format_person(said.person, said.name, gone=event.erased)} asked for access"
 
 
-def _describe_joining(voice: Narrator, said: people.PersonJoined, event: StoredEvent) -> str:
-    how = f"by link {people.build_invitation_key(said.fingerprint)} of" if said.fingerprint else "let in by"
-    who = voice.format_person(said.person, said.name, gone=event.erased)
-    return f"{who} joined as {said.role}, employee {said.bitrix_user_id}, {how} {voice.format_person(said.by)}"
+def _describe_joining(voice: Narrator, person_joined: people.PersonJoined, event: StoredEvent) -> str:
+    how = f"by link {people.build_invitation_key(person_joined.fingerprint)} of" if person_joined.fingerprint else "let in by"
+    who = voice.format_person(person_joined.person, person_joined.name, gone=event.erased)
+    return f"{who} joined as {person_joined.role}, employee {person_joined.bitrix_user_id}, {how} {voice.format_person(person_joined.by)}"
 
 
 def _describe_dismissal(voice: Narrator, said: people.PersonDismissed, _event: StoredEvent) -> str:
@@ -34,16 +34,16 @@ def _describe_dismissal(voice: Narrator, said: people.PersonDismissed, _event: S
     return f"{voice.format_person(said.person)} lost access: {why}"
 
 
-def _describe_return(voice: Narrator, said: people.PersonReturned, _event: StoredEvent) -> str:
-    return f"{voice.format_person(said.person)} has access again: the portal lists them as working"
+def _describe_return(voice: Narrator, person_returned: people.PersonReturned, _event: StoredEvent) -> str:
+    return f"{voice.format_person(person_returned.person)} has access again: the portal lists them as working"
 
 
-def _describe_login(voice: Narrator, said: console.ConsoleEntered, _event: StoredEvent) -> str:
-    return f"{voice.format_person(said.person)} logged in to the console"
+def _describe_login(voice: Narrator, console_entered: console.ConsoleEntered, _event: StoredEvent) -> str:
+    return f"{voice.format_person(console_entered.person)} logged in to the console"
 
 
-def _describe_policy(voice: Narrator, said: console.PolicySaved, event: StoredEvent) -> str:
-    return f"{voice.format_person(said.person, said.name, gone=event.erased)} saved the policy file in the console"
+def _describe_policy(voice: Narrator, policy_saved: console.PolicySaved, event: StoredEvent) -> str:
+    return f"{voice.format_person(policy_saved.person, policy_saved.name, gone=event.erased)} saved the policy file in the console"
 
 
 def _describe_preference(voice: Narrator, said: people.PreferenceSet, event: StoredEvent) -> str:
@@ -68,22 +68,22 @@ def _describe_reminder_set(voice: Narrator, said: daily.ReminderSet, event: Stor
     return f"{voice.format_person(event.actor)} is to be reminded at {_format_due(said.due_ts)}: {words}"
 
 
-def _describe_reminder_moved(_voice: Narrator, said: daily.ReminderMoved, _event: StoredEvent) -> str:
-    return f"the reminder is put off to {_format_due(said.due_ts)}"
+def _describe_reminder_moved(_voice: Narrator, reminder_moved: daily.ReminderMoved, _event: StoredEvent) -> str:
+    return f"the reminder is put off to {_format_due(reminder_moved.due_ts)}"
 
 
-def _describe_reminder_sent(_voice: Narrator, said: daily.ReminderFired, _event: StoredEvent) -> str:
-    return f"reminded, {said.late} seconds late" if said.late else "reminded"
+def _describe_reminder_sent(_voice: Narrator, reminder_fired: daily.ReminderFired, _event: StoredEvent) -> str:
+    return f"reminded, {reminder_fired.late} seconds late" if reminder_fired.late else "reminded"
 
 
-def _describe_reminder_dropped(voice: Narrator, said: daily.ReminderDropped, _event: StoredEvent) -> str:
-    return f"{voice.format_person(said.by)} dropped the reminder"
+def _describe_reminder_dropped(voice: Narrator, reminder_dropped: daily.ReminderDropped, _event: StoredEvent) -> str:
+    return f"{voice.format_person(reminder_dropped.by)} dropped the reminder"
 
 
-def _describe_daily_message(_voice: Narrator, said: daily.DailySent, _event: StoredEvent) -> str:
-    what = "morning digest" if said.what == "digest" else "evening summary"
-    day = date.fromordinal(said.day).isoformat()
-    return f"the {what} of {day} was sent" if said.outcome == "sent" else f"the {what} of {day} was given up"
+def _describe_daily_message(_voice: Narrator, daily_sent: daily.DailySent, _event: StoredEvent) -> str:
+    what = "morning digest" if daily_sent.what == "digest" else "evening summary"
+    day = date.fromordinal(daily_sent.day).isoformat()
+    return f"the {what} of {day} was sent" if daily_sent.outcome == "sent" else f"the {what} of {day} was given up"
 
 
 def _format_due(due_ts: int) -> str:
@@ -112,14 +112,14 @@ def _format_channel(via: object) -> str:
     return CHANNEL_WORDS.get(str(via), to_one_line(via))
 
 
-def _describe_reopening(_voice: Narrator, said: freezing.ConfirmationReopened, _event: StoredEvent) -> str:
-    card = to_one_line(said.confirmation_id)[:10]
+def _describe_reopening(_voice: Narrator, confirmation_reopened: freezing.ConfirmationReopened, _event: StoredEvent) -> str:
+    card = to_one_line(confirmation_reopened.confirmation_id)[:10]
     return f"card {card} waits again: its approved call did not start, since writing is frozen; nothing was sent"
 
 
-def _describe_budget_warning(voice: Narrator, said: budgets.BudgetWarned, event: StoredEvent) -> str:
-    month = f"{said.month // 100}-{said.month % 100:02d}"
-    return f"{voice.format_person(event.actor)} was told that {said.percent} % of the budget of {month} is used"
+def _describe_budget_warning(voice: Narrator, budget_warned: budgets.BudgetWarned, event: StoredEvent) -> str:
+    month = f"{budget_warned.month // 100}-{budget_warned.month % 100:02d}"
+    return f"{voice.format_person(event.actor)} was told that {budget_warned.percent} % of the budget of {month} is used"
 
 
 def _describe_document(voice: Narrator, said: documents.DocumentChanged, _event: StoredEvent) -> str:
@@ -163,8 +163,8 @@ def _describe_edit_question(voice: Narrator, said: cards.EditAsked, _event: Stor
     return f"{voice.format_person(said.by)} was asked for {what} on card {said.confirmation_id}"
 
 
-def _describe_edit_end(_voice: Narrator, said: cards.EditClosed, _event: StoredEvent) -> str:
-    return f"the change of card {said.confirmation_id} ended: {_EDIT_ENDS[said.how]}"
+def _describe_edit_end(_voice: Narrator, edit_closed: cards.EditClosed, _event: StoredEvent) -> str:
+    return f"the change of card {edit_closed.confirmation_id} ended: {_EDIT_ENDS[edit_closed.how]}"
 
 
 EDITING_DESCRIPTIONS: Final = {
@@ -182,15 +182,15 @@ _SAVINGS: Final = {
 _AnyDefinition = definitions.DefinitionSaved | definitions.DefinitionPublished | definitions.DefinitionSwitched
 
 
-def _describe_saved_definition(voice: Narrator, said: definitions.DefinitionSaved, event: StoredEvent) -> str:
-    what = _SAVINGS[said.what].format(version=said.version, name=_format_definition(said))
-    return f"{_format_author(voice, said, event)} {what} {_format_ending(said, event)}"
+def _describe_saved_definition(voice: Narrator, definition_saved: definitions.DefinitionSaved, event: StoredEvent) -> str:
+    what = _SAVINGS[definition_saved.what].format(version=definition_saved.version, name=_format_definition(definition_saved))
+    return f"{_format_author(voice, definition_saved, event)} {what} {_format_ending(definition_saved, event)}"
 
 
-def _describe_published_definition(voice: Narrator, said: definitions.DefinitionPublished, event: StoredEvent) -> str:
-    instead = f" instead of version {said.replaced}" if said.replaced else ""
-    what = f"published version {said.version} of {_format_definition(said)}{instead}"
-    return f"{_format_author(voice, said, event)} {what} {_format_ending(said, event)}"
+def _describe_published_definition(voice: Narrator, definition_published: definitions.DefinitionPublished, event: StoredEvent) -> str:
+    instead = f" instead of version {definition_published.replaced}" if definition_published.replaced else ""
+    what = f"published version {definition_published.version} of {_format_definition(definition_published)}{instead}"
+    return f"{_format_author(voice, definition_published, event)} {what} {_format_ending(definition_published, event)}"
 
 
 def _describe_switched_definition(voice: Narrator, said: definitions.DefinitionSwitched, event: StoredEvent) -> str:
@@ -198,18 +198,18 @@ def _describe_switched_definition(voice: Narrator, said: definitions.DefinitionS
     return f"{_format_author(voice, said, event)} {what} {_format_ending(said, event)}"
 
 
-def _format_author(voice: Narrator, said: _AnyDefinition, event: StoredEvent) -> str:
-    return voice.format_person(said.by, said.by_name, gone=event.erased)
+def _format_author(voice: Narrator, definition_event: _AnyDefinition, event: StoredEvent) -> str:
+    return voice.format_person(definition_event.by, definition_event.by_name, gone=event.erased)
 
 
-def _format_definition(said: _AnyDefinition) -> str:
-    return f"{to_one_line(said.kind)} {to_one_line(said.definition)}"
+def _format_definition(definition_event: _AnyDefinition) -> str:
+    return f"{to_one_line(definition_event.kind)} {to_one_line(definition_event.definition)}"
 
 
-def _format_ending(said: _AnyDefinition, event: StoredEvent) -> str:
-    note = f": {format_words(event, said.note)}" if said.note else ""
-    digest = f", text {to_one_line(said.digest)[:10]}" if said.digest else ""
-    return f"{_format_channel(said.via)}{digest}{note}"
+def _format_ending(definition_event: _AnyDefinition, event: StoredEvent) -> str:
+    note = f": {format_words(event, definition_event.note)}" if definition_event.note else ""
+    digest = f", text {to_one_line(definition_event.digest)[:10]}" if definition_event.digest else ""
+    return f"{_format_channel(definition_event.via)}{digest}{note}"
 
 
 def _describe_written_memory(_voice: Narrator, said: memory.MemoryWritten, event: StoredEvent) -> str:
@@ -219,8 +219,8 @@ def _describe_written_memory(_voice: Narrator, said: memory.MemoryWritten, event
     return f"the flow {to_one_line(said.definition)} kept {count}{where}, run {to_one_line(said.run)}"
 
 
-def _describe_cleared_memory(_voice: Narrator, said: memory.MemoryCleared, _event: StoredEvent) -> str:
-    return f"{to_one_line(said.by)} made the flow {to_one_line(said.definition)} forget this person"
+def _describe_cleared_memory(_voice: Narrator, memory_cleared: memory.MemoryCleared, _event: StoredEvent) -> str:
+    return f"{to_one_line(memory_cleared.by)} made the flow {to_one_line(memory_cleared.definition)} forget this person"
 
 
 def _describe_opened_block(voice: Narrator, said: blocks.BlockOpened, event: StoredEvent) -> str:
@@ -229,18 +229,18 @@ def _describe_opened_block(voice: Narrator, said: blocks.BlockOpened, event: Sto
     return f"{voice.format_person(said.by)} began the workflow {workflow} on this record{title}, run {to_one_line(said.run)}"
 
 
-def _describe_resumed_block(_voice: Narrator, said: blocks.BlockResumed, _event: StoredEvent) -> str:
-    return f"run {to_one_line(said.run)} goes on after its failure"
+def _describe_resumed_block(_voice: Narrator, block_resumed: blocks.BlockResumed, _event: StoredEvent) -> str:
+    return f"run {to_one_line(block_resumed.run)} goes on after its failure"
 
 
-def _describe_conflict(_voice: Narrator, said: blocks.BlockConflicted, event: StoredEvent) -> str:
-    names = "" if event.erased else ": " + ", ".join(to_one_line(str(one.get("key", ""))) for one in said.fields)
-    return f"run {to_one_line(said.run)} proposes other values for fields that were changed meanwhile{names}"
+def _describe_conflict(_voice: Narrator, block_conflicted: blocks.BlockConflicted, event: StoredEvent) -> str:
+    names = "" if event.erased else ": " + ", ".join(to_one_line(str(field.get("key", ""))) for field in block_conflicted.fields)
+    return f"run {to_one_line(block_conflicted.run)} proposes other values for fields that were changed meanwhile{names}"
 
 
-def _describe_choices(voice: Narrator, said: blocks.BlockResolved, _event: StoredEvent) -> str:
-    told = ", ".join(f"{to_one_line(key)}: {to_one_line(choice)}" for key, choice in said.choices.items())
-    return f"{voice.format_person(said.by)} chose whose values stay{f' ({told})' if told else ''}"
+def _describe_choices(voice: Narrator, block_resolved: blocks.BlockResolved, _event: StoredEvent) -> str:
+    told = ", ".join(f"{to_one_line(key)}: {to_one_line(choice)}" for key, choice in block_resolved.choices.items())
+    return f"{voice.format_person(block_resolved.by)} chose whose values stay{f' ({told})' if told else ''}"
 
 
 def _describe_finished_block(_voice: Narrator, said: blocks.BlockFinished, event: StoredEvent) -> str:
@@ -248,12 +248,12 @@ def _describe_finished_block(_voice: Narrator, said: blocks.BlockFinished, event
     return f"run {to_one_line(said.run)} finished{what}"
 
 
-def _describe_failed_block(_voice: Narrator, said: blocks.BlockFailed, _event: StoredEvent) -> str:
-    return f"run {to_one_line(said.run)} failed: {to_one_line(said.code)}"
+def _describe_failed_block(_voice: Narrator, block_failed: blocks.BlockFailed, _event: StoredEvent) -> str:
+    return f"run {to_one_line(block_failed.run)} failed: {to_one_line(block_failed.code)}"
 
 
-def _describe_dismissed_block(voice: Narrator, said: blocks.BlockDismissed, _event: StoredEvent) -> str:
-    return f"a new run of {voice.format_person(said.by)} put {to_one_line(said.block)} aside"
+def _describe_dismissed_block(voice: Narrator, block_dismissed: blocks.BlockDismissed, _event: StoredEvent) -> str:
+    return f"a new run of {voice.format_person(block_dismissed.by)} put {to_one_line(block_dismissed.block)} aside"
 
 
 BLOCK_DESCRIPTIONS: Final = {

@@ -65,8 +65,8 @@ class Narrator:
 
     def describe_code(self, code: str) -> str:
         """Return the sentence for a code without its arguments, followed by the code in brackets; only the code if it has no sentence."""
-        said = self.render_sentence(code, dict.fromkeys(_ARGUMENT.findall(REFUSALS.get(code, "")), "…"))
-        return said if said == code else f"{said} ({code})"
+        sentence = self.render_sentence(code, dict.fromkeys(_ARGUMENT.findall(REFUSALS.get(code, "")), "…"))
+        return sentence if sentence == code else f"{sentence} ({code})"
 
     def describe_reasons(self, reasons: Iterable[JsonObject] | None) -> list[str]:
         """Return the sentences that say why a card was needed, each once; `reasons` are the notices stored with the card."""

@@ -33,58 +33,58 @@ _PAUSES: Final = {
 }
 
 
-def _describe_start(voice: Narrator, said: runs.RunStarted, event: StoredEvent) -> str:
-    version = f" version {said.version}" if said.version else ""
-    parent = f", started by {said.parent}" if said.parent else ""
-    called = f" “{to_one_line(said.title)}”" if said.title else ""
-    what = f"{to_one_line(said.definition)}{called}{version} ({to_one_line(said.engine)}, mode {said.mode})"
-    return f"the run of {what} began for {voice.format_person(event.actor)}, shown in {to_one_line(said.home)}{parent}"
+def _describe_start(voice: Narrator, run_started: runs.RunStarted, event: StoredEvent) -> str:
+    version = f" version {run_started.version}" if run_started.version else ""
+    parent = f", started by {run_started.parent}" if run_started.parent else ""
+    called = f" “{to_one_line(run_started.title)}”" if run_started.title else ""
+    what = f"{to_one_line(run_started.definition)}{called}{version} ({to_one_line(run_started.engine)}, mode {run_started.mode})"
+    return f"the run of {what} began for {voice.format_person(event.actor)}, shown in {to_one_line(run_started.home)}{parent}"
 
 
-def _describe_done(_voice: Narrator, said: runs.NodeDone, event: StoredEvent) -> str:
-    tokens = said.prompt_tokens + said.completion_tokens
-    who = to_one_line(said.model) + describe_fallback(said.provider, said.failed_before)
-    asked = f", {who} answered with {tokens} tokens in {said.seconds:.1f} s" if said.model else ""
-    gave = "a large value" if said.output_blob and said.output is None else format_words(event, said.output, limit=_WORDS)
-    again = f" (attempt {said.attempt})" if said.attempt > 1 else ""
-    return f"node {to_one_line(said.node)} is done{again}{asked}" + (f": {gave}" if gave else "")
+def _describe_done(_voice: Narrator, node_done: runs.NodeDone, event: StoredEvent) -> str:
+    tokens = node_done.prompt_tokens + node_done.completion_tokens
+    who = to_one_line(node_done.model) + describe_fallback(node_done.provider, node_done.failed_before)
+    asked = f", {who} answered with {tokens} tokens in {node_done.seconds:.1f} s" if node_done.model else ""
+    gave = "a large value" if node_done.output_blob and node_done.output is None else format_words(event, node_done.output, limit=_WORDS)
+    again = f" (attempt {node_done.attempt})" if node_done.attempt > 1 else ""
+    return f"node {to_one_line(node_done.node)} is done{again}{asked}" + (f": {gave}" if gave else "")
 
 
-def _describe_failure(_voice: Narrator, said: runs.NodeFailed, event: StoredEvent) -> str:
-    why = format_words(event, said.detail) or to_one_line(said.code)
-    return f"node {to_one_line(said.node)} failed (attempt {said.attempt}): {why}{describe_failed_cost(said)}"
+def _describe_failure(_voice: Narrator, node_failed: runs.NodeFailed, event: StoredEvent) -> str:
+    why = format_words(event, node_failed.detail) or to_one_line(node_failed.code)
+    return f"node {to_one_line(node_failed.node)} failed (attempt {node_failed.attempt}): {why}{describe_failed_cost(node_failed)}"
 
 
-def _describe_wait(voice: Narrator, said: runs.RunWaits, event: StoredEvent) -> str:
-    if said.node == runs.WHOLE:
-        return f"{voice.format_person(said.by)} paused the run"
-    until = f" until {to_one_line(said.until)}" if said.until else ""
-    words = format_words(event, said.question, limit=_WORDS)
-    asked = f": {words}" if said.on == "input" and words else ""
-    what = f"{_WAITS.get(said.on, '')} {to_one_line(said.waits_for)}".strip()
-    return f"node {to_one_line(said.node)} waits{f' for {what}' if what else ''}{until}{asked}"
+def _describe_wait(voice: Narrator, run_waits: runs.RunWaits, event: StoredEvent) -> str:
+    if run_waits.node == runs.WHOLE:
+        return f"{voice.format_person(run_waits.by)} paused the run"
+    until = f" until {to_one_line(run_waits.until)}" if run_waits.until else ""
+    words = format_words(event, run_waits.question, limit=_WORDS)
+    asked = f": {words}" if run_waits.on == "input" and words else ""
+    what = f"{_WAITS.get(run_waits.on, '')} {to_one_line(run_waits.waits_for)}".strip()
+    return f"node {to_one_line(run_waits.node)} waits{f' for {what}' if what else ''}{until}{asked}"
 
 
-def _describe_wake(voice: Narrator, said: runs.RunWoken, event: StoredEvent) -> str:
-    if said.node == runs.WHOLE:
-        return "the failed nodes are to run again" if said.by == "retry" else "the run goes on after its pause"
-    by = voice.format_person(said.by) if ":" in said.by else to_one_line(said.by)
-    came = describe_gap(event) if event.erased else to_one_line(said.value, limit=_WORDS) if said.value else ""
-    return f"node {to_one_line(said.node)} goes on: {by}" + (f", {came}" if came else "")
+def _describe_wake(voice: Narrator, run_woken: runs.RunWoken, event: StoredEvent) -> str:
+    if run_woken.node == runs.WHOLE:
+        return "the failed nodes are to run again" if run_woken.by == "retry" else "the run goes on after its pause"
+    by = voice.format_person(run_woken.by) if ":" in run_woken.by else to_one_line(run_woken.by)
+    came = describe_gap(event) if event.erased else to_one_line(run_woken.value, limit=_WORDS) if run_woken.value else ""
+    return f"node {to_one_line(run_woken.node)} goes on: {by}" + (f", {came}" if came else "")
 
 
-def _describe_end(voice: Narrator, said: runs.RunFinished, _event: StoredEvent) -> str:
-    by = f" by {voice.format_person(said.by)}" if said.by else ""
-    return f"the run ended: {said.status}{by}" + (f" ({to_one_line(said.code)})" if said.code else "")
+def _describe_end(voice: Narrator, run_finished: runs.RunFinished, _event: StoredEvent) -> str:
+    by = f" by {voice.format_person(run_finished.by)}" if run_finished.by else ""
+    return f"the run ended: {run_finished.status}{by}" + (f" ({to_one_line(run_finished.code)})" if run_finished.code else "")
 
 
 def _describe_forgetting(_voice: Narrator, said: runs.RunForgotten, _event: StoredEvent) -> str:
     return f"the time for which the run is kept is over: it is in no list any more, and its large values ({said.blobs}) are removed"
 
 
-def _describe_listening(_voice: Narrator, said: runs.InputAwaited, _event: StoredEvent) -> str:
-    takes = ", ".join(said.takes) or "a button"
-    return f"{to_one_line(said.run)} waits here for {takes} (question {to_one_line(said.question_id)})"
+def _describe_listening(_voice: Narrator, input_awaited: runs.InputAwaited, _event: StoredEvent) -> str:
+    takes = ", ".join(input_awaited.takes) or "a button"
+    return f"{to_one_line(input_awaited.run)} waits here for {takes} (question {to_one_line(input_awaited.question_id)})"
 
 
 def _describe_taking(_voice: Narrator, said: runs.InputTaken, _event: StoredEvent) -> str:
@@ -116,9 +116,9 @@ def _describe_resumption(voice: Narrator, said: schedules.ScheduleResumed, _even
     return f"{voice.format_person(said.by)} resumed the schedule {to_one_line(said.schedule)}, due at {to_one_line(said.due)}"
 
 
-def _describe_schedule_end(voice: Narrator, said: schedules.ScheduleEnded, _event: StoredEvent) -> str:
-    how = f"{voice.format_person(said.by)} cancelled it" if said.why == "cancelled" else "it has no further moment"
-    return f"the schedule {to_one_line(said.schedule)} is over: {how}"
+def _describe_schedule_end(voice: Narrator, schedule_ended: schedules.ScheduleEnded, _event: StoredEvent) -> str:
+    how = f"{voice.format_person(schedule_ended.by)} cancelled it" if schedule_ended.why == "cancelled" else "it has no further moment"
+    return f"the schedule {to_one_line(schedule_ended.schedule)} is over: {how}"
 
 
 DESCRIPTIONS: Final = {

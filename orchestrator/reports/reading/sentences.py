@@ -113,11 +113,11 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.1f} s"
 
 
-def _describe_message(voice: Narrator, said: conversation.MessageReceived, event: StoredEvent) -> str:
+def _describe_message(voice: Narrator, message_received: conversation.MessageReceived, event: StoredEvent) -> str:
     who = voice.format_person(event.actor)
-    text = format_words(event, said.text, limit=300)
-    quoted = ", with text of somebody else" if said.quoted else ""
-    match said.origin:
+    text = format_words(event, message_received.text, limit=300)
+    quoted = ", with text of somebody else" if message_received.quoted else ""
+    match message_received.origin:
         case "typed" | "voice":
             return f"{who} asked: {text}{quoted}"
         case "portal":
@@ -138,18 +138,18 @@ def _describe_question_to_model(_voice: Narrator, said: conversation.ModelAsked,
     return f"the model is asked ({where}, about {said.prompt_tokens + said.completion_tokens} tokens reserved)"
 
 
-def _describe_model_failure(_voice: Narrator, said: conversation.ModelFailed, event: StoredEvent) -> str:
-    return f"the model failed: {format_words(event, said.reason)}{describe_failed_cost(said)}"
+def _describe_model_failure(_voice: Narrator, model_failed: conversation.ModelFailed, event: StoredEvent) -> str:
+    return f"the model failed: {format_words(event, model_failed.reason)}{describe_failed_cost(model_failed)}"
 
 
-def _describe_plan(_voice: Narrator, said: conversation.PlanRecorded, event: StoredEvent) -> str:
+def _describe_plan(_voice: Narrator, plan_recorded: conversation.PlanRecorded, event: StoredEvent) -> str:
     if event.erased:
-        return f"the model proposed {describe_gap(event)} (mode {said.mode})"
-    steps = [PlanStep.from_stored(step) for step in said.steps]
+        return f"the model proposed {describe_gap(event)} (mode {plan_recorded.mode})"
+    steps = [PlanStep.from_stored(step) for step in plan_recorded.steps]
     listed = "; ".join(describe_call(step.method or "?", step.params) for step in steps)
-    only = "" if said.executed else ", only recorded"
+    only = "" if plan_recorded.executed else ", only recorded"
     many = f"{len(steps)} step{'' if len(steps) == 1 else 's'}"
-    return f"the model proposed {many} (mode {said.mode}{only}): {listed or 'nothing'}"
+    return f"the model proposed {many} (mode {plan_recorded.mode}{only}): {listed or 'nothing'}"
 
 
 def _describe_name_question(_voice: Narrator, said: conversation.NameAsked, event: StoredEvent) -> str:
@@ -157,14 +157,14 @@ def _describe_name_question(_voice: Narrator, said: conversation.NameAsked, even
     return f"the person was asked which one “{format_words(event, said.reference)}” is: {options}"
 
 
-def _describe_name_choice(voice: Narrator, said: conversation.NameChosen, event: StoredEvent) -> str:
-    label = format_words(event, said.label) or to_one_line(said.value)
-    return f"{voice.format_person(event.actor)} chose {label} for “{format_words(event, said.reference)}”"
+def _describe_name_choice(voice: Narrator, name_chosen: conversation.NameChosen, event: StoredEvent) -> str:
+    label = format_words(event, name_chosen.label) or to_one_line(name_chosen.value)
+    return f"{voice.format_person(event.actor)} chose {label} for “{format_words(event, name_chosen.reference)}”"
 
 
-def _describe_step_refusal(voice: Narrator, said: conversation.StepRefused, event: StoredEvent) -> str:
-    why = to_one_line(said.detail) or voice.render_sentence(said.code)
-    return f"refused before sending, {_describe_sent(said.method, said.params, event)}: {why} [{said.code}]"
+def _describe_step_refusal(voice: Narrator, step_refused: conversation.StepRefused, event: StoredEvent) -> str:
+    why = to_one_line(step_refused.detail) or voice.render_sentence(step_refused.code)
+    return f"refused before sending, {_describe_sent(step_refused.method, step_refused.params, event)}: {why} [{step_refused.code}]"
 
 
 def _describe_decision_refusal(voice: Narrator, said: confirmations.DecisionRefused, _event: StoredEvent) -> str:
@@ -181,8 +181,8 @@ def _describe_request(voice: Narrator, said: confirmations.ConfirmationRequested
     return f"card {to_short_id(said.confirmation_id)}{again}: {said.method}: {what}; asked because: {why or 'the rules say so'}{hands}"
 
 
-def _describe_opening(voice: Narrator, said: confirmations.CardOpened, _event: StoredEvent) -> str:
-    return f"the rest of the long card {to_short_id(said.confirmation_id)} opened by {voice.format_person(said.by)}"
+def _describe_opening(voice: Narrator, card_opened: confirmations.CardOpened, _event: StoredEvent) -> str:
+    return f"the rest of the long card {to_short_id(card_opened.confirmation_id)} opened by {voice.format_person(card_opened.by)}"
 
 
 def _describe_approval(voice: Narrator, said: confirmations.ConfirmationApproved, _event: StoredEvent) -> str:
@@ -196,43 +196,43 @@ def _describe_denial(voice: Narrator, said: confirmations.ConfirmationDenied, ev
     return f"card {to_short_id(said.confirmation_id)} denied by {who} {WAYS.get(said.via, to_one_line(said.via))}{why}"
 
 
-def _describe_expiry(_voice: Narrator, said: confirmations.ConfirmationExpired, _event: StoredEvent) -> str:
-    return f"card {to_short_id(said.confirmation_id)} expired: nobody decided in time"
+def _describe_expiry(_voice: Narrator, confirmation_expired: confirmations.ConfirmationExpired, _event: StoredEvent) -> str:
+    return f"card {to_short_id(confirmation_expired.confirmation_id)} expired: nobody decided in time"
 
 
 def _describe_superseding(voice: Narrator, said: confirmations.ConfirmationSuperseded, _event: StoredEvent) -> str:
     return f"card {to_short_id(said.confirmation_id)} closed, it no longer fits: {voice.render_sentence(said.why)}"
 
 
-def _describe_start(voice: Narrator, said: calls.CallStarted, event: StoredEvent) -> str:
-    by = f", approved by {voice.format_person(said.approved_by)}" if said.approved_by else ""
-    return f"call {to_short_id(said.effect_id)} started: {_describe_sent(said.method, said.params, event)}{by}"
+def _describe_start(voice: Narrator, call_started: calls.CallStarted, event: StoredEvent) -> str:
+    by = f", approved by {voice.format_person(call_started.approved_by)}" if call_started.approved_by else ""
+    return f"call {to_short_id(call_started.effect_id)} started: {_describe_sent(call_started.method, call_started.params, event)}{by}"
 
 
 def _describe_sent(method: str, params: JsonObject, event: StoredEvent) -> str:
     return f"{describe_call(method, params)} {describe_gap(event)}".strip()
 
 
-def _describe_success(_voice: Narrator, said: calls.CallSucceeded, event: StoredEvent) -> str:
-    took = format_seconds(said.seconds)
-    if said.call_class == "R":
-        total = f", {said.total} found" if said.total is not None else ""
-        return f"read {_describe_sent(said.method, said.params, event)}{total} ({took})"
-    commands = [CommandReport.model_validate(item) for item in said.commands]
+def _describe_success(_voice: Narrator, call_succeeded: calls.CallSucceeded, event: StoredEvent) -> str:
+    took = format_seconds(call_succeeded.seconds)
+    if call_succeeded.call_class == "R":
+        total = f", {call_succeeded.total} found" if call_succeeded.total is not None else ""
+        return f"read {_describe_sent(call_succeeded.method, call_succeeded.params, event)}{total} ({took})"
+    commands = [CommandReport.model_validate(item) for item in call_succeeded.commands]
     failed = [f"{to_one_line(item.key)} {item.status}" for item in commands if item.status != "success"]
     parts = f", but not: {', '.join(failed)}" if failed else ""
-    unchanged = f", the portal left as they were: {to_one_line(', '.join(said.unchanged))}" if said.unchanged else ""
-    return f"call {to_short_id(said.effect_id)} succeeded ({took}){parts}{unchanged}"
+    unchanged = f", the portal left as they were: {to_one_line(', '.join(call_succeeded.unchanged))}" if call_succeeded.unchanged else ""
+    return f"call {to_short_id(call_succeeded.effect_id)} succeeded ({took}){parts}{unchanged}"
 
 
-def _describe_refused_call(voice: Narrator, said: calls.CallRefused, _event: StoredEvent) -> str:
-    return f"call {to_short_id(said.effect_id)} did not happen: {describe_refusal(said, voice)}"
+def _describe_refused_call(voice: Narrator, call_refused: calls.CallRefused, _event: StoredEvent) -> str:
+    return f"call {to_short_id(call_refused.effect_id)} did not happen: {describe_refusal(call_refused, voice)}"
 
 
-def describe_refusal(said: calls.CallRefused, voice: Narrator) -> str:
+def describe_refusal(call_refused: calls.CallRefused, voice: Narrator) -> str:
     """Return why a call was refused, in the portal's words or in those of the bot, with the code in brackets."""
-    code = said.code
-    words = to_one_line(said.detail) or (voice.render_sentence(code, said.args) if code else "")
+    code = call_refused.code
+    words = to_one_line(call_refused.detail) or (voice.render_sentence(code, call_refused.args) if code else "")
     return f"{words} [{to_one_line(code)}]" if code and words != code else words or "no reason given"
 
 
@@ -240,14 +240,14 @@ def _describe_unknown(_voice: Narrator, said: calls.CallOutcomeUnknown, event: S
     return f"call {to_short_id(said.effect_id)} ended without an answer, its outcome is unknown: {format_words(event, said.detail)}"
 
 
-def _describe_reconciliation(_voice: Narrator, said: calls.OutcomeReconciled, event: StoredEvent) -> str:
-    detail = f" ({format_words(event, said.detail)})" if said.detail else ""
-    return f"a look at the portal for call {to_short_id(said.effect_id)}: {_VERDICTS[said.verdict]}{detail}"
+def _describe_reconciliation(_voice: Narrator, outcome_reconciled: calls.OutcomeReconciled, event: StoredEvent) -> str:
+    detail = f" ({format_words(event, outcome_reconciled.detail)})" if outcome_reconciled.detail else ""
+    return f"a look at the portal for call {to_short_id(outcome_reconciled.effect_id)}: {_VERDICTS[outcome_reconciled.verdict]}{detail}"
 
 
-def _describe_turn_end(_voice: Narrator, said: conversation.TurnFinished, event: StoredEvent) -> str:
-    text = format_words(event, said.text, limit=300)
-    ended = _TURN_ENDS.get(said.reason, said.reason)
+def _describe_turn_end(_voice: Narrator, turn_finished: conversation.TurnFinished, event: StoredEvent) -> str:
+    text = format_words(event, turn_finished.text, limit=300)
+    ended = _TURN_ENDS.get(turn_finished.reason, turn_finished.reason)
     return f"the turn {ended}: {text}" if text else f"the turn {ended}"
 
 
@@ -255,25 +255,25 @@ def _describe_resumption(_voice: Narrator, _said: conversation.TurnResumed, _eve
     return "the turn went on, since the last of its cards is decided"
 
 
-def _describe_clearing(voice: Narrator, said: conversation.ConversationCleared, _event: StoredEvent) -> str:
-    return f"{voice.format_person(said.by)} began anew (/new)"
+def _describe_clearing(voice: Narrator, conversation_cleared: conversation.ConversationCleared, _event: StoredEvent) -> str:
+    return f"{voice.format_person(conversation_cleared.by)} began anew (/new)"
 
 
-def _describe_posted_event(_voice: Narrator, said: portal.PortalEventReceived, _event: StoredEvent) -> str:
-    return describe_portal_event(said)
+def _describe_posted_event(_voice: Narrator, event_received: portal.PortalEventReceived, _event: StoredEvent) -> str:
+    return describe_portal_event(event_received)
 
 
-def describe_portal_event(said: portal.PortalEventReceived) -> str:
+def describe_portal_event(event_received: portal.PortalEventReceived) -> str:
     """Return a sentence about an event of the portal, such as "the portal posted: a deal was changed (deal:481)".
 
     At its start the bot itself records such an event for each record that has changed while it was stopped. The sentence then says so.
     """
-    target = to_one_line(said.target)
-    kind, did = RECORDS.get(said.event, ("", None))
-    if said.event == _STARTUP_PROBE:
+    target = to_one_line(event_received.target)
+    kind, did = RECORDS.get(event_received.event, ("", None))
+    if event_received.event == _STARTUP_PROBE:
         return f"the bot, at its start, saw that {target} is not as it knew it"
     if not kind or not did:
-        return f"the portal posted {to_one_line(said.event)} {target}".strip()
+        return f"the portal posted {to_one_line(event_received.event)} {target}".strip()
     thing = _KINDS.get(kind, f"a {kind}")
     return f"the portal posted: {thing} was {_ACTIONS[did]}{f' ({target})' if target else ''}"
 
@@ -282,20 +282,20 @@ def _describe_look_failure(_voice: Narrator, said: portal.PortalLookFailed, even
     return f"the portal could not be read: {format_words(event, said.reason)} (try {said.tries})"
 
 
-def _describe_sighting(voice: Narrator, said: portal.RecordsSeen, _event: StoredEvent) -> str:
-    told = [voice.format_person(chat) for chat in said.told]
-    parts = [f"looked at {', '.join(to_one_line(target) for target in sorted(said.records)) or 'nothing'}"]
-    if said.gone:
-        parts.append(f"gone: {', '.join(to_one_line(target) for target in said.gone)}")
+def _describe_sighting(voice: Narrator, records_seen: portal.RecordsSeen, _event: StoredEvent) -> str:
+    told = [voice.format_person(chat) for chat in records_seen.told]
+    parts = [f"looked at {', '.join(to_one_line(target) for target in sorted(records_seen.records)) or 'nothing'}"]
+    if records_seen.gone:
+        parts.append(f"gone: {', '.join(to_one_line(target) for target in records_seen.gone)}")
     if told:
         parts.append(f"told: {', '.join(told)}")
     return to_one_line("; ".join(parts), limit=300)
 
 
-def _describe_erasure(voice: Narrator, said: people.PersonErased, _event: StoredEvent) -> str:
-    left = f", {said.remains} places still hold something" if said.remains else ""
-    what = f"{said.keys} keys, {to_one_line('; '.join(said.removed))}"
-    return f"{voice.format_person(said.person)} was erased by {voice.format_person(said.by)}: {what}{left}"
+def _describe_erasure(voice: Narrator, person_erased: people.PersonErased, _event: StoredEvent) -> str:
+    left = f", {person_erased.remains} places still hold something" if person_erased.remains else ""
+    what = f"{person_erased.keys} keys, {to_one_line('; '.join(person_erased.removed))}"
+    return f"{voice.format_person(person_erased.person)} was erased by {voice.format_person(person_erased.by)}: {what}{left}"
 
 
 def _describe_restore(voice: Narrator, said: transfer.BackupRestored, _event: StoredEvent) -> str:

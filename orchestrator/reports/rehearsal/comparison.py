@@ -62,19 +62,19 @@ async def compare_rules(
 
     `show` is called after each stream with what is known so far.
     """
-    found, until = Comparison(), read_boottime() + MOST_SECONDS
+    comparison, until = Comparison(), read_boottime() + MOST_SECONDS
     streams = await _list_recent_streams(store, since)
-    found.streams = len(streams)
+    comparison.streams = len(streams)
     for stream in streams:
-        if found.steps >= MOST_STEPS or read_boottime() > until:
-            found.is_cut = True
+        if comparison.steps >= MOST_STEPS or read_boottime() > until:
+            comparison.is_cut = True
             break
         for before, after in await store.read(_evaluate_stream, stream, old, new, since):
-            _add(found, before, after)
-        found.read += 1
-        show(found)
-    found.changes.sort(key=lambda change: change.at, reverse=True)
-    return found
+            _add(comparison, before, after)
+        comparison.read += 1
+        show(comparison)
+    comparison.changes.sort(key=lambda change: change.at, reverse=True)
+    return comparison
 
 
 async def _list_recent_streams(store: AsyncStore, since: str) -> Sequence[str]:
@@ -95,15 +95,15 @@ def _evaluate_stream(store: Store, stream: str, old: Rules, new: Rules, since: s
     return list(zip(evaluate_plans(plans, old), evaluate_plans(plans, new), strict=True))
 
 
-def _add(found: Comparison, before: RehearsedPlan, after: RehearsedPlan) -> None:
-    found.plans += 1
+def _add(comparison: Comparison, before: RehearsedPlan, after: RehearsedPlan) -> None:
+    comparison.plans += 1
     for old, new in zip(before.steps, after.steps, strict=True):
-        found.steps += 1
-        found.verdicts[old.now, new.now] += 1
+        comparison.steps += 1
+        comparison.verdicts[old.now, new.now] += 1
         if _describe(old) != _describe(new):
-            found.changed += 1
-            if len(found.changes) < MOST_CHANGES:
-                found.changes.append(_build_change(after, old, new))
+            comparison.changed += 1
+            if len(comparison.changes) < MOST_CHANGES:
+                comparison.changes.append(_build_change(after, old, new))
 
 
 def _describe(step: RehearsedStep) -> tuple[object, ...]:

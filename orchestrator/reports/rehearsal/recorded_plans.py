@@ -147,71 +147,71 @@ class _Reader:
             note(self, event)
         fold.fold_events(self._state, ((event.type, dict(event.data), event.ts),))
 
-    def record_message(self, said: MessageReceived, event: StoredEvent) -> None:
+    def record_message(self, message_received: MessageReceived, event: StoredEvent) -> None:
         """Start a turn with the person's message.
 
         If the message answers a question of the bot, the new turn continues the turn that led to the question. The new turn then takes over
         the text and the model's answer of the old one, and counts as having read what the model had read in it.
         """
-        question = self._state.question if said.answers else None
-        turn = _Turn(person=event.actor, text=said.text, prose=bool(said.quoted))
+        question = self._state.question if message_received.answers else None
+        turn = _Turn(person=event.actor, text=message_received.text, prose=bool(message_received.quoted))
         if question:
             turn.text, turn.answer = question.text, question.answer
             turn.prose, turn.labels = turn.prose or question.prose, tuple(question.labels)
-        self._turns[said.turn_id] = turn
+        self._turns[message_received.turn_id] = turn
 
     def record_answer(self, said: ModelAnswered, event: StoredEvent) -> None:
         """Record the model's answer, and whether the model had read prose (free text of other people) before it."""
         turn = self._get_turn(said.turn_id, event)
         turn.answer, turn.prose = said.text, turn.prose or said.prose
 
-    def record_plan(self, said: PlanRecorded, event: StoredEvent) -> None:
+    def record_plan(self, plan_recorded: PlanRecorded, event: StoredEvent) -> None:
         """Record the plan, with a copy of the session's state at that time. Later events tell what became of its steps."""
-        turn = self._get_turn(said.turn_id, event)
+        turn = self._get_turn(plan_recorded.turn_id, event)
         turn.plans += 1
-        entries = [PlanStep.from_stored(entry) for entry in said.steps]
+        entries = [PlanStep.from_stored(entry) for entry in plan_recorded.steps]
         steps = [_build_step(entry, number) for number, entry in enumerate(entries, start=1)]
         _set_flags(steps, turn.answer)
-        made = RecordedPlan(
+        recorded_plan = RecordedPlan(
             session=self._session,
-            turn_id=said.turn_id,
-            iteration=said.iteration,
+            turn_id=plan_recorded.turn_id,
+            iteration=plan_recorded.iteration,
             at=event.ts,
-            mode=said.mode,
+            mode=plan_recorded.mode,
             person=turn.person,
             text=turn.text,
-            targets=frozenset(said.targets),
+            targets=frozenset(plan_recorded.targets),
             prose=turn.prose or any(entry.prose for entry in entries),
             labels=turn.labels,
             read_before=turn.plans > 1,
-            state=_copy_state(self._state, said.turn_id),
+            state=_copy_state(self._state, plan_recorded.turn_id),
             steps=steps,
             left_out="unreadable" if isinstance(event, UnreadableEvent) else "erased" if event.erased else "",
         )
-        for step in made.steps:
-            if said.mode == "shadow" and step.fate == "no record":
+        for step in recorded_plan.steps:
+            if plan_recorded.mode == "shadow" and step.fate == "no record":
                 step.fate = "planned"
             self._steps[step.slot] = self._calls[step.call] = step
-        self.plans.append(made)
+        self.plans.append(recorded_plan)
 
-    def record_refusal(self, said: StepRefused, _event: StoredEvent) -> None:
+    def record_refusal(self, step_refused: StepRefused, _event: StoredEvent) -> None:
         """Record that the gate refused the step."""
-        step = self._set_fate(said.slot, "refused", said.code)
+        step = self._set_fate(step_refused.slot, "refused", step_refused.code)
         if step is not None:
-            step.detail = said.detail
+            step.detail = step_refused.detail
 
-    def record_request(self, said: ConfirmationRequested, event: StoredEvent) -> None:
+    def record_request(self, confirmation_requested: ConfirmationRequested, event: StoredEvent) -> None:
         """Record that a card asked a person about the step.
 
         The earlier values of the portal's record and the provenance (what the model had read) are taken from the card.
         """
-        self._record_node(said.slot, event, said.method, said.params)
-        step = self._set_fate(said.slot, "asked", "waits")
+        self._record_node(confirmation_requested.slot, event, confirmation_requested.method, confirmation_requested.params)
+        step = self._set_fate(confirmation_requested.slot, "asked", "waits")
         if step is None:
             return
-        self._cards[said.confirmation_id] = step
+        self._cards[confirmation_requested.confirmation_id] = step
         if not event.erased:
-            step.before, step.provenance = said.before, Provenance.model_validate(said.provenance)
+            step.before, step.provenance = confirmation_requested.before, Provenance.model_validate(confirmation_requested.provenance)
 
     def record_decision(
         self, said: ConfirmationApproved | ConfirmationDenied | ConfirmationExpired | ConfirmationSuperseded, event: StoredEvent
@@ -228,13 +228,13 @@ class _Reader:
         if step is not None:
             step.fate, step.fate_note = "refused", "gate-withdrawn"
 
-    def record_start(self, said: CallStarted, event: StoredEvent) -> None:
+    def record_start(self, call_started: CallStarted, event: StoredEvent) -> None:
         """Record that the call of the step was started."""
-        self._record_node(said.slot, event, said.method, said.params)
-        step = self._steps.get(said.slot)
+        self._record_node(call_started.slot, event, call_started.method, call_started.params)
+        step = self._steps.get(call_started.slot)
         if step is not None:
-            step.before = step.before if event.erased else said.before
-            if not said.confirmation_id:
+            step.before = step.before if event.erased else call_started.before
+            if not call_started.confirmation_id:
                 step.fate = "ran"
 
     def record_end(self, ended: CallSucceeded | CallRefused | CallOutcomeUnknown, event: StoredEvent) -> None:

@@ -156,10 +156,10 @@ def _evaluate_steps(plan: RecordedPlan, actor: Actor | None, rules: Rules) -> It
         if halted:
             yield RehearsedStep(step=step, now="not begun")
             continue
-        found = _evaluate_step(plan, step, actor, rules, reads=reads)
-        halted = rules.policy.halt_on_block and found.now in {"asked", "refused"}
-        reads = reads or (found.now == "allowed" and found.reads_only)
-        yield found
+        rehearsed_step = _evaluate_step(plan, step, actor, rules, reads=reads)
+        halted = rules.policy.halt_on_block and rehearsed_step.now in {"asked", "refused"}
+        reads = reads or (rehearsed_step.now == "allowed" and rehearsed_step.reads_only)
+        yield rehearsed_step
 
 
 def _evaluate_step(plan: RecordedPlan, step: RecordedStep, actor: Actor, rules: Rules, *, reads: bool) -> RehearsedStep:
@@ -350,8 +350,8 @@ def _build_worst_effect(case: _Case) -> Effect:
     """
     if case.taint_known:
         return case.effect
-    given = case.effect.provenance
-    tainted = Provenance(prose=given.prose or case.reads, targets=given.targets, external=(dumps(dict(case.call.params)),))
+    provenance = case.effect.provenance
+    tainted = Provenance(prose=provenance.prose or case.reads, targets=provenance.targets, external=(dumps(dict(case.call.params)),))
     return case.effect.model_copy(update={"provenance": tainted})
 
 

@@ -271,7 +271,7 @@ def _find_ids(event: StoredEvent) -> Iterator[tuple[str, str]]:
 
 
 def _build_trails(store: Store, effects: SearchedEffects) -> list[CallTrail]:
-    return [trail for stream, wanted in effects.items() for trail in _build_stream_trails(store, stream, wanted)]
+    return [trail for stream, effect in effects.items() for trail in _build_stream_trails(store, stream, effect)]
 
 
 def _read_around(store: Store, stream: str, wanted: Mapping[str, set[str]], span: range) -> Iterator[StoredEvent]:
@@ -329,8 +329,8 @@ def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str
 
 def _drop_turn(turns: dict[str, list[StoredEvent]], trails: Mapping[str, CallTrail], turn_id: str) -> None:
     """Remove the finished turn from `turns`, unless its events belong to one of `trails`."""
-    kept = turns.get(turn_id)
-    if kept is not None and not any(trail.turn is kept for trail in trails.values()):
+    turn = turns.get(turn_id)
+    if turn is not None and not any(trail.turn is turn for trail in trails.values()):
         del turns[turn_id]
 
 

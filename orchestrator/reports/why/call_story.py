@@ -203,9 +203,9 @@ def _build_verdict(trail: CallTrail, voice: Narrator, locale: Locale) -> GateVer
     mode = PlanRecorded.from_data(plan.data).mode if plan is not None else ""
     refusal, card, first = trail.find_first("StepRefused"), trail.find_first("ConfirmationRequested"), trail.events[0]
     if refusal is not None:
-        said = StepRefused.from_data(refusal.data)
-        why = _explain_refusal(refusal, said, voice, locale)
-        return GateVerdict(decision="refused", mode=mode, at=refusal.ts, codes=[said.code], reasons=[why])
+        step_refused = StepRefused.from_data(refusal.data)
+        why = _explain_refusal(refusal, step_refused, voice, locale)
+        return GateVerdict(decision="refused", mode=mode, at=refusal.ts, codes=[step_refused.code], reasons=[why])
     if card is not None:
         asked = ConfirmationRequested.from_data(card.data).reasons
         reasons = voice.describe_reasons(asked) or ([describe_gap(card)] if card.erased else [])
@@ -217,10 +217,10 @@ def _build_verdict(trail: CallTrail, voice: Narrator, locale: Locale) -> GateVer
     return GateVerdict(decision="planned", mode=mode, at=first.ts, codes=[], reasons=["plans are only recorded in this mode"])
 
 
-def _explain_refusal(event: StoredEvent, said: StepRefused, voice: Narrator, locale: Locale) -> str:
+def _explain_refusal(event: StoredEvent, step_refused: StepRefused, voice: Narrator, locale: Locale) -> str:
     """Return why the gate refused a step: its details, which are English; for readers of another language the sentence of the code."""
-    detail, sentence = format_text(event, "detail", limit=300), voice.render_sentence(said.code, said.args)
-    return detail if detail and (locale == "en" or sentence == said.code) else sentence
+    detail, sentence = format_text(event, "detail", limit=300), voice.render_sentence(step_refused.code, step_refused.args)
+    return detail if detail and (locale == "en" or sentence == step_refused.code) else sentence
 
 
 def _build_card(trail: CallTrail, voice: Narrator) -> StoryCard | None:
@@ -236,8 +236,8 @@ def _build_card(trail: CallTrail, voice: Narrator) -> StoryCard | None:
     )
 
 
-def _build_decision(asked: StoredEvent, trail: CallTrail, voice: Narrator) -> Decision | None:
-    """Return how the card was closed; None if it still waits. `asked` is the event that requested the card.
+def _build_decision(stored_event: StoredEvent, trail: CallTrail, voice: Narrator) -> Decision | None:
+    """Return how the card was closed; None if it still waits. `stored_event` is the event that requested the card.
 
     A card may be opened again after an approval; such an approval does not count.
     """
@@ -257,7 +257,7 @@ def _build_decision(asked: StoredEvent, trail: CallTrail, voice: Narrator) -> De
         via=card.via,
         reason=reason,
         replaced_by=card.by or ("a new card" if status == "superseded" else ""),
-        waited_seconds=round((parse_iso(closed.ts) - parse_iso(asked.ts)).total_seconds(), 3),
+        waited_seconds=round((parse_iso(closed.ts) - parse_iso(stored_event.ts)).total_seconds(), 3),
     )
     late = next((event for event in closings[1:] if event.type == "ConfirmationSuperseded"), None)
     if late is None:

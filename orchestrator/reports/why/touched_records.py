@@ -43,8 +43,8 @@ class TouchedRecord:
 
     def is_writing(self, field: str) -> bool:
         """Return whether the call writes the field, however it is spelled (STAGE_ID or stageId)."""
-        wanted = to_field_key(field, self.entity)
-        return any(to_field_key(name, self.entity) == wanted for name in self.fields)
+        field_key = to_field_key(field, self.entity)
+        return any(to_field_key(name, self.entity) == field_key for name in self.fields)
 
 
 def find_touched_records(method: str, params: object, catalogue: Catalogue) -> list[TouchedRecord]:

@@ -48,9 +48,9 @@ class Access:
             return CLOSED
         parts = fold_name(path).split("/")[:-1]
         for length in range(len(parts), -1, -1):
-            found = self.classes.get("/".join(parts[:length]))
-            if found is not None:
-                return found
+            class_ = self.classes.get("/".join(parts[:length]))
+            if class_ is not None:
+                return class_
         return PUBLIC
 
     def find_missing(self, folders: AbstractSet[str]) -> list[AccessProblem]:
@@ -76,7 +76,7 @@ def parse_access(data: bytes) -> Access:
         return close_everything("it is empty")
     reading = read_document(data, "yaml")
     if reading.document is None:
-        fault = next((one for one in reading.findings if one.severity == "error"), None)
+        fault = next((finding for finding in reading.findings if finding.severity == "error"), None)
         return close_everything("no table" if fault is None else f"line {fault.line}")
     content = reading.document.data
     if not isinstance(content, Mapping):
@@ -130,4 +130,4 @@ def _find_class(value: object) -> str | None:
 def select_classes(classes: Iterable[str], roles: Iterable[str]) -> frozenset[str]:
     """Return those of the access classes that somebody with these roles may read."""
     owned = set(roles)
-    return frozenset(one for one in classes if one == PUBLIC or (one != CLOSED and owned & set(one.split(","))))
+    return frozenset(class_ for class_ in classes if class_ == PUBLIC or (class_ != CLOSED and owned & set(class_.split(","))))

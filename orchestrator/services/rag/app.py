@@ -59,10 +59,10 @@ class _Endpoints:
     async def search(self, request: Request) -> JSONResponse:
         """Answer a question."""
         is_trusted = self._check_token(request)
-        asked = await _read_body(request)
+        body = await _read_body(request)
         try:
             found = await self._service.search(
-                asked.question, asked.top_k, asked.roles if is_trusted else (), asked.asked_by if is_trusted else ""
+                body.question, body.top_k, body.roles if is_trusted else (), body.asked_by if is_trusted else ""
             )
         except NotReady:
             raise Refusal(500, "Initialization failed") from None
@@ -99,7 +99,7 @@ class _Endpoints:
                     for file in overview.problems
                     if file.problem is not None
                 ],
-                "access_problems": [describe_access(one, locale) for one in overview.access_problems],
+                "access_problems": [describe_access(access_problem, locale) for access_problem in overview.access_problems],
             }
         )
 

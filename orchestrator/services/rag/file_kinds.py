@@ -37,17 +37,17 @@ def find_kind(file: BinaryIO, name: str) -> FileKind:
     A file of text without an extension that is known is read as Markdown: plain text is Markdown too.
     """
     expected = _EXTENSIONS.get(PurePath(name).suffix.lower())
-    found = _recognize(file)
+    file_kind = _recognize(file)
     file.seek(0)
-    if expected in _TEXTS and found == "text":
+    if expected in _TEXTS and file_kind == "text":
         return expected
-    if expected == "html" and found == "text":
+    if expected == "html" and file_kind == "text":
         return "html"
     if expected is None:
-        return "markdown" if found == "text" else found
-    if found != expected:
-        raise UnreadableDocument("wrong_name", expected=expected, found=found)
-    return found
+        return "markdown" if file_kind == "text" else file_kind
+    if file_kind != expected:
+        raise UnreadableDocument("wrong_name", expected=expected, found=file_kind)
+    return file_kind
 
 
 def _recognize(file: BinaryIO) -> FileKind:

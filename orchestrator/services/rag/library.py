@@ -86,8 +86,8 @@ class Library:
         changed = [file for path, file in found.items() if file.problem is None and _is_changed(file, known.get(path))]
         updated = list(self._find_updates(found, known))
         emptied = [StoredDocument(file, ()) for file in updated if file.problem is not None and file.problem != _find_problem(known, file)]
-        kept = [file for file in updated if file.problem is None or file.problem == _find_problem(known, file)]
-        self.index.apply(IndexChanges(removed=removed, updated=kept, stored=emptied))
+        file_records = [file for file in updated if file.problem is None or file.problem == _find_problem(known, file)]
+        self.index.apply(IndexChanges(removed=removed, updated=file_records, stored=emptied))
         return changed, Refreshed(files=len(found), removed=len(removed))
 
     def _find_access(self, listing: Listing) -> Access:

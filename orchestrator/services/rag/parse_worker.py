@@ -58,7 +58,7 @@ def read_document(path: bytes, *, known_digest: str = "", largest: int) -> Parse
             name = PurePath(os.fsdecode(path)).name
             document = _read_kind(find_kind(file, name), file)
             passages = cut_passages(document, PurePath(name).stem)
-        return ParseReply(digest=digest, passages=tuple((one.title, one.text) for one in passages))
+        return ParseReply(digest=digest, passages=tuple((passage.title, passage.text) for passage in passages))
     except UnreadableDocument as error:
         return ParseReply(digest=digest, problem=error.problem)
     except MemoryError:

@@ -52,7 +52,7 @@ def _iterate_sections(blocks: Iterable[Block]) -> Iterator[_Section]:
             continue
         if block.kind == "heading":
             yield section
-            headings = [one for one in headings if one[0] < block.level] + [(block.level, clean_title(text))]
+            headings = [heading for heading in headings if heading[0] < block.level] + [(block.level, clean_title(text))]
             section = _Section(tuple(heading for _, heading in headings))
         else:
             section.pieces.extend([text] if block.kind == "row" else split_sentences(text))

@@ -84,17 +84,17 @@ class Wording:
     def list_searched(self) -> list[str]:
         """Return the terms that an index looks for as they are."""
         own = [one.term for one in self.terms]
-        return list(dict.fromkeys([*own, *(word for one in self.terms for word in one.office_words)]))[:_MOST_SEARCHED]
+        return list(dict.fromkeys([*own, *(word for term in self.terms for word in term.office_words)]))[:_MOST_SEARCHED]
 
     def list_prefixes(self) -> list[str]:
         """Return how other terms begin that an index looks for."""
-        return list(dict.fromkeys(one.prefix for one in self.terms if one.prefix))
+        return list(dict.fromkeys(term.prefix for term in self.terms if term.prefix))
 
-    def choose_best(self, found: Sequence[Hit], limit: int) -> list[Hit]:
+    def choose_best(self, hits: Sequence[Hit], limit: int) -> list[Hit]:
         """Return the best `limit` of the passages found, best first, with what each covers of the question; of equals the earlier one."""
-        passages = [_read_passage(hit) for hit in found]
-        usual = sum(one.length for one in passages) / len(passages) if passages else 1.0
-        scored = [self._score(one, usual) for one in passages]
+        passages = [_read_passage(hit) for hit in hits]
+        usual = sum(passage.length for passage in passages) / len(passages) if passages else 1.0
+        scored = [self._score(passage, usual) for passage in passages]
         order = sorted(range(len(scored)), key=lambda one: -scored[one][0])[:limit]
         return [replace(passages[one].hit, coverage=scored[one][1]) for one in order]
 

@@ -55,8 +55,8 @@ class Retriever:
         chosen = fuse_ranks([list(words), list(nearest)])[:limit]
         others = [one for one in chosen if one not in words]
         loaded = await asyncio.to_thread(self._index.load_hits, others, access) if others else {}
-        found = [words.get(one) or loaded.get(one) for one in chosen]
-        return [replace(hit, similarity=nearest.get(hit.passage_id, 0.0)) for hit in found if hit is not None]
+        hits = [words.get(one) or loaded.get(one) for one in chosen]
+        return [replace(hit, similarity=nearest.get(hit.passage_id, 0.0)) for hit in hits if hit is not None]
 
 
 def fuse_ranks(rankings: Sequence[Sequence[int]]) -> list[int]:

@@ -142,8 +142,8 @@ class RagService:
             with suppress(asyncio.CancelledError):
                 await self._task
         refreshes = list(self._refreshes)
-        for one in refreshes:
-            one.cancel()
+        for task in refreshes:
+            task.cancel()
         await asyncio.gather(*refreshes, return_exceptions=True)
         if self._reading is not None:
             await asyncio.wait([self._reading])
@@ -206,9 +206,9 @@ class RagService:
             raise NotReady
         words = await asyncio.to_thread(self._search_words, question, top_k if top_k is not None else self.default_top_k, roles)
         wanted = words.top_k
-        found = await self._retriever.add_nearest(words.hits, question, words.access, wanted)
-        written = await self._writer.write(question, found.hits, asked_by, is_fitting=found.is_fitting)
-        hits = found.hits if found.is_fitting or written.answered_by == "model" else ()
+        retrieval = await self._retriever.add_nearest(words.hits, question, words.access, wanted)
+        written = await self._writer.write(question, retrieval.hits, asked_by, is_fitting=retrieval.is_fitting)
+        hits = retrieval.hits if retrieval.is_fitting or written.answered_by == "model" else ()
         return Answer(
             question=question,
             top_k=wanted,

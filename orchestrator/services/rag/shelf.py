@@ -53,7 +53,7 @@ class FolderShelf:
     async def find_document(self, path: str) -> ShelfDocument | None:
         """Return the document at this path, also if its name is written in other letters of the same kind; None if there is none."""
         wanted = fold_name(path)
-        return next((one for one in await self.list_documents() if fold_name(one.path) == wanted), None)
+        return next((document for document in await self.list_documents() if fold_name(document.path) == wanted), None)
 
     async def find_readers(self, path: str) -> frozenset[str] | None:
         """Return the roles that may read a document at this path, None for everybody."""
@@ -88,7 +88,7 @@ class FolderShelf:
     def _list_documents(self) -> Sequence[ShelfDocument]:
         listing = scan_folder(self._root)
         access, known = read_access(self._root, listing), self._service.library.index.load_files()
-        return [_describe(one, known.get(path), access) for path, one in sorted(listing.files.items())]
+        return [_describe(file, known.get(path), access) for path, file in sorted(listing.files.items())]
 
     def _add(self, path: str, content: bytes, replaces: str) -> AddResult:
         *folders, name = path.split("/")

@@ -103,8 +103,8 @@ class FieldView:
     def _show_messages(self) -> None:
         errors = [self._refusal] if self._refusal else []
         others: list[str] = []
-        for one in self._findings:
-            (errors if one.severity == "error" else others).append(self._visit.tr.translate_notice(one.notice))
+        for finding in self._findings:
+            (errors if finding.severity == "error" else others).append(self._visit.tr.translate_notice(finding.notice))
         said = errors or others or ([self._note] if self._note else [])
         self._message.set_text(cut_text("\n".join(said), limit=_LONGEST_MESSAGE))
         self._message.set_visibility(bool(said))
@@ -121,7 +121,7 @@ class FieldView:
         if field.kind == "boolean":
             said = {"": "console-form-open", YES: "console-form-yes", NO: "console-form-no"}
             choices = [Choice(value, self._visit.say(code)) for value, code in said.items()]
-        words = {one.value: cut_text(one.label, limit=_LONGEST_LABEL) for one in choices}
+        words = {choice.value: cut_text(choice.label, limit=_LONGEST_LABEL) for choice in choices}
         if field.usual and "" in words and field.usual in words:
             words[""] = self._visit.say("console-form-usual-choice", value=words[field.usual])
         return words

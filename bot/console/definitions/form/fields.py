@@ -97,16 +97,16 @@ class FieldRefused(ValueError):
 
 def walk_fields(nodes: Sequence[Node]) -> list[Field]:
     """Return all fields, also those inside of groups and lists."""
-    found: list[Field] = []
-    for one in nodes:
-        match one:
+    fields: list[Field] = []
+    for node in nodes:
+        match node:
             case Field():
-                found.append(one)
+                fields.append(node)
             case Group():
-                found += walk_fields(one.nodes)
+                fields += walk_fields(node.nodes)
             case Listing():
-                found += walk_fields(one.items)
-    return found
+                fields += walk_fields(node.items)
+    return fields
 
 
 def walk_groups(node: Node) -> list[Group]:
@@ -210,6 +210,6 @@ def _is_literal(plain: str) -> bool:
 def _parse_json(typed: str) -> object:
     reading = read_document(typed, "json")
     if reading.document is None:
-        found = next(one for one in reading.findings if one.severity == "error")
-        raise FieldRefused(found.notice, found.line, found.column)
+        finding = next(one for one in reading.findings if one.severity == "error")
+        raise FieldRefused(finding.notice, finding.line, finding.column)
     return reading.document.data

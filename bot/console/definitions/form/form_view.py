@@ -123,7 +123,7 @@ class FormView:
         reading = await asyncio.to_thread(read_document, text, document.format)
         data = reading.document.data if reading.document is not None else None
         if not isinstance(data, dict):
-            self._keep_away([one for one in reading.findings if one.severity == "error"])
+            self._keep_away([finding for finding in reading.findings if finding.severity == "error"])
             return False
         if self._source is not None:
             self._draw(await asyncio.to_thread(self._source.describe, data))
@@ -143,7 +143,7 @@ class FormView:
         with self._away:
             code = "console-form-unreadable" if findings else "console-form-no-object"
             show_text(self._visit.say(code, line=findings[0].line if findings else 0))
-            draw_findings(self._visit, findings[:_MOST_SHOWN], on_click=lambda one: self._go_to(one.line))
+            draw_findings(self._visit, findings[:_MOST_SHOWN], on_click=lambda finding: self._go_to(finding.line))
 
     def _draw(self, form: Group) -> None:
         """Show this form; what is the same in it as before stays as it is."""
@@ -241,7 +241,7 @@ class FormView:
         if view is not None:
             path = view.field.path
             note = self._visit.say("console-form-followed", count=followed) if followed else ""
-            view.take(next((one.value for one in walk_fields(form.nodes) if one.path == path), ""), note)
+            view.take(next((field.value for field in walk_fields(form.nodes) if field.path == path), ""), note)
         change.follow(self._hands)
         self._draw(form)
         self._hands.follow(self._hands.opened, None)

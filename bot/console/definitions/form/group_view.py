@@ -54,7 +54,7 @@ class NodesView:
     def _draw(self, nodes: Sequence[Node]) -> None:
         self._place.clear()
         with self._place:
-            self._views = [self._draw_one(one) for one in nodes]
+            self._views = [self._draw_one(node) for node in nodes]
 
     def _draw_one(self, node: Node) -> "FieldView | GroupView | ListView":
         match node:
@@ -66,11 +66,11 @@ class NodesView:
 
     def update(self, nodes: Sequence[Node]) -> None:
         """Show these in place of those that were shown; what is the same stays as it is."""
-        if len(nodes) != len(self._views) or not all(_matches(view, one) for view, one in zip(self._views, nodes, strict=True)):
+        if len(nodes) != len(self._views) or not all(_matches(view, node) for view, node in zip(self._views, nodes, strict=True)):
             self._draw(nodes)
             return
-        for view, one in zip(self._views, nodes, strict=True):
-            view.update(one)  # type: ignore[arg-type]  # they match
+        for view, node in zip(self._views, nodes, strict=True):
+            view.update(node)  # type: ignore[arg-type]  # they match
 
     def show_findings(self, assigned: Assigned) -> None:
         """Show what the check has found, each at its place."""
@@ -168,7 +168,7 @@ class GroupView:
     def show_findings(self, assigned: Assigned) -> None:
         """Show the number of things that are wrong at the title, and each at its place."""
         own = assigned.get(self.group.path, ())
-        self._message.set_text(cut_text("\n".join(self._visit.tr.translate_notice(one.notice) for one in own), limit=600))
+        self._message.set_text(cut_text("\n".join(self._visit.tr.translate_notice(finding.notice) for finding in own), limit=600))
         self._message.set_visibility(bool(own))
         if self.group.is_folded:
             count = self._count(assigned)
@@ -180,7 +180,7 @@ class GroupView:
     def _count(self, assigned: Assigned) -> int:
         if self._is_item:
             return len(list_within(self.group.path, assigned))
-        return sum(len(list_within(one.path, assigned)) for one in self.group.nodes)
+        return sum(len(list_within(node.path, assigned)) for node in self.group.nodes)
 
 
 class ListView:
@@ -254,7 +254,7 @@ class ListView:
 
     def update(self, listing: Listing) -> None:
         """Show other elements of the same list."""
-        drawn = [(one.group.path, one.group.is_folded) for one in self._items]
+        drawn = [(group_view.group.path, group_view.group.is_folded) for group_view in self._items]
         is_same = len(listing.items) == len(self.listing.items) and drawn == [
             (one.path, one.is_folded) for one in listing.items[: len(drawn)]
         ]
@@ -268,10 +268,10 @@ class ListView:
     def show_findings(self, assigned: Assigned) -> None:
         """Show what is wrong with the list as a whole, and with its elements."""
         own = assigned.get(self.listing.path, ())
-        self._message.set_text(cut_text("\n".join(self._visit.tr.translate_notice(one.notice) for one in own), limit=600))
+        self._message.set_text(cut_text("\n".join(self._visit.tr.translate_notice(finding.notice) for finding in own), limit=600))
         self._message.set_visibility(bool(own))
-        for one in self._items:
-            one.show_findings(assigned)
+        for group_view in self._items:
+            group_view.show_findings(assigned)
 
 
 def follow_moved(opened: set[Path], deed: Deed, path: Path, index: int) -> set[Path]:

@@ -10,17 +10,17 @@ def assign_findings(form: Group, findings: Sequence[Finding]) -> dict[Path, list
     """Return the findings by the paths of the nodes at which they are shown; () has those that belong to no other."""
     known = {one.path for one in _walk(form)}
     assigned: dict[Path, list[Finding]] = {}
-    for one in findings:
-        path = _read_path(one)
+    for finding in findings:
+        path = _read_path(finding)
         while path and path not in known:
             path = path[:-1]
-        assigned.setdefault(path, []).append(one)
+        assigned.setdefault(path, []).append(finding)
     return assigned
 
 
 def list_within(path: Path, assigned: Mapping[Path, Sequence[Finding]]) -> list[Finding]:
     """Return all findings that are shown at a place or inside of it."""
-    return [one for at, found in assigned.items() if at[: len(path)] == path for one in found]
+    return [finding for at, findings in assigned.items() if at[: len(path)] == path for finding in findings]
 
 
 def _walk(node: Node) -> Iterator[Node]:

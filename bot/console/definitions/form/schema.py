@@ -131,7 +131,7 @@ class SchemaReader:
         if not said.any_of:
             return shape
         options = [one for one in said.any_of if one.type != "null"]
-        real = [one for one in options if not one.is_placeholder]
+        real = [option for option in options if not option.is_placeholder]
         is_open = len(real) < len(options)
         if len(real) != 1:
             return Shape(said, owner, is_open, is_mixed=True)

@@ -125,7 +125,7 @@ class _Description:
         if rare:
             folded = tuple(self._describe(one, find_value(data, (one.name,)), (*path, one.name)) for one in rare)
             more = Group(path=(*path, _MORE), label=self.form.words.name_more(), nodes=folded, is_folded=True)
-            at = next((index for index, one in enumerate(nodes) if isinstance(one, Listing)), len(nodes))
+            at = next((index for index, node in enumerate(nodes) if isinstance(node, Listing)), len(nodes))
             nodes.insert(at, more)
         return tuple(nodes)
 
@@ -161,8 +161,8 @@ class _Description:
             whole = Field(path=path, kind="json", label="JSON", value=show_value("json", item))
             return Group(path=path, label="", nodes=(whole,), is_folded=True)
         nodes = self.list_nodes(shape, item, path)
-        kind = next((one for one in nodes if isinstance(one, Field) and one.path[-1] in _TYPE_NAMES), None)
-        label = next((one.label for one in kind.choices if one.value == kind.value), kind.value) if kind is not None else ""
+        kind = next((node for node in nodes if isinstance(node, Field) and node.path[-1] in _TYPE_NAMES), None)
+        label = next((choice.label for choice in kind.choices if choice.value == kind.value), kind.value) if kind is not None else ""
         return Group(path=path, label=label, nodes=nodes, is_folded=True, title=_find_title(item, self.names))
 
     def _describe_branches(self, one: Property, value: object, path: Path) -> Node:
@@ -280,7 +280,7 @@ def _show_usual(outer: Schema, inner: Schema, kind: Kind) -> str:
 
 def _with_present(choices: tuple[Choice, ...], shown: str) -> tuple[Choice, ...]:
     """Return the choices with the present value, which may be none of them."""
-    return choices if not shown or any(one.value == shown for one in choices) else (*choices, Choice(shown, shown))
+    return choices if not shown or any(choice.value == shown for choice in choices) else (*choices, Choice(shown, shown))
 
 
 def _find_title(item: Mapping[str, object], names: tuple[str, ...]) -> str:

@@ -20,16 +20,16 @@ def build_schema(types: StepTypes) -> JsonObject:
     """Return the JSON Schema of a scenario whose steps are of these types: per type which parameters it has."""
     whole, defs = split_schema(Scenario)
     step: dict[str, Any] = defs["Step"]
-    for one in types.values():
-        defs.update(_build_params(one))
+    for type_ in types.values():
+        defs.update(_build_params(type_))
     step["properties"]["type"] = _build_type_choice(types)
-    step["allOf"] = [_build_rule(one) for one in types.values()] + [_build_action_rule(types)]
+    step["allOf"] = [_build_rule(step_type) for step_type in types.values()] + [_build_action_rule(types)]
     return write_schema("Scenario of Sdelka", whole, defs)
 
 
 def _build_type_choice(types: StepTypes) -> JsonObject:
     """Return the choice of a step's type, each with its sentence, which editors show."""
-    known = [{"const": one.name, "description": one.summary} for one in types.values()]
+    known = [{"const": type_.name, "description": type_.summary} for type_ in types.values()]
     return {"description": "What the step does.", "oneOf": [*known, {"const": ACTION, "description": f"What {ACTION_TYPE} names."}]}
 
 
@@ -56,7 +56,7 @@ def _allow_placeholder(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _build_rule(kind: AnyStepType) -> JsonObject:
     """Return the rule for steps of a type: their parameters, and what stands beside them."""
-    needed = ["params"] if kind.needs or any(one.is_required() for one in kind.params.model_fields.values()) else []
+    needed = ["params"] if kind.needs or any(model_field.is_required() for model_field in kind.params.model_fields.values()) else []
     needed += ["condition", "branches"] if kind.decides else []
     then: dict[str, Any] = {"properties": {"params": {"$ref": REFS + kind.name}}, **({"required": needed} if needed else {})}
     return {"if": {"properties": {"type": {"const": kind.name}}, "required": ["type"]}, "then": then}
@@ -64,11 +64,11 @@ def _build_rule(kind: AnyStepType) -> JsonObject:
 
 def _build_action_rule(types: StepTypes) -> JsonObject:
     """Return the rule for steps of the type `action`: `action_type` names one of those that may be one, whose parameters they have."""
-    actions = [one for one in types.values() if one.is_action]
+    actions = [type_ for type_ in types.values() if type_.is_action]
     rules = [
-        {"if": {"properties": {ACTION_TYPE: {"const": one.name}}, "required": [ACTION_TYPE]}, "then": {"$ref": REFS + one.name}}
-        for one in actions
+        {"if": {"properties": {ACTION_TYPE: {"const": action.name}}, "required": [ACTION_TYPE]}, "then": {"$ref": REFS + action.name}}
+        for action in actions
     ]
-    params = {"properties": {ACTION_TYPE: {"enum": [one.name for one in actions]}}, "required": [ACTION_TYPE], "allOf": rules}
+    params = {"properties": {ACTION_TYPE: {"enum": [action.name for action in actions]}}, "required": [ACTION_TYPE], "allOf": rules}
     rule = {"properties": {"params": params}, "required": ["params"]}
     return {"if": {"properties": {"type": {"const": ACTION}}, "required": ["type"]}, "then": rule}

@@ -49,7 +49,7 @@ class StepDoc:
         return {
             "type": self.name,
             "does": self.summary,
-            "parameters": [one.to_json() for one in self.parameters],
+            "parameters": [parameter.to_json() for parameter in self.parameters],
             "is_action": self.is_action,
             "waits": self.waits,
             "example": self.example,
@@ -58,14 +58,14 @@ class StepDoc:
 
 def describe_types(types: StepTypes) -> list[StepDoc]:
     """Return what there is to say of each type, in their order; last of `action`, which is the others by another name."""
-    described = [describe_type(one) for one in types.values()]
-    actions = [one.name for one in described if one.is_action]
-    named = ParameterDoc(name=ACTION_TYPE, type=" | ".join(actions), required=True, default=None, meaning="Which of them.")
+    described = [describe_type(type_) for type_ in types.values()]
+    actions = [step_doc.name for step_doc in described if step_doc.is_action]
+    parameter_doc = ParameterDoc(name=ACTION_TYPE, type=" | ".join(actions), required=True, default=None, meaning="Which of them.")
     step = {"type": ACTION, "params": {ACTION_TYPE: "update_context", "updates": {"stage": "new"}}}
     whole = StepDoc(
         name=ACTION,
         summary=f"The same as a step of the type that {ACTION_TYPE} names, with the parameters of that type.",
-        parameters=(named,),
+        parameters=(parameter_doc,),
         is_action=False,
         waits=False,
         example=_write_step(step),
@@ -76,11 +76,11 @@ def describe_types(types: StepTypes) -> list[StepDoc]:
 def describe_type(kind: AnyStepType) -> StepDoc:
     """Return what there is to say of one type. An example is made of the required parameters if its author gave none."""
     parameters = tuple(
-        _describe_parameter(name, one, required=name in kind.needs or one.is_required())
-        for name, one in kind.params.model_fields.items()
+        _describe_parameter(name, model_field, required=name in kind.needs or model_field.is_required())
+        for name, model_field in kind.params.model_fields.items()
         if name not in kind.ignores
     )
-    example = kind.example or {"params": {one.name: f"<{one.type}>" for one in parameters if one.required}}
+    example = kind.example or {"params": {parameter.name: f"<{parameter.type}>" for parameter in parameters if parameter.required}}
     return StepDoc(
         name=kind.name,
         summary=kind.summary,

@@ -110,8 +110,8 @@ async def _add_seconds(now: datetime, seconds: float) -> str:
 
 async def _update_context(call: StepCall[UpdateContextParams]) -> StepResult:
     """Set the variables. All placeholders were filled from the variables as they were before (S000-48)."""
-    given = list_fields(call.filled["updates"])
-    return StepResult(changes={name: _gather(mark_author(one)) for name, one in given.items()})
+    fields = list_fields(call.filled["updates"])
+    return StepResult(changes={name: _gather(mark_author(field)) for name, field in fields.items()})
 
 
 async def _calculate(call: StepCall[CalculateParams]) -> StepResult:
@@ -155,7 +155,7 @@ async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
     params = call.params
     if join_origins(split_values(call.filled["sub_scenario_id"])[1]) & FOREIGN:  # text of strangers must not choose what is done
         raise call.fail("scenario-value-unfit", "sub_scenario_id comes from text of strangers", name="sub_scenario_id")
-    given = {name: _gather(mark_author(one)) for name, one in list_fields(call.filled.get("input_parameters", {})).items()}
+    given = {name: _gather(mark_author(field)) for name, field in list_fields(call.filled.get("input_parameters", {})).items()}
     if call.variables.decided_by:
         given[DECIDED_BY] = Value(None, call.variables.decided_by)
     ended = await call.ctx.child(call.node, ENGINE, params.sub_scenario_id, given)

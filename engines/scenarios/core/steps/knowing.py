@@ -71,10 +71,10 @@ async def _find(call: StepCall[RagSearchParams]) -> Any:
     if find is None:
         return {"error": "there is no service of documents"}
     try:
-        found = await find(params.query, person=ctx.run.owner, role=ctx.actor.role, top_k=params.top_k)
+        document_answer = await find(params.query, person=ctx.run.owner, role=ctx.actor.role, top_k=params.top_k)
     except ServiceFailed as error:
         return {"error": str(error)}
-    return {"answer": found.answer, "passages": [{"title": one.title, "text": one.text} for one in found.passages]}
+    return {"answer": document_answer.answer, "passages": [{"title": one.title, "text": one.text} for one in document_answer.passages]}
 
 
 async def _ask_tool_agent(call: StepCall[ToolAgentParams]) -> StepResult:

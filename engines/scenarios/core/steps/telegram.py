@@ -82,13 +82,13 @@ async def _send_message(call: StepCall[SendMessageParams]) -> StepResult:
     if not is_own_chat(call):
         return await submit_to_chat(call, "telegram.send_message", call.take("text"))
     buttons = [button for row in call.params.inline_keyboard for button in row]
-    addresses = "".join(f"\n{one.text}: {one.url}" for one in buttons if one.url)
+    addresses = "".join(f"\n{button.text}: {button.url}" for button in buttons if button.url)
     await call.ctx.say(build_text_reply(call.params.text + addresses), key=call.node)
     origins = list_part_origins(call.filled.get("inline_keyboard"), "callback_data")
     options = tuple(
-        Option(label=one.text, value=one.callback_data or one.text, origins=whence)
-        for one, whence in zip(buttons, origins, strict=True)
-        if not one.url
+        Option(label=button.text, value=button.callback_data or button.text, origins=whence)
+        for button, whence in zip(buttons, origins, strict=True)
+        if not button.url
     )
     if options:
         call.surroundings.keyboard.options = options

@@ -55,9 +55,9 @@ async def choose_record(ctx: RunContext, kind: str, words: RecordWords) -> Chose
         return await _take_given(ctx, kind, ctx.run.args[PARAMETERS], words)
     typed = ctx.run.args.get(TEXT)
     if typed is not None and str(typed.data).strip():
-        found = await _read_answer(ctx, kind, typed.map(str), "_block/which/0", words)
-        if found is not None:
-            return found
+        answer = await _read_answer(ctx, kind, typed.map(str), "_block/which/0", words)
+        if answer is not None:
+            return answer
     return await _ask(ctx, kind, words)
 
 
@@ -120,9 +120,9 @@ async def _ask(ctx: RunContext, kind: str, words: RecordWords) -> Chosen:
     question = Ask(notice=Notice(code="workflow-record-which", args={"kind": kind}), takes=frozenset({"text"}))
     for number in range(1, MOST_TRIES + 1):
         heard = await ctx.wait_input(f"_block/which/{number}", question)
-        found = await _read_answer(ctx, kind, heard.value.map(str), f"_block/which/{number}", words)
-        if found is not None:
-            return found
+        answer = await _read_answer(ctx, kind, heard.value.map(str), f"_block/which/{number}", words)
+        if answer is not None:
+            return answer
     raise RunFailed("workflow-record-unfit", f"no answer named a {kind}", kind=kind)
 
 
@@ -139,14 +139,14 @@ async def _read_answer(ctx: RunContext, kind: str, typed: Value, node: str, know
     if rows is None:
         await ctx.say(build_reply(Notice(code="workflow-records-away", args={"name": words})), key=f"{node}/unfit")
         return None
-    same = [one for one in rows if find_title(one).casefold() == words.casefold()]
+    same = [row for row in rows if find_title(row).casefold() == words.casefold()]
     if len(same) == 1 or len(rows) == 1:
         return Chosen(record=Record(kind=kind, number=str((same or rows)[0]["ID"])), origins=typed.origins | UNDECLARED)
     if not 1 < len(rows) <= MOST_OFFERED:
         code = "workflow-record-none" if not rows else "workflow-record-many"
         await ctx.say(build_reply(Notice(code=code, args={"kind": kind, "name": words, "count": len(rows)})), key=f"{node}/unfit")
         return None
-    options = tuple(Option(label=f"{find_title(one)[:_LONGEST_LABEL]} (№ {one['ID']})", value=str(one["ID"])) for one in rows)
+    options = tuple(Option(label=f"{find_title(row)[:_LONGEST_LABEL]} (№ {row['ID']})", value=str(row["ID"])) for row in rows)
     question = Ask(notice=Notice(code="workflow-record-several", args={"kind": kind, "name": words}), options=options)
     heard = await ctx.wait_input(f"{node}/one", question)
     return Chosen(record=Record(kind=kind, number=str(heard.value.data)), origins=heard.value.origins | typed.origins)
@@ -162,7 +162,7 @@ async def _search(ctx: RunContext, kind: str, words: Value, node: str) -> Sequen
         params = {"filter": wanted, "select": list(_SELECT.get(kind, _USUAL)), "order": {"ID": "DESC"}}
         outcome = await ctx.submit(f"{node}/{place}", RunEffect(method=ENTITIES[kind].list_method, params=params, must_read=True))
         rows = outcome.result if outcome.status == "succeeded" and isinstance(outcome.result, list) else []
-        if found := [one for one in rows if isinstance(one, Mapping) and str(one.get("ID", "")).isdecimal()]:
+        if found := [row for row in rows if isinstance(row, Mapping) and str(row.get("ID", "")).isdecimal()]:
             return found
         is_answered &= outcome.status != "refused"
     return () if is_answered else None

@@ -60,7 +60,7 @@ def find_conflicts(record: Record, before: JsonObject, now: JsonObject, operatio
 
     Raises RunFailed for a change whose field could be several of the record's: of which one it writes over, nobody could be asked.
     """
-    found: list[FieldConflict] = []
+    field_conflicts: list[FieldConflict] = []
     for key, changes in _list_changes(record, operations).items():
         if key not in now and len(names := list_field_names(now, key, record.kind)) > 1:
             raise RunFailed("workflow-field-doubtful", f"{key} may be {' or '.join(names)} of {record.key}", name=key)
@@ -70,13 +70,13 @@ def find_conflicts(record: Record, before: JsonObject, now: JsonObject, operatio
         proposed = _compute(changes, old)
         if proposed is UNCOMPUTED:
             continue  # it is refused when it is to be written
-        if any(one.operation.modify_operator == "=" for one in changes):
+        if any(change.operation.modify_operator == "=" for change in changes):
             if is_same(proposed, present):
                 continue
         elif _compute(changes, present) is not UNCOMPUTED:
             continue
-        found.append(FieldConflict(key=key, before=old, person=present, process=proposed))
-    return found
+        field_conflicts.append(FieldConflict(key=key, before=old, person=present, process=proposed))
+    return field_conflicts
 
 
 def build_conflicts(
@@ -84,21 +84,21 @@ def build_conflicts(
 ) -> list[FieldConflict]:
     """Return the conflicts of these fields, which were found before. Raises RunFailed for one that the run does not change any more."""
     changes = _list_changes(record, operations)
-    found: list[FieldConflict] = []
+    field_conflicts: list[FieldConflict] = []
     for key in keys:
         name, old = find_field_name(changes, key, record.kind), find_field(before, key, record.kind)
         proposed = _compute(changes[name], old) if name is not None else UNCOMPUTED
         if proposed is UNCOMPUTED:
             raise RunFailed("workflow-operations-uncomputed", f"what {key} becomes cannot be computed any more", name=key)
-        found.append(FieldConflict(key=key, before=old, person=find_field(now, key, record.kind), process=proposed))
-    return found
+        field_conflicts.append(FieldConflict(key=key, before=old, person=find_field(now, key, record.kind), process=proposed))
+    return field_conflicts
 
 
 def choose_operations(
     record: Record, operations: Sequence[Emitted], conflicts: Iterable[FieldConflict], choices: Mapping[str, str]
 ) -> list[Emitted | None]:
     """Return the operations, None for one of a field that stays as it is, and where the run's value was chosen that value itself."""
-    taken = {one.key: one for one in conflicts}
+    taken = {field_conflict.key: field_conflict for field_conflict in conflicts}
     own = set(_list_places(record, operations))
     found: list[Emitted | None] = []
     for place, one in enumerate(operations):
@@ -166,9 +166,9 @@ def _compute(changes: Sequence[Emitted], before: Any) -> Any:
     What stands before the last `=` does not count: it may be that it can be computed from one value of the field and not from another.
     """
     value = before
-    first = max((place for place, one in enumerate(changes) if one.operation.modify_operator == "="), default=0)
-    for one in changes[first:]:
-        operation = one.operation
+    first = max((place for place, change in enumerate(changes) if change.operation.modify_operator == "="), default=0)
+    for change in changes[first:]:
+        operation = change.operation
         try:
             value = operation.modify_value if operation.modify_operator == "=" else compute_value(operation, value)
         except RunFailed:

@@ -100,7 +100,7 @@ class PlainWords:
 
     async def describe_field(self, _actor: Actor, _kind: str, key: str, fields: Sequence[JsonObject], /) -> FieldText:
         """Return the key and the values."""
-        return FieldText(title=key, values=tuple(_write(one.get(key)) for one in fields))
+        return FieldText(title=key, values=tuple(_write(field.get(key)) for field in fields))
 
     async def describe_record(self, _actor: Actor, record: Record, fields: JsonObject, /) -> RecordText:
         """Return the title that the fields hold."""

@@ -82,12 +82,12 @@ def find_permission(blocks: Sequence[Block], over: frozenset[str]) -> Permission
     return _PERMISSIONS[current.status]
 
 
-def open_block(blocks: Sequence[Block], given: Opening, over: frozenset[str], kept_from: int) -> tuple[list[Event], Opened]:
+def open_block(blocks: Sequence[Block], opening: Opening, over: frozenset[str], kept_from: int) -> tuple[list[Event], Opened]:
     """Return the events that open a block, or let the block of this run go on, and whether it may.
 
     `over` are the runs of which it is known that they have ended. A run has one block, however often it asks.
     """
-    current, own = find_current(blocks), find_block(blocks, given.block)
+    current, own = find_current(blocks), find_block(blocks, opening.block)
     if own is not None:
         if own.is_dismissed:
             return [], Opened(refusal="dismissed", other=current)
@@ -96,17 +96,17 @@ def open_block(blocks: Sequence[Block], given: Opening, over: frozenset[str], ke
     if current is not None and current.status != "Idle":
         if current.status != "Error" and current.run not in over:
             return [], Opened(refusal="conflict" if current.status == "Conflict" else "busy", other=current)
-        put_aside = [BlockDismissed(block=current.id, by=given.by)]
+        put_aside = [BlockDismissed(block=current.id, by=opening.by)]
     parent = find_last_result(blocks)
     opened = BlockOpened(
-        block=given.block,
-        run=given.run,
-        definition=given.definition,
-        version=given.version,
+        block=opening.block,
+        run=opening.run,
+        definition=opening.definition,
+        version=opening.version,
         parent=parent.id if parent is not None else "",
-        by=given.by,
-        title=given.title,
-        input=given.input,
+        by=opening.by,
+        title=opening.title,
+        input=opening.input,
         kept_from=kept_from,
     )
     return [*put_aside, opened], Opened()
@@ -118,7 +118,7 @@ def enter_conflict(blocks: Sequence[Block], block_id: str, fields: Sequence[Json
     if block is None or block.status not in {"Loading", "Conflict"}:
         return [], False
     is_new = block.status == "Loading"
-    return ([BlockConflicted(block=block.id, run=block.run, fields=[dict(one) for one in fields])] if is_new else []), True
+    return ([BlockConflicted(block=block.id, run=block.run, fields=[dict(field) for field in fields])] if is_new else []), True
 
 
 def resolve_conflict(blocks: Sequence[Block], block_id: str, choices: Mapping[str, str], by: str) -> tuple[list[Event], bool]:
@@ -130,7 +130,7 @@ def resolve_conflict(blocks: Sequence[Block], block_id: str, choices: Mapping[st
     return ([BlockResolved(block=block.id, run=block.run, choices=dict(choices), by=by)] if is_open else []), True
 
 
-def finish_block(blocks: Sequence[Block], block_id: str, given: Finish) -> tuple[list[Event], bool]:
+def finish_block(blocks: Sequence[Block], block_id: str, finish: Finish) -> tuple[list[Event], bool]:
     """Return the event that ends a working block with its result, and whether the run still had it, or has ended it before."""
     block = _find_own(blocks, block_id)
     if block is None or block.status not in {"Loading", "Idle"}:
@@ -140,11 +140,11 @@ def finish_block(blocks: Sequence[Block], block_id: str, given: Finish) -> tuple
     finished = BlockFinished(
         block=block.id,
         run=block.run,
-        raw_text=given.raw_text,
-        origins=list(given.origins),
-        operations=[dict(one) for one in given.operations],
-        post_ai=dict(given.post_ai),
-        post_user=dict(given.post_user),
+        raw_text=finish.raw_text,
+        origins=list(finish.origins),
+        operations=[dict(operation) for operation in finish.operations],
+        post_ai=dict(finish.post_ai),
+        post_user=dict(finish.post_user),
     )
     return [finished], True
 

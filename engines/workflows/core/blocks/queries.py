@@ -132,8 +132,8 @@ class RecordQueries:
 
     def _list_origins(self, block: Block) -> set[Any]:
         """Return where the text of a block comes from, as this run's person sees it."""
-        found = set(block.origins)
-        return found if block.by == self.ctx.run.owner or "person" not in found else (found - {"person"}) | UNDECLARED
+        origins = set(block.origins)
+        return origins if block.by == self.ctx.run.owner or "person" not in origins else (origins - {"person"}) | UNDECLARED
 
     async def _read(self, node: str, record: Record) -> JsonObject | None:
         """Return the fields of a record, None if the person may not see it or there is none."""

@@ -149,8 +149,8 @@ class RecordWork:
         async def keep() -> list[str]:
             if self.ctx.find_state(f"_block/conflict/{place}") == "finished":
                 return await self._recall_fields(place)
-            found = find_conflicts(self.record, before, self.now, operations) if not self._is_sent(card) else []
-            return [one.key for one in found]
+            conflicts = find_conflicts(self.record, before, self.now, operations) if not self._is_sent(card) else []
+            return [field_conflict.key for field_conflict in conflicts]
 
         keys = (await self.ctx.memo(f"_block/asked/{place}", keep, origins=_AUTHOR)).data
         return build_conflicts(self.record, before, self.now, operations, keys)
@@ -203,16 +203,16 @@ class RecordWork:
         ctx, blocks, owner = self.ctx, self.host.blocks, self.ctx.run.owner
 
         async def enter() -> bool:
-            return await blocks.enter_conflict(self.record, self.block, [one.to_stored() for one in conflicts], owner, ctx.now)
+            return await blocks.enter_conflict(self.record, self.block, [conflict.to_stored() for conflict in conflicts], owner, ctx.now)
 
         if not (await ctx.memo(f"_block/conflict/{number}", enter, origins=_AUTHOR)).data:
             raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
-        await self.notifier.tell_conflict([one.to_stored() for one in conflicts])
+        await self.notifier.tell_conflict([conflict.to_stored() for conflict in conflicts])
         choices: dict[str, str] = {}
         by = owner
-        for place, one in enumerate(conflicts, 1):
-            heard = await ctx.wait_input(f"_block/choice/{number}/{place}", await self._build_question(one, f"{number}/{place}"))
-            choices[one.key], by = str(heard.value.data), heard.by or by
+        for place, field_conflict in enumerate(conflicts, 1):
+            heard = await ctx.wait_input(f"_block/choice/{number}/{place}", await self._build_question(field_conflict, f"{number}/{place}"))
+            choices[field_conflict.key], by = str(heard.value.data), heard.by or by
 
         async def resolve() -> bool:
             return await blocks.resolve(self.record, self.block, {**self.choices, **choices}, by, ctx.now)
@@ -229,8 +229,8 @@ class RecordWork:
         states: list[JsonObject] = [{**self.input, name: one.before}, self.now, {**self.now, name: one.process}]
 
         async def describe() -> JsonObject:
-            told = await self.host.words.describe_field(self.ctx.actor, self.record.kind, name, states)
-            return {"title": told.title, "values": list(told.values)}
+            field_text = await self.host.words.describe_field(self.ctx.actor, self.record.kind, name, states)
+            return {"title": field_text.title, "values": list(field_text.values)}
 
         told = (await self.ctx.memo(f"_block/words/{place}", describe, origins=_READ)).data
         before, person, process = told["values"]
@@ -246,8 +246,8 @@ class RecordWork:
         """Leave the result in the block and return what the run's own result says of it. `operations` are those that were applied."""
         if not self.block:
             return {}
-        made = [one for place, one in enumerate(operations) if applied.found.get(place, {}).get("status") in _MADE]
-        given = Finish(
+        made = [operation for place, operation in enumerate(operations) if applied.found.get(place, {}).get("status") in _MADE]
+        finish = Finish(
             raw_text=execution.raw_text.data,
             origins=tuple(sorted(execution.raw_text.origins)),
             operations=tuple(applied.reports),
@@ -256,11 +256,11 @@ class RecordWork:
         )
 
         async def write() -> bool:
-            return self.is_planned or await self.host.blocks.finish(self.record, self.block, given, self.ctx.run.owner, self.ctx.now)
+            return self.is_planned or await self.host.blocks.finish(self.record, self.block, finish, self.ctx.run.owner, self.ctx.now)
 
         await self.ctx.memo("_block/finish", write, origins=_AUTHOR)
         await self.notifier.tell_status("Idle")
-        await self.notifier.tell_change(sorted(given.post_user))
+        await self.notifier.tell_change(sorted(finish.post_user))
         return {"block": {"id": self.block, "status": "Planned" if self.is_planned else "Idle"}}
 
     async def _read_after(self, made: Sequence[Emitted]) -> JsonObject:
@@ -291,8 +291,8 @@ async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: 
     Raises RunFailed if the person may not see the record, or if another run works on it.
     """
     fields = await read_record(ctx, chosen, "_block/input")
-    told = await _describe_record(ctx, chosen, fields, host)
-    work = RecordWork(ctx=ctx, host=host, chosen=chosen, block="", input=fields, title=told, notifier=Notifier(ctx))
+    title = await _describe_record(ctx, chosen, fields, host)
+    work = RecordWork(ctx=ctx, host=host, chosen=chosen, block="", input=fields, title=title, notifier=Notifier(ctx))
     if workflow.kind == "main":
         work.block = work.notifier.block = f"{chosen.record.key}:{ctx.run.run_id}"
         work.is_planned = await _open_block(work, workflow)
@@ -307,7 +307,7 @@ async def _describe_record(ctx: RunContext, chosen: Chosen, fields: JsonObject, 
 async def _open_block(work: RecordWork, workflow: Workflow) -> bool:
     """Open the block, or take it up again after a retry; return whether it is only planned, in shadow mode."""
     ctx = work.ctx
-    given = Opening(
+    opening = Opening(
         block=work.block,
         run=ctx.run.run_id,
         definition=workflow.workflow_id,
@@ -320,7 +320,7 @@ async def _open_block(work: RecordWork, workflow: Workflow) -> bool:
     async def open_it() -> JsonObject:
         if ctx.mode == SHADOW:
             return {"planned": True}
-        opened = await work.host.blocks.open(work.record, given, ctx.now)
+        opened = await work.host.blocks.open(work.record, opening, ctx.now)
         other = opened.other
         if other is None:
             return {"refusal": opened.refusal, "workflow": "", "run": ""}

@@ -108,7 +108,7 @@ def _split_tokens(text: str) -> list[_Number | str]:
             word = found["word"]
             tokens.append("%" if word in _PERCENT else "of" if word in _OF else _SIGNS.get(word, _PLAIN.get(word, word)))
         at = found.end()
-    return [one for one in tokens if one not in {"=", "?"} and one not in _LEFT_OUT]
+    return [token for token in tokens if token not in {"=", "?"} and token not in _LEFT_OUT]
 
 
 def _build_expression(tokens: list[_Number | str]) -> str:

@@ -16,15 +16,15 @@ async def find_records(params: FindInCrmParams, ports: ToolPorts) -> ToolAnswer:
     """Search the portal; where nothing can be read, say why."""
     if ports.find_records is None:
         return _fail(Notice(code=TOOL.build_code("no-portal")))
-    found = await ports.find_records(params.name)
-    if found.problem is not None:
-        return _fail(found.problem)
-    if not found.tables:
+    records = await ports.find_records(params.name)
+    if records.problem is not None:
+        return _fail(records.problem)
+    if not records.tables:
         return ToolAnswer(messages=(build_message(TOOL.build_code("none"), is_kept=True, name=params.name),))
-    titles = ", ".join(row.label for table in found.tables for row in table.rows)
-    parts: tuple[Table, ...] = tuple(found.tables)
+    titles = ", ".join(row.label for table in records.tables for row in table.rows)
+    parts: tuple[Table, ...] = tuple(records.tables)
     return ToolAnswer(
-        messages=(build_message(TOOL.build_code("found"), is_kept=True, titles=titles),), parts=parts, is_prose=found.is_prose
+        messages=(build_message(TOOL.build_code("found"), is_kept=True, titles=titles),), parts=parts, is_prose=records.is_prose
     )
 
 

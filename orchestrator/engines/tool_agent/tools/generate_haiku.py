@@ -25,15 +25,15 @@ GENERATE = ServiceCall(service="haiku", path="/generate_haiku", answer=Haiku, ac
 
 async def generate_haiku(params: GenerateHaikuParams, ports: ToolPorts) -> ToolAnswer:
     """Write a haiku and count its syllables and words; each count stands under its own label (M1)."""
-    made = await call_service(GENERATE, {"theme": params.theme}, ports)
-    if not isinstance(made, Haiku):
-        return ToolAnswer(messages=(build_message(TOOL.build_code("failed"), is_kept=True),), fault=made)
-    lines = [line.strip() for line in made.haiku_text.splitlines() if line.strip()]
+    fault = await call_service(GENERATE, {"theme": params.theme}, ports)
+    if not isinstance(fault, Haiku):
+        return ToolAnswer(messages=(build_message(TOOL.build_code("failed"), is_kept=True),), fault=fault)
+    lines = [line.strip() for line in fault.haiku_text.splitlines() if line.strip()]
     return ToolAnswer(
         messages=(
             build_message(TOOL.build_code("text"), is_kept=True, haiku=" | ".join(lines)),
-            build_message(TOOL.build_code("syllables"), counts="-".join(map(str, made.syllables_per_line))),
-            build_message(TOOL.build_code("words"), total=str(made.total_words)),
+            build_message(TOOL.build_code("syllables"), counts="-".join(map(str, fault.syllables_per_line))),
+            build_message(TOOL.build_code("words"), total=str(fault.total_words)),
         )
     )
 

@@ -32,20 +32,20 @@ async def search_documents(params: RagSearchParams, ports: ToolPorts) -> ToolAns
     """Answer the question from the documents, and name those that were read."""
     top_k = ports.settings.rag_top_k
     asker = {"roles": list(ports.asker.roles), "asked_by": ports.asker.key} if ports.asker is not None else {}
-    found = await call_service(SEARCH, {"question": params.question, "top_k": top_k, **asker}, ports)
-    if not isinstance(found, Found):
-        return ToolAnswer(messages=(build_message(TOOL.build_code("failed"), is_kept=True),), fault=found)
+    fault = await call_service(SEARCH, {"question": params.question, "top_k": top_k, **asker}, ports)
+    if not isinstance(fault, Found):
+        return ToolAnswer(messages=(build_message(TOOL.build_code("failed"), is_kept=True),), fault=fault)
     passages = tuple(
-        Passage(title=title, text=text) for title, text in zip(found.chunk_title_list, found.chunk_texts, strict=False) if title or text
+        Passage(title=title, text=text) for title, text in zip(fault.chunk_title_list, fault.chunk_texts, strict=False) if title or text
     )
-    chunks = "".join(f"\n{number}. {one.title}\n{one.text}" for number, one in enumerate(passages, start=1))
+    chunks = "".join(f"\n{number}. {passage.title}\n{passage.text}" for number, passage in enumerate(passages, start=1))
     ports.note(logging.DEBUG, f"rag_chunks_message: {chunks or 'none'}")
     return ToolAnswer(
         messages=(
-            build_message(TOOL.build_code("answer"), is_kept=True, answer=found.answer),
-            build_message(TOOL.build_code("titles"), top_k=str(top_k), titles=", ".join(found.chunk_title_list)),
+            build_message(TOOL.build_code("answer"), is_kept=True, answer=fault.answer),
+            build_message(TOOL.build_code("titles"), top_k=str(top_k), titles=", ".join(fault.chunk_title_list)),
         ),
-        parts=(Text(text=found.plain_answer or found.answer), *passages),
+        parts=(Text(text=fault.plain_answer or fault.answer), *passages),
         is_prose=True,
     )
 

@@ -40,8 +40,8 @@ def may_be_fetched(address: Address, policy: Policy) -> bool:
 def list_titles(call: Call, policy: Policy) -> Mapping[str, str]:
     """Return what the policy calls the fields that are sent to the call's host, and under "" the host itself."""
     site = parse_address(call.params["url"]).site
-    found = next((party for entry, party in policy.http_hosts.items() if is_listed(site, (entry,))), None)
-    return {**found.fields, "": found.title} if found is not None else {}
+    opened_party = next((party for entry, party in policy.http_hosts.items() if is_listed(site, (entry,))), None)
+    return {**opened_party.fields, "": opened_party.title} if opened_party is not None else {}
 
 
 HTTP: Final = EffectKind(

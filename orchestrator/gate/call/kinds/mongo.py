@@ -33,7 +33,7 @@ def normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
     if "document" in params:
         params["document"] = {ID: request.effect_id, **params["document"]}
     if "documents" in params:
-        params["documents"] = [{ID: f"{request.effect_id}-{number}", **one} for number, one in enumerate(params["documents"], 1)]
+        params["documents"] = [{ID: f"{request.effect_id}-{number}", **document} for number, document in enumerate(params["documents"], 1)]
     return params
 
 
@@ -46,8 +46,8 @@ def check_collection(call: Call, policy: Policy) -> Refuse | None:
 
 def list_titles(call: Call, policy: Policy) -> Mapping[str, str]:
     """Return what the policy calls the fields of the call's collection, and under "" the collection itself."""
-    found = policy.mongo_collections.get(str(call.params.get("collection")))
-    return {**found.fields, "": found.title} if found is not None else {}
+    mongo_collection = policy.mongo_collections.get(str(call.params.get("collection")))
+    return {**mongo_collection.fields, "": mongo_collection.title} if mongo_collection is not None else {}
 
 
 def collect_ask_reasons(call: Call, facts: Facts) -> Iterator[Notice]:

@@ -172,8 +172,8 @@ class PostgresIndex:
             match = _build_match(wording.list_searched(), wording.list_prefixes())
             values = (*weighed, match, *classes, max(limit, CANDIDATES))
             rows = connection.execute(_FIND.format(ranks=ranks, access=opened), values).fetchall()
-        found = [Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows]
-        return wording.choose_best(found, limit)
+        hits = [Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows]
+        return wording.choose_best(hits, limit)
 
     def _find_wording(self, connection: _Connection, question: str) -> Wording:
         """Return the terms of a question; how many passages have a term is remembered until the index changes."""

@@ -110,8 +110,8 @@ class SqliteIndex:
             marks = "" if access is None else f" AND documents.access IN ({','.join('?' * len(classes))})"
             match = build_match(wording.list_searched(), wording.list_prefixes())
             rows = connection.execute(_FIND.format(filter=marks), (match, *classes, max(limit, CANDIDATES))).fetchall()
-        found = [Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows]
-        return wording.choose_best(found, limit)
+        hits = [Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows]
+        return wording.choose_best(hits, limit)
 
     def _find_wording(self, connection: sqlite3.Connection, question: str) -> Wording:
         """Return the words of a question; how many passages have a word is remembered until the index changes."""
@@ -197,7 +197,7 @@ def _store_document(connection: sqlite3.Connection, stored: StoredDocument) -> N
     # an id is never used again: a search that found it before must not read another passage under it
     last = find_number(connection, "UPDATE facts SET value = value + ? WHERE name = 'last_id' RETURNING value", len(stored.passages))
     passages = list(enumerate(stored.passages, last - len(stored.passages) + 1))
-    rows = [(number, document, one.title, one.text, hash_passage(one)) for number, one in passages]
+    rows = [(number, document, passage.title, passage.text, hash_passage(passage)) for number, passage in passages]
     connection.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?)", rows)
     connection.executemany(
         "INSERT INTO terms (rowid, title, body) VALUES (?, ?, ?)", _iterate_terms(passages, find_name_words(stored.file.name))

@@ -130,7 +130,7 @@ def read_pdf(file: BinaryIO) -> Document:
         if len(reader.pages) > _MOST_PAGES:
             raise UnreadableDocument("too_long")
         text = "\n\n".join(page.extract_text() for page in reader.pages)
-        told = reader.metadata.title if reader.metadata is not None else None
+        title = reader.metadata.title if reader.metadata is not None else None
     except DependencyError:
         raise UnreadableDocument("password") from None
     except (PyPdfError, RecursionError, ValueError, KeyError, TypeError, AttributeError, IndexError, AssertionError, OSError):
@@ -138,7 +138,7 @@ def read_pdf(file: BinaryIO) -> Document:
     blocks = list(find_blocks(text))
     if not blocks:
         raise UnreadableDocument("no_text")
-    return _choose_title(clean_text(told or ""), Document("", tuple(blocks)))
+    return _choose_title(clean_text(title or ""), Document("", tuple(blocks)))
 
 
 def _choose_title(told: str, document: Document) -> Document:
