@@ -1,6 +1,7 @@
 """`sdelka doctor` against the sandbox servers and worse ones: each fault is named with its mending, nothing is changed, no secret is shown."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -121,7 +122,9 @@ async def test_a_portal_of_another_kind(world: World) -> None:
     assert "creating, finding and completing tasks" in rights[0]["says"]
     assert "no administrator" in told.line("portal", "acts as")["says"]
     assert "base currency is USD" in told.line("portal", "currency")["says"]
-    assert "600 s behind" in told.line("portal", "clock")["says"]
+    behind = re.search(r"([0-9]+) s behind", told.line("portal", "clock")["says"])
+    assert behind
+    assert 480 < int(behind[1]) <= 600  # what the bot needs to begin on a busy machine is taken off
     people = [line["verdict"] for line in told.lines if (line["area"], line["check"]) == ("portal", "people")]
     assert sorted(people) == ["warning", "wrong"]  # Boris was dismissed, Vera is unknown
 
