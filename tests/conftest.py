@@ -133,8 +133,8 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-TOGETHER = ("crash/test_two_processes.py", "contract/test_sandbox_portal_peers.py")
-"""Other files whose tests start something for all of them."""
+TOGETHER = ("crash/test_two_processes.py", "contract/test_sandbox_portal_peers.py", "bot/i18n/test_i18n.py")
+"""Other files whose tests start or read something for all of them."""
 
 
 QUICK = re.compile("tests/unit/[a-z_]+/")
