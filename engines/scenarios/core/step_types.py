@@ -18,6 +18,7 @@ from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import NOWHERE, Origins, Value, join_origins, split_values
 from orchestrator.engines.runs import Option, RunContext, RunFailed
 from orchestrator.engines.shared.file_access import Download, ReadFile
+from orchestrator.engines.shared.file_access import Downloaded as Downloaded  # noqa: PLC0414 - packages of others take it from here
 from orchestrator.expressions.conditions import Condition
 from orchestrator.expressions.placeholders import format_value
 from state.stored import JsonObject

@@ -43,7 +43,7 @@ def install(monkeypatch: pytest.MonkeyPatch, folder: Path, example: str, module:
         (
             "orchestrator.engines.scenarios.step_types",
             step_types,
-            ("StepType", "StepParams", "StepCall", "StepResult", "AUTHOR", "list_named"),
+            ("StepType", "StepParams", "StepCall", "StepResult", "AUTHOR", "list_named", "ReadFile", "Download", "Downloaded"),
         ),
         ("orchestrator.engines.workflows.rune_types", rune_types, ("RuneType", "RuneParams", "RuneCall", "Changes", "Local", "AUTHOR")),
     ],
