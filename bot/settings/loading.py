@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from bitrix.masking import install_secrets
 from bot.settings.http_credentials import list_http_secrets, load_http_credentials
-from bot.settings.model_plan import list_model_secrets
 from bot.settings.settings import Settings, list_secrets
 from orchestrator.domain.errors import SettingsError
 
@@ -40,6 +39,8 @@ def hide_secrets(settings: Settings) -> tuple[str, ...]:
 def _collect_secrets(settings: Settings) -> Iterator[str]:
     yield from list_secrets(settings)
     if settings.models_file is not None:
+        from bot.settings.model_plan import list_model_secrets  # noqa: PLC0415 - what only reads the journal loads no client of models
+
         with suppress(SettingsError):
             yield from list_model_secrets(settings)
     with suppress(SettingsError):

@@ -20,7 +20,6 @@ from bitrix.limits.plan import parse_plan
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Effort
-from orchestrator.model_client.extra_body import parse_extra_body
 
 _DURATION = re.compile(r"(\d+)\s*(s|m|h|d)")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -47,6 +46,8 @@ def _parse_extra_body(value: object) -> object:
     """Convert a text of JSON into its object, and return any other value unchanged. Raises ValueError for a text that is no object."""
     if not isinstance(value, str):
         return value
+    from orchestrator.model_client.extra_body import parse_extra_body  # noqa: PLC0415 - reports read settings and need no clients
+
     return parse_extra_body(value)
 
 
