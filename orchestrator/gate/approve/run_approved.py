@@ -219,9 +219,9 @@ async def _evaluate_stored(
         facts = await fetch_facts(call, actor, deps)  # exactly what was read for the card, or the before-images could never be equal
         first = await find_first_sums(call, facts, deps, ledger)
         own = await find_own_parts(call, facts.records, actor, deps, ledger)
-        targets = await find_made_records(call, facts.records, actor, deps, ledger)
+        made_records = await find_made_records(call, facts.records, actor, deps, ledger)
         written = await deps.count_changes(call, actor, ledger)
-        facts = replace(facts, today=ledger.now.date(), written=written, first_sums=first, own_parts=own, made=targets)
+        facts = replace(facts, today=ledger.now.date(), written=written, first_sums=first, own_parts=own, made=made_records)
     except UndecodableCall:
         return refuse("gate-method-unknown", method=stored.call.method, hint="")
     except BitrixError as error:
