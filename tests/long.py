@@ -1,6 +1,6 @@
 """Which tests are `long`: `make test-long` runs them and `make test` does not. What a test is or asks for decides, and a mark where only measuring can.
 
-Long are whole folders of processes, files of programs that are killed, what needs PostgreSQL or a browser, the sandbox's own tests, properties
+Long are whole folders of processes, files of programs that are killed or in trouble, what needs PostgreSQL or a browser, the sandbox's own tests, properties
 of more than 100 examples, and most cases of a test that builds a world on disk for each of many.
 """
 
@@ -14,12 +14,13 @@ TESTS: Final = Path(__file__).resolve().parent
 FOLDERS: Final = tuple(str(TESTS / name) for name in ("crash", "fuzz", "unit/state/transfer", "unit/services/rag"))
 """Programs that are killed, requests by the thousand, databases that are moved, and readers of documents, which are processes."""
 OWN_OF_SANDBOX: Final = "test_sandbox_"
-KILLED: Final = ("_killed", "_survive")
+HARDSHIPS: Final = ("_killed", "_survive", "test_e2e_trouble", "test_e2e_tricks", "test_e2e_doctor")
+"""Names of files in which programs die, the parties of a real bot fail or deceive it, or an installation is looked at from outside."""
 POSTGRES: Final = "postgres"
 """The fixture, and how its parameter begins where a test takes several stores."""
 MOST_EXAMPLES: Final = 100
 SAMPLED: Final = (str(TESTS / "unit"), str(TESTS / "regression"))
-FEW, ONE_OF = 6, 4
+FEW, ONE_OF = 4, 6
 """From how many cases on a test that builds a world on disk for each is sampled, and which part of them stays in `make test`."""
 ON_DISK: Final = "tmp_path"
 _EXAMPLES: Final = "_hypothesis_internal_use_settings"
@@ -33,7 +34,7 @@ def is_short_run(config: pytest.Config) -> bool:
 
 def is_long_path(path: Path) -> bool:
     """Return whether every test of this file or folder is long."""
-    return str(path).startswith(FOLDERS) or path.name.startswith(OWN_OF_SANDBOX) or any(word in path.name for word in KILLED)
+    return str(path).startswith(FOLDERS) or path.name.startswith(OWN_OF_SANDBOX) or any(word in path.name for word in HARDSHIPS)
 
 
 def is_long(item: pytest.Item) -> bool:
@@ -47,7 +48,7 @@ def is_long(item: pytest.Item) -> bool:
 
 
 def find_left_out(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
-    """Yield the cases that are long because a test has many and builds a world on disk for each; the first and every fourth are not."""
+    """Yield the cases that are long because a test has many and builds a world on disk for each; the first and every sixth are not."""
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
         if ON_DISK in getattr(item, "fixturenames", ()) and str(item.path).startswith(SAMPLED):

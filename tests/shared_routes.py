@@ -17,6 +17,10 @@ from pydantic.fields import FieldInfo
 
 _OWN = frozenset({"endpoint", "dependant", "dependency_overrides_provider", "original_route", "app"})
 """What each route has for itself."""
+_PLAIN = frozenset({type(None), str, int, float, bytes, bool})
+_SLOTS = tuple(name for name in FieldInfo.__slots__ if not name.startswith("_"))
+_FIELDS: set[type] = set()
+"""Classes of descriptions of parameters that were met."""
 _build_field = v2.ModelField.__post_init__
 _populate = routing._populate_api_route_state
 _found: dict[Hashable, tuple[Mapping[str, Any], Any]] = {}
@@ -57,21 +61,25 @@ def _copy(value: Any) -> Any:
 
 def _freeze(value: Any, seen: list[Any]) -> Hashable:
     """Return a key that two values share only if routes made of them are alike; what it names by its address is kept in `seen`."""
-    if value is None or isinstance(value, str | int | float | bytes):
-        return type(value), value
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind, value
+    if kind in _FIELDS:  # a parameter's description, made anew by each run of the code that has it
+        own = [(name, _freeze(one, seen)) for name in _SLOTS if (one := getattr(value, name, None)) is not None]
+        return kind, tuple(own), _freeze(getattr(value, "__dict__", {}), seen)
     if isinstance(value, Mapping):
-        return "mapping", tuple((name, _freeze(one, seen)) for name, one in value.items())
+        return "mapping", tuple([(name, _freeze(one, seen)) for name, one in value.items()])
     if isinstance(value, list | tuple):
-        return "sequence", tuple(_freeze(one, seen) for one in value)
+        return "sequence", tuple([_freeze(one, seen) for one in value])
     if isinstance(value, set | frozenset):
-        return "set", frozenset(_freeze(one, seen) for one in value)
-    if isinstance(value, FieldInfo):  # a parameter's description, made anew by each run of the code that has it
-        slots = {name: getattr(value, name) for name in FieldInfo.__slots__ if not name.startswith("_") and hasattr(value, name)}
-        return type(value), _freeze({**slots, **getattr(value, "__dict__", {})}, seen)
+        return "set", frozenset([_freeze(one, seen) for one in value])
+    if isinstance(value, FieldInfo):
+        _FIELDS.add(kind)
+        return _freeze(value, seen)
     if isinstance(value, params.Depends):
-        return type(value), _freeze({**vars(value)}, seen)
-    if get_origin(value) is not None and not isinstance(value, type):
-        return _freeze(get_origin(value), seen), _freeze(get_args(value), seen)
+        return kind, _freeze({**vars(value)}, seen)
+    if not isinstance(value, type) and (origin := get_origin(value)) is not None:
+        return _freeze(origin, seen), _freeze(get_args(value), seen)
     seen.append(value)
     return id(value)
 

@@ -55,6 +55,7 @@ async def test_a_conversation_from_the_question_to_one_call_in_the_portal(world:
         assert "crm.deal.update" in audit
 
 
+@pytest.mark.long
 async def test_callers_who_mean_no_good_do_not_keep_others_from_being_answered(world: World) -> None:
     """Dozens of half requests, a slow body, a head without end and a flood of wrong tokens: a right one is answered at once meanwhile."""
     async with served(world, http_trusted_proxies="127.0.0.1") as http:

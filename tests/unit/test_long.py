@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.long import TESTS, find_left_out, is_long, is_short_run
+from tests.long import HARDSHIPS, TESTS, find_left_out, is_long, is_short_run
 
 
 def item(path: str = "unit/test_x.py", test: object = None, **given_to: Any) -> pytest.Item:
@@ -45,6 +45,7 @@ def with_more(_: int) -> None:
         item("fuzz/test_x.py"),
         item("contract/test_sandbox_portal_x.py"),
         item("unit/performers/test_moving_killed.py"),
+        item("e2e/test_e2e_trouble.py", fixtures=["world", "servers"]),
         item("contract/test_runs_survive.py"),
         item("unit/state/transfer/test_x.py"),
         item(marks=["browser"]),
@@ -75,7 +76,7 @@ def test_what_runs_in_this_process_is_not(made: pytest.Item) -> None:
 
 
 def test_of_many_cases_that_build_a_world_on_disk_some_stay() -> None:
-    """The first and every fourth; few cases, cases without a folder and contracts all do."""
+    """The first and every sixth; few cases, cases without a folder and contracts all do."""
 
     def cases(name: str, number: int, **more: Any) -> list[pytest.Item]:
         return [
@@ -83,9 +84,9 @@ def test_of_many_cases_that_build_a_world_on_disk_some_stay() -> None:
             for one in range(number)
         ]
 
-    many, few = cases("many", 9), cases("few", 5)
+    many, few = cases("many", 9), cases("few", 3)
     whole = [*cases("pure", 9, fixtures=["request"]), *cases("contract", 9, folder="contract")]
-    assert list(find_left_out([*few, *many, *whole])) == [one for number, one in enumerate(many) if number not in {0, 4, 8}]
+    assert list(find_left_out([*few, *many, *whole])) == [one for number, one in enumerate(many) if number not in {0, 6}]
 
 
 def test_a_run_without_long_tests_is_known_by_its_words() -> None:
@@ -104,4 +105,5 @@ def test_a_run_without_long_tests_is_known_by_its_words() -> None:
 def test_every_folder_of_tests_is_there() -> None:
     """A renamed one would come into `make test` unseen."""
     assert [name for name in ("crash", "fuzz") if not (Path(TESTS) / name).is_dir()] == []
+    assert [name for name in HARDSHIPS if not list(TESTS.rglob(f"test_*{name.removeprefix('test_')}*.py"))] == []
     assert list((TESTS / "contract").glob("test_sandbox_*.py"))

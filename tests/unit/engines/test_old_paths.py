@@ -67,6 +67,7 @@ def test_types_of_packages_that_import_the_old_names_are_taken(tmp_path: Path, m
     "statement",
     ["from orchestrator.engines.scenarios.step_types import StepType", "from orchestrator.engines.workflows.rune_types import RuneType"],
 )
+@pytest.mark.long
 def test_the_old_name_is_enough_in_a_process_of_its_own(statement: str) -> None:
     """As in the tests of such a package, which start nothing of the program."""
     subprocess.run([sys.executable, "-c", statement], cwd=ROOT, check=True)

@@ -66,10 +66,10 @@ FAMILY = re.compile(
 def _nodes() -> list[tuple[str, ast.Call | ast.Constant]]:
     """Every call and every constant of the program with its place."""
     return [
-        (f"{path.relative_to(ROOT)}:{node.lineno}", node)
-        for path in SOURCES
+        (f"{place}:{node.lineno}", node)
+        for place, path in ((path.relative_to(ROOT).as_posix(), path) for path in SOURCES)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, (ast.Call, ast.Constant))
+        if isinstance(node, ast.Call) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
     ]
 
 
@@ -118,6 +118,7 @@ def _used() -> dict[str, str]:
     return found
 
 
+@cache
 def _messages(locale: Locale) -> list[ftl.Message]:
     parser = FluentParser()
     entries = [
@@ -142,6 +143,7 @@ class _Variables(Visitor):
         self.references.add(node.id.name)
 
 
+@cache
 def _variables(locale: Locale) -> dict[str, _Variables]:
     found = {}
     for message in _messages(locale):

@@ -143,6 +143,7 @@ async def test_the_http_api_has_its_endpoints(world: World) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_terminal_has_its_commands_and_its_schema(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "call.json"
     path.write_text(json.dumps(CHECKLIST), encoding="utf-8")
@@ -172,6 +173,7 @@ def test_it_is_no_file_of_the_program() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_without_the_folder_of_flows_the_others_run(tmp_path: Path) -> None:
     """The bot can be started, scenarios and workflows run, and no door speaks of flows."""
     for name in ("scenarios", "workflows"):

@@ -62,6 +62,7 @@ def test_every_slot_is_looked_at() -> None:
 @pytest.mark.parametrize(
     "needs", [set(), {"bot.console"}, {"bot.http_api", "fastapi"}, {"bot.cli", "typer"}], ids=["none", "console", "http", "terminal"]
 )
+@pytest.mark.long
 def test_asking_for_one_thing_imports_no_other_door(needs: set[str]) -> None:
     """One file with the faces of all doors made the schema of workflows import the console, which took two seconds."""
     slots = [slot for slot, doors in NEEDS.items() if doors == needs]

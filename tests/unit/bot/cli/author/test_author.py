@@ -211,6 +211,7 @@ EVENTS = """\
 """
 
 
+@pytest.mark.long
 def test_an_engine_that_nobody_has_seen_has_all_commands(folder: Path) -> None:
     """It is only installed. What it does not offer is said; the rest works with what its faces tell."""
     site = folder / "site"
