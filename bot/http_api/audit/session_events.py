@@ -86,8 +86,9 @@ class StreamReader:
         """
         seq = parse_place(asked.after)
         head, _ = await self._desk.store.read_head(stream.name)  # also for a caller without rights, so that timing reveals nothing
-        if not head or not self._is_readable(client, stream):
+        if not head:
             raise stream.missing
+        self._require_reader(client, stream)
         if seq > head:
             raise build_invalid_cursor()
         return await self.wait_for_page(client, stream, seq, limit=asked.limit, wait=asked.wait)
@@ -122,10 +123,9 @@ class StreamReader:
         """
 
         async def look_if_allowed() -> T | None:
-            present = self._refresh(client)
-            if present is None or not stream.is_readable(present):
-                raise stream.missing
-            return await look(present)
+            found = await look(self._require_reader(client, stream))
+            self._require_reader(client, stream)  # what was found is told now, and the rights may have gone while it was read
+            return found
 
         within = wait if self._waiting < MAX_WAITING else 0
         self._waiting += 1
@@ -139,9 +139,11 @@ class StreamReader:
         present = self._refresh(client)
         return present is not None and stream.is_readable(present) and stream.shows_words(present)
 
-    def _is_readable(self, client: Client, stream: ReadableStream) -> bool:
+    def _require_reader(self, client: Client, stream: ReadableStream) -> Client:
         present = self._refresh(client)
-        return present is not None and stream.is_readable(present)
+        if present is None or not stream.is_readable(present):
+            raise stream.missing
+        return present
 
     def _refresh(self, client: Client) -> Client | None:
         """Return the client with the rights that it has now, None without access; rights may be revoked while a request waits."""

@@ -188,7 +188,7 @@ async def test_what_the_browser_has_kept_is_offered_with_its_time(tmp_path: Path
         asked: list[str] = []
         page.visit.page.run_javascript = lambda code, **_: asked.append(code)  # type: ignore[method-assign,assignment]
         hostile = [
-            {"slot": '");alert(1);("', "at": 1795953600000},
+            {"slot": '");alert(1);("', "at": 1779537600000},
             {"slot": 5, "at": 1},
             {"slot": "x" * 400, "at": 1},
             {"slot": "y", "at": 1e30},
@@ -197,7 +197,7 @@ async def test_what_the_browser_has_kept_is_offered_with_its_time(tmp_path: Path
 
         await page.act(find_box(page), "kept", {"detail": hostile})  # type: ignore[arg-type]
 
-        assert page.has("В этом браузере есть несохранённый текст, 29.11 ")
+        assert page.has("В этом браузере есть несохранённый текст, 23.05 ")
         assert len([one for one in page.read_texts() if one == "Восстановить"]) == 1
         await page.press("Восстановить")
         assert asked == ['sdelkaTexts.restore("\\");alert(1);(\\"")']

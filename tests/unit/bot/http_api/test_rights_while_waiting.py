@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.access.access_file import TokenGrant
+from bot.http_api.audit import session_events
+from state.journal.store import Store, StoredEvent
 from tests.unit.bot.http_api.api_kit import Api, an_api
 from tests.unit.bot.http_api.chat_kit import Door, a_door, error_of
 from tests.unit.spine_kit import ANNA, CHAT, message, reply, until
@@ -81,3 +83,17 @@ async def test_whoever_waits_for_events_reads_them_by_the_rights_of_then(api: Ap
         assert answer.json()["events"]
     else:
         assert error_of(answer) == (404, "session_not_found")
+
+
+async def test_rights_that_go_while_a_page_is_read_hold_for_that_page(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page was begun by the rights of before, and is not told."""
+    await api.ask(session=CHAT)
+    plain = session_events._read_stored
+
+    def read_while_rights_go(store: Store, stream: str, after: int) -> list[StoredEvent]:
+        page = plain(store, stream, after)
+        api.grants["chief"] = TokenGrant(name="chief", bitrix_user_id=99, sees=[99])
+        return page
+
+    monkeypatch.setattr(session_events, "_read_stored", read_while_rights_go)
+    assert error_of(await api.get(f"/sessions/{CHAT}/events", "chief")) == (404, "session_not_found")
