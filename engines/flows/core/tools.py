@@ -16,7 +16,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
-from orchestrator.engines.tool_agent.tools.calculate import NotCalculable, calculate_text
+from orchestrator.engines.shared.calculator import NotCalculable, calculate_text
 from state.canonical import dumps
 from state.stored import JsonObject
 

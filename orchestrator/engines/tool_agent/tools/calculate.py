@@ -1,150 +1,16 @@
-"""The tool that calculates, with sums of money and percent as people write them.
-
-What people write is turned into an expression of plain numbers, which the compiler of conditions evaluates, never `eval`.
-"""
-
-import math
-import re
-from dataclasses import dataclass, field
-from decimal import ROUND_HALF_UP, Decimal
-from typing import Final
+"""The tool that calculates."""
 
 from pydantic import BaseModel, Field
 
-from orchestrator.domain.finding import DefinitionRefused
+from orchestrator.engines.shared.calculator import NotCalculable, calculate_text
 from orchestrator.engines.tool_agent.toolbox import Tool, ToolAnswer, ToolPorts, build_message
-from orchestrator.expressions.conditions import ConditionFailed, compile_condition
-from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.money_parser import LARGEST, find_amounts, format_sum
-from orchestrator.language.text import Locale, fold
-
-_WORDS: Final = load_lexicon("calculator")
-_SIGNS: Final = {word: sign for sign, words in _WORDS.read_lists("signs").items() for word in words}
-_PERCENT: Final = frozenset(_WORDS.read_words("percent"))
-_OF: Final = frozenset(_WORDS.read_words("of"))
-_LEFT_OUT: Final = frozenset(_WORDS.read_words("left_out"))
-_NAMED: Final = "|".join(sorted(map(re.escape, [*_SIGNS, *_PERCENT, *_OF, *_LEFT_OUT]), key=len, reverse=True))
-_TOKEN: Final = re.compile(
-    r"\s*(?:(?P<number>\d{1,3}(?: \d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?)"
-    rf"|(?P<word>(?:{_NAMED})(?![^\W\d_])|[-+*/()%×÷:·−–=?])|(?P<end>$))"
-)
-_PLAIN: Final = {"×": "*", "·": "*", "÷": "/", ":": "/", "−": "-", "–": "-"}
-_ADDING: Final = re.compile(rf"[-+−–]|(?:{'|'.join(re.escape(word) for word, sign in _SIGNS.items() if sign in '+-')})(?![^\W\d_])")
-_DIGITS: Final = 6
+from orchestrator.language.money_parser import format_sum
 
 
 class CalculateParams(BaseModel):
     """What the tool needs to know."""
 
     expression: str = Field(description='What to calculate, with numbers and signs, such as "150 000 + 20%" or "12.5% of 84 300 ₽".')
-
-
-class NotCalculable(ValueError):
-    """The text is no calculation that can be carried out."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Number:
-    text: str
-
-
-@dataclass(slots=True)
-class _Level:
-    """The expression within one pair of brackets, as it is built from the left."""
-
-    pieces: list[str] = field(default_factory=list)
-
-    def add_percent(self, number: str, after: str) -> None:
-        """Add a number of percent: of what stands before a plus or minus (100 + 20 % is 120), otherwise hundredths."""
-        sign = self.pieces[-1] if self.pieces else ""
-        if sign in {"+", "-"} and len(self.pieces) > 1 and after not in {"*", "/", "of"}:
-            whole = "".join(self.pieces[:-1])
-            self.pieces = [f"(({whole})*(1{sign}{number}/100))"]
-        else:
-            self.pieces.append(f"({number}/100)")
-
-
-def calculate_text(text: str, locale: Locale = "ru") -> tuple[Decimal, str | None]:
-    """Return (the result, the currency if exactly one is named). Raises NotCalculable."""
-    plain, currency = _write_sums(text, locale)
-    source = _build_expression(_split_tokens(plain))
-    try:
-        value = compile_condition(source, known=()).evaluate({})
-    except (DefinitionRefused, ConditionFailed):
-        raise NotCalculable(text) from None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or abs(value) > LARGEST:
-        raise NotCalculable(text)
-    result = Decimal(repr(value)).quantize(Decimal(1).scaleb(-_DIGITS), ROUND_HALF_UP)
-    return (result.quantize(Decimal(1)) if result == result.to_integral_value() else result.normalize()), currency
-
-
-def _write_sums(text: str, locale: Locale) -> tuple[str, str | None]:
-    """Return the text with plain numbers in place of its sums («1,5 млн ₽»), and the currency that they name. Raises NotCalculable."""
-    folded, made, at = fold(text), "", 0
-    currencies: set[str] = set()
-    for found, start, end in find_amounts(text, locale=locale):
-        if start < at:
-            continue
-        currencies |= {found.currency} if found.currency else set()
-        made += f"{folded[at:start]} {found.amount:f} "
-        at = end
-    if len(currencies) > 1 and _ADDING.search(made + folded[at:]):
-        raise NotCalculable(text)  # 100 $ and 5 € are no sum
-    return made + folded[at:], currencies.pop() if len(currencies) == 1 else None
-
-
-def _split_tokens(text: str) -> list[_Number | str]:
-    tokens: list[_Number | str] = []
-    at = 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            raise NotCalculable(text)
-        if found["end"] is not None:
-            break
-        if found["number"]:
-            tokens.append(_Number(found["number"].replace(" ", "").replace(",", ".")))
-        else:
-            word = found["word"]
-            tokens.append("%" if word in _PERCENT else "of" if word in _OF else _SIGNS.get(word, _PLAIN.get(word, word)))
-        at = found.end()
-    return [token for token in tokens if token not in {"=", "?"} and token not in _LEFT_OUT]
-
-
-def _build_expression(tokens: list[_Number | str]) -> str:
-    levels = [_Level()]
-    for place, token in enumerate(tokens):
-        after = [one if isinstance(one, str) else "" for one in tokens[place + 1 : place + 3]]
-        match token:
-            case "(" | ")":
-                _step_into(levels, token)
-            case _Number() if place and isinstance(tokens[place - 1], _Number):
-                raise NotCalculable(token.text)  # «100 50» is not 10050
-            case _Number() if after[:1] == ["%"]:
-                levels[-1].add_percent(token.text, after[1] if len(after) > 1 else "")
-            case _Number():
-                levels[-1].pieces.append(token.text)
-            case "%":
-                if place == 0 or not isinstance(tokens[place - 1], _Number):
-                    raise NotCalculable("%")
-            case "of":
-                levels[-1].pieces.append("*")
-            case sign:
-                levels[-1].pieces.append(sign)
-    if len(levels) != 1:
-        raise NotCalculable("(")
-    return "".join(levels[0].pieces)
-
-
-def _step_into(levels: list[_Level], bracket: str) -> None:
-    """Begin a pair of brackets, or end the innermost one."""
-    if bracket == "(":
-        levels.append(_Level())
-        return
-    if len(levels) == 1:
-        raise NotCalculable(bracket)
-    inner = "".join(levels.pop().pieces)
-    levels[-1].pieces.append(f"({inner})")
 
 
 async def calculate(params: CalculateParams, ports: ToolPorts) -> ToolAnswer:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.engines.tool_agent.tools.calculate import NotCalculable, calculate_text
+from orchestrator.engines.shared.calculator import NotCalculable, calculate_text
 
 
 @pytest.mark.parametrize(
