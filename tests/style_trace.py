@@ -51,6 +51,7 @@ LAIN = {
     "engines/workflows/stored_blocks.py": "orchestrator/runs",
     "engines/workflows/terminal": "bot/cli/workflow",
     "engines/workflows/wiring.py": "bot",
+    "orchestrator/engines/crm_agent/agent_texts.py": "bot",
     "orchestrator/gate/preview": "orchestrator/gate/approve",
     "orchestrator/gate/undo": "orchestrator/gate/approve",
     "orchestrator/sessions": "orchestrator/runtime",

@@ -7,7 +7,6 @@ from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
-from bot.composition.agent_texts import AgentTexts
 from bot.settings.settings import Settings
 from orchestrator.directory.answers import AskedDate, ColumnedTable, DatedParams, GroupedView, OutcomeView, Resolution, Unresolved
 from orchestrator.directory.created_references import place_created
@@ -25,6 +24,7 @@ from orchestrator.directory.reference_context import ReferenceContext
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Table
+from orchestrator.engines.crm_agent.agent_texts import AgentTexts
 from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.modes import format_methods, may_read_shared

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
-from bot.composition.agent_texts import AgentTexts, load_agent_texts
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
+from orchestrator.engines.crm_agent.agent_texts import AgentTexts, load_agent_texts
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.features.leads.policy_news import PolicyWatcher
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy

@@ -22,7 +22,6 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.composition import installation
-from bot.composition.agent_texts import AgentTexts, load_agent_texts
 from bot.composition.people import People
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor, Mode
@@ -32,6 +31,7 @@ from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.shelf import DocumentShelf
+from orchestrator.engines.crm_agent.agent_texts import AgentTexts, load_agent_texts
 from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from orchestrator.features.portal_events.watcher import START, PortalWatcher
 from orchestrator.gate.gate import Gate

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bot.composition.agent_texts import load_agent_texts
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.outcome import Outcome
+from orchestrator.engines.crm_agent.agent_texts import load_agent_texts
 from orchestrator.gate.call.policy import Policy
 from orchestrator.performers.method_help import describe_method
 from tests.unit.directory.reference_kit import CATALOGUE

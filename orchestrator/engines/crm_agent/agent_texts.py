@@ -17,7 +17,7 @@ from state.stored import JsonObject
 
 _T = TypeVar("_T", bound=Frozen)
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-FOLDER: Final = Path(__file__).resolve().parents[2] / "data" / "agent"
+FOLDER: Final = Path(__file__).resolve().parents[3] / "data" / "agent"
 _EXAMPLES_HEAD: Final = (
     "# Examples\n"
     "What a person writes, and your whole answer. "

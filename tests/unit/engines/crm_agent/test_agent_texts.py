@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from bitrix.client.batch import find_references as find_results
-from bot.composition.agent_texts import AgentTexts, Example, load_agent_texts
 from bot.composition.installation import load_rules
 from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import SettingsError
+from orchestrator.engines.crm_agent.agent_texts import AgentTexts, Example, load_agent_texts
 from orchestrator.engines.crm_agent.next_page import NEXT
 from orchestrator.engines.crm_agent.plan import find_references, replace_references
 from orchestrator.gate.call.effect import Call
