@@ -10,7 +10,6 @@ import threading
 import unicodedata
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -19,136 +18,26 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from bitrix.masking import mask
+from bot.cli.ask_face import ASK_FACE, FAILED, INTERRUPTED, AskFace, AskPorts
 from bot.composition.model_providers import build_providers
-from bot.composition.tool_services import build_agent_settings, build_service_clients, open_documents
-from bot.i18n.translate import Translator
+from bot.composition.tool_services import build_service_clients, open_documents
 from bot.monitoring.logging_setup import configure_logging
+from bot.plugins.loading import find_part
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
-from orchestrator.domain.models import Models
-from orchestrator.engines.base import ModelText, TurnModelRequest
-from orchestrator.engines.tool_agent.rounds import (
-    Line,
-    RoundPorts,
-    RoundResult,
-    build_help,
-    list_offered,
-    prefix_note,
-    run_round,
-    write_log,
-)
-from orchestrator.engines.tool_agent.toolbox import FindRecords, Message, Services, Tool, build_message
-from orchestrator.engines.tool_agent.tools import TOOLS
-from state.canonical import to_storable_text
+from orchestrator.engines.base import ASK_ENGINE
 
-LOGGER: Final = "orchestrator.engines.tool_agent.rounds"
 LOG_FILE: Final = "tool_agent.log"
 _LOG_BYTES: Final = 5_000_000
-CLEAR: Final = "/clear"
-FAILED: Final = 1
-INTERRUPTED: Final = 130
 READING_SECONDS: Final = 60.0
 """How long the first prompt waits for documents that are read for the first time: a full disk or a large folder must not hide it."""
-ReadLine = Callable[[], str]
-Show = Callable[[str], None]
 
 if TYPE_CHECKING:
     from bot.composition.title_search import TitleSearch
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class Session:
-    """One conversation in the terminal. `read_line` raises EOFError at the end of input; `run` runs a coroutine to its end."""
-
-    settings: Settings
-    models: Models
-    services: Services
-    read_line: ReadLine
-    show: Show
-    run: Callable[[Any], RoundResult]
-    find_records: FindRecords | None = None
-    history: list[Line] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Leave out the tools that cannot work."""
-        self.tools: Sequence[Tool[Any]] = list_offered(TOOLS, has_portal=self.find_records is not None)
-
-    def talk(self) -> int:
-        """Answer until a person leaves or the model fails; return the exit code (A4)."""
-        note = prefix_note(write_log, "main")
-        self._say(build_help(self.tools, self._words))
-        note(logging.DEBUG, "AgentStart")
-        while True:
-            try:
-                text = self._read_request()
-                result = self.run(self._answer(text)) if text is not None else None
-            except KeyboardInterrupt:
-                self._say_bye()
-                return INTERRUPTED
-            if result is None:
-                self._say_bye()
-                return 0
-            if result.status == "ended":
-                return FAILED
-            note(logging.DEBUG, "AgentRestart")
-
-    def _read_request(self) -> str | None:
-        """Return the next message; None if the person leaves. Commands are carried out, and empty lines ask again (X1)."""
-        note = prefix_note(write_log, "main")
-        while True:
-            try:
-                text = to_storable_text(self.read_line()).strip()
-            except EOFError:
-                return None
-            command = text.casefold()
-            if command in self.settings.exit_commands:
-                return None
-            if command in self.settings.help_commands:
-                self._say(build_help(self.tools, self._words))
-                note(logging.DEBUG, "AgentHelp")
-            elif command == CLEAR:
-                self.history.clear()
-                self._say(build_message("ask-cleared"))
-                note(logging.DEBUG, "AgentClear")
-            elif text:
-                return text
-
-    async def _answer(self, text: str) -> RoundResult:
-        self.history.append(Line("user", text))
-        return await run_round(
-            self.history,
-            self.tools,
-            RoundPorts(
-                ask=self._ask_model,
-                say=self._say_async,
-                words=self._words,
-                services=self.services,
-                settings=build_agent_settings(self.settings),
-                find_records=self.find_records,
-            ),
-        )
-
-    async def _ask_model(self, request: TurnModelRequest) -> ModelText:
-        answer = await self.models.chat(request)
-        return ModelText(text=answer.text, prose=request.prose, calls=answer.calls)
-
-    async def _say_async(self, message: Message) -> None:
-        self._say(message)
-
-    def _say(self, message: Message) -> None:
-        self.show(make_printable(self._words(message.notice)))
-
-    def _say_bye(self) -> None:
-        self._say(build_message("ask-bye"))
-        prefix_note(write_log, "main")(logging.DEBUG, "AgentEnd")
-
-    @property
-    def _words(self) -> Callable[[Any], str]:
-        return Translator("ru").translate_notice
 
 
 def make_printable(text: str) -> str:
@@ -169,15 +58,15 @@ class LogLines(logging.Formatter):
         return "\n".join([f"{moment} {record.levelname} {first}", *(f"    {line}" for line in others)])
 
 
-def open_log(folder: Path, *, verbose: bool) -> None:
-    """Write the agent's log into its file in `folder`, and with `verbose` on stderr too. Raises SettingsError."""
+def open_log(name: str, folder: Path, *, verbose: bool) -> None:
+    """Write the agent's log, which has this name, into its file in `folder`, and with `verbose` on stderr too. Raises SettingsError."""
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if verbose else []
     try:
         folder.mkdir(0o750, parents=True, exist_ok=True)
         handlers.append(RotatingFileHandler(folder / LOG_FILE, maxBytes=_LOG_BYTES, backupCount=3, encoding="utf-8", errors="replace"))
     except OSError as error:
         raise SettingsError(f"LOG_DIR {folder} cannot be used: {error.strerror}") from None
-    logger = logging.getLogger(LOGGER)
+    logger = logging.getLogger(name)
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
     for handler in handlers:
@@ -190,25 +79,28 @@ def ask(verbose: bool = typer.Option(False, "--verbose", help="Show the log on s
     """Ask the tool agent in this terminal: questions about documents, haiku, sums."""
     settings = load_settings()
     configure_logging("ERROR")
-    open_log(settings.log_dir, verbose=verbose)
+    face = find_part(ASK_FACE, ASK_ENGINE)
+    if face is None:
+        raise SettingsError(f"the engine {ASK_ENGINE}, which answers here, cannot be used; `sdelka doctor` says why")
+    open_log(face.logger, settings.log_dir, verbose=verbose)
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-    raise typer.Exit(run_ask(settings))
+    raise typer.Exit(run_ask(face, settings))
 
 
-def run_ask(settings: Settings) -> int:
-    """Run the conversation with the services of the settings; return the exit code."""
+def run_ask(face: AskFace, settings: Settings) -> int:
+    """Let the engine hold the conversation with the services of the settings; return the exit code."""
     models = build_providers(settings)
     reader = _open_portal(settings)
     with run_beside() as run:
         stack = AsyncExitStack()
         documents = run(open_documents(settings, stack))
         services = build_service_clients(settings, models.router, documents=documents)
-        session = Session(
-            settings,
-            models.router,
-            services,
+        ports = AskPorts(
+            settings=settings,
+            models=models.router,
+            services=services,
             read_line=_read_line,
             show=_show,
             run=run,
@@ -217,7 +109,7 @@ def run_ask(settings: Settings) -> int:
         try:
             if documents is not None:
                 run(_wait_until_read(documents.service.wait_until_read()))
-            return session.talk()
+            return face.talk(ports)
         except KeyboardInterrupt:
             return INTERRUPTED
         except BrokenPipeError:
@@ -283,5 +175,5 @@ def _read_line() -> str:
 
 
 def _show(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+    sys.stdout.write(f"{make_printable(text)}\n")
     sys.stdout.flush()

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bitrix.masking import SecretMask
-from bot.composition.crm_agent import build_queries
 from bot.composition.engines import EngineSet, build_engines
 from bot.composition.features import build_features
 from bot.composition.installation import Installation
@@ -18,6 +17,7 @@ from bot.composition.models import Models, build_models
 from bot.composition.outside import Outside, build_outside, build_schedule_performer
 from bot.composition.people import People
 from bot.composition.portal import Portal, build_portal
+from bot.composition.queries import build_queries
 from bot.composition.tool_services import build_service_clients
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings.loading import hide_secrets

@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from bot.composition.crm_agent import build_agent
 from bot.composition.installation import Installation
 from bot.composition.outside import Outside
 from bot.composition.portal import Portal
-from bot.composition.tool_services import build_tool_agent
 from bot.plugins.building import connect_engines
+from bot.plugins.faults import note_fault
+from bot.plugins.loading import UNUSABLE, list_parts
+from bot.plugins.turn_face import TURN_FACE, TurnPorts
 from bot.plugins.wiring import EnginePorts
+from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.inputs import DEFAULT_ENGINE
 from orchestrator.engines.base import Engine
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import Engines
@@ -46,9 +49,32 @@ def build_engines(installation: Installation, portal: Portal, outside: Outside, 
         download=outside.download,
         scripts=scripts,
     )
-    turns: dict[str, Engine] = {
-        "crm_agent": build_agent(settings, installation.catalogue, policies, installation.texts),
-        "tool_agent": build_tool_agent(settings, outside.services, tells_asker="rag" in outside.services.believed),
-    }
+    turns = build_turn_engines(
+        TurnPorts(
+            settings=settings,
+            catalogue=installation.catalogue,
+            policies=policies,
+            texts=installation.texts,
+            services=outside.services,
+        )
+    )
     stored = add_stored_definitions(engines, installation.store)
     return EngineSet(turns=turns, runs=replace(stored, runs=connect_engines(stored.runs, ports)), scripts=scripts)
+
+
+def build_turn_engines(ports: TurnPorts) -> dict[str, Engine]:
+    """Return the engines of turns by name; one that cannot be built is left out.
+
+    Raises SettingsError, also without the engine that answers messages: the others only answer their commands.
+    """
+    engines = dict[str, Engine]()
+    for name, face in list_parts(TURN_FACE).items():
+        try:
+            engines[name] = face.build(ports)
+        except SettingsError:
+            raise
+        except UNUSABLE as error:
+            note_fault(name, TURN_FACE.name, f"it cannot be built: {type(error).__name__}: {error}", error)
+    if DEFAULT_ENGINE not in engines:
+        raise SettingsError(f"the engine {DEFAULT_ENGINE}, which answers messages, cannot be used; `sdelka doctor` says why")
+    return engines

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 
 from bitrix.errors import BitrixError
+from orchestrator.directory.answers import FoundRecords
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.outputs import MOST_ROWS, Notice, Row, Table
-from orchestrator.engines.tool_agent.toolbox import FoundRecords
 from orchestrator.language.text import to_visible_line
 from state.stored import JsonObject
 

@@ -3,7 +3,6 @@
 import ssl
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -11,49 +10,15 @@ from urllib.parse import urlsplit
 import httpx
 
 from bot.composition.late_app import BuiltApp, LateApp
-from bot.i18n.translate import Locale, Translator
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import Models
-from orchestrator.engines.tool_agent.engine import ToolAgent
-from orchestrator.engines.tool_agent.toolbox import AgentSettings, Services, Words
 from orchestrator.services.http_client import ServiceClients
 
 if TYPE_CHECKING:  # its libraries take a while to import, and not every installation has documents
     from orchestrator.services.rag.building import EmbeddedRag
 
 EMBEDDED = "http://embedded"
-
-
-def build_tool_agent(settings: Settings, services: Services, *, tells_asker: bool = False) -> ToolAgent:
-    """Return the tool agent of the chats, where both kinds of texts may have CHAT_QUESTION_MAXLEN characters.
-
-    With `tells_asker` the service of documents believes who asks.
-    """
-    return ToolAgent(
-        services=services,
-        words=_write_in,
-        settings=build_agent_settings(settings, longest=settings.chat_question_maxlen),
-        exit_commands=settings.exit_commands,
-        help_commands=settings.help_commands,
-        tells_asker=tells_asker,
-    )
-
-
-def build_agent_settings(settings: Settings, *, longest: int | None = None) -> AgentSettings:
-    """Return the numbers by which the agent works; `longest` replaces the lengths that hold in a terminal."""
-    return AgentSettings(
-        history_limit=settings.context_hist_limit,
-        question_maxlen=longest or settings.param_question_maxlen,
-        theme_maxlen=longest or settings.param_theme_maxlen,
-        text_maxlen=settings.chat_question_maxlen,
-        rag_top_k=settings.param_rag_top_k,
-    )
-
-
-@cache
-def _write_in(locale: Locale) -> Words:
-    return Translator(locale).translate_notice
 
 
 def build_service_clients(settings: Settings, models: Models, *, documents: "EmbeddedRag | None" = None) -> ServiceClients:

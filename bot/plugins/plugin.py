@@ -30,10 +30,10 @@ class TerminalGroup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EnginePlugin:
-    """One engine of runs with all that the doors show of it."""
+    """One engine, of runs or of turns, with all that the doors show of it."""
 
     name: str
-    """The name of the engine, under which runs are stored; it must never change."""
+    """The name of the engine, under which runs and turns are stored; it must never change."""
     position: int = 100
     """Where it stands where engines are listed."""
     kinds: tuple[str, ...] = ()

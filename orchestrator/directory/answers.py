@@ -3,7 +3,7 @@
 A reference is a placeholder that the language model writes in a call's parameters in place of an id, a date or a sum.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from orchestrator.domain.outputs import Notice, Passage, Table
@@ -127,3 +127,16 @@ def build_guess(code: str, words: str, options: tuple[Option, ...]) -> Ambiguous
     `code` is the code of the question's message, such as "nearest-user".
     """
     return Ambiguous(ask=Notice(code=code, args={"name": words}), options=options, is_guess=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRecords:
+    """The records of the portal that a search found, one table a kind; `problem` says why there are none, `is_prose` marks free text."""
+
+    tables: Sequence[Table] = ()
+    problem: Notice | None = None
+    is_prose: bool = False
+
+
+FindRecords = Callable[[str], Awaitable[FoundRecords]]
+"""Searches the portal's records by a name."""

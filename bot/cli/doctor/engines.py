@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from bot.cli.ask_face import ASK_FACE
 from bot.cli.author.faces import FAMILY, LIVE_FACE
 from bot.cli.doctor.findings import Area, Finding
 from bot.console.definitions.form.form_face import FORM_FACE
@@ -14,13 +15,14 @@ from bot.plugins.faults import list_faults
 from bot.plugins.kind_face import KIND_FACE
 from bot.plugins.loading import find_part, find_part_of_kind, load_plugins
 from bot.plugins.plugin import EnginePlugin, Slot
+from bot.plugins.turn_face import TURN_FACE
 from bot.plugins.wiring import LIFETIME, WIRING
 from bot.rehearsing.case_face import CASE_FACE
 from bot.rehearsing.trial_face import TRIAL_FACE
 
 AREA: Final = Area("engines")
 LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
-SLOTS: Final[tuple[Slot[Any], ...]] = (WIRING, LIFETIME, RUN_FACE, HTTP_FACE)
+SLOTS: Final[tuple[Slot[Any], ...]] = (WIRING, TURN_FACE, LIFETIME, RUN_FACE, ASK_FACE, HTTP_FACE)
 SLOTS_OF_KINDS: Final[tuple[Slot[Any], ...]] = (KIND_FACE, FORM_FACE, TRIAL_FACE, CASE_FACE, FAMILY, LIVE_FACE)
 _MENDING: Final = "Install the version of it that fits this program, or remove it; everything else works."
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, assert_never
 
 from pydantic import BaseModel
 
+from orchestrator.directory.answers import FindRecords
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import MalformedAnswer, ModelOptions, ModelTool, ToolCall, UnusableAnswer
 from orchestrator.engines.base import ModelText, TurnModelRequest
@@ -20,7 +21,6 @@ from orchestrator.engines.tool_agent.toolbox import (
     AgentSettings,
     Asker,
     Fault,
-    FindRecords,
     Message,
     Note,
     Remember,

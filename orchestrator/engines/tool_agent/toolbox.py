@@ -4,12 +4,13 @@ A tool is data: a name, a description, a model of its parameters and one functio
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from orchestrator.directory.answers import FindRecords
 from orchestrator.domain.models import ModelTool
 from orchestrator.domain.outputs import Notice, Passage, Table, Text
 from state.canonical import to_storable_text
@@ -63,15 +64,6 @@ class ToolAnswer:
     is_prose: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundRecords:
-    """The records of the portal that a search found, one table a kind; `problem` says why there are none, `is_prose` marks free text."""
-
-    tables: Sequence[Table] = ()
-    problem: Notice | None = None
-    is_prose: bool = False
-
-
 class Services(Protocol):
     """Makes requests to the services beside the agent, by their names ("rag", "haiku"). Raises ServiceFailed for every failure."""
 
@@ -86,8 +78,6 @@ Note = Callable[[int, str], None]
 """Writes one line, with its level, into the log."""
 Remember = Callable[[str, Callable[[], Awaitable[Any]]], Awaitable[Any]]
 """Returns the JSON data that the function makes; after a restart in the middle of a turn, what it made before, by the name."""
-FindRecords = Callable[[str], Awaitable[FoundRecords]]
-"""Searches the portal's records by a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

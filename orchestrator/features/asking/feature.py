@@ -3,9 +3,9 @@
 from typing import Final
 
 from orchestrator.domain.outputs import Notice
+from orchestrator.engines.base import ASK_ENGINE
 from orchestrator.turns.feature import CommandSpec, Feature
 
-ENGINE: Final = "tool_agent"
 LONGEST: Final = 20_000
 """How many characters may follow the command."""
 
@@ -13,5 +13,5 @@ LONGEST: Final = 20_000
 def build_feature() -> Feature:
     """Return the feature."""
     return Feature(
-        command_specs={"ask": CommandSpec(lane="turn", longest=LONGEST, menu=Notice(code="menu-ask"), engine=ENGINE, in_groups=True)}
+        command_specs={"ask": CommandSpec(lane="turn", longest=LONGEST, menu=Notice(code="menu-ask"), engine=ASK_ENGINE, in_groups=True)}
     )

@@ -11,8 +11,7 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 
-from bot.composition.tool_services import build_service_clients, build_tool_agent, open_documents
-from bot.settings.settings import Settings
+from bot.composition.tool_services import build_service_clients, open_documents
 from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.base import ModelText, TurnModelRequest
 from orchestrator.engines.tool_agent.rounds import Line, RoundPorts, run_round
@@ -100,11 +99,3 @@ async def test_the_documents_are_told_who_asks_only_where_they_believe_it(asker:
     ports = RoundPorts(ask=ask, say=say_nothing, words=lambda one: one.code, services=services, settings=AgentSettings(), asker=asker)
     await run_round([Line("user", "когда?")], TOOLS, ports)
     assert services.asked[-1][2] == {"question": "когда?", "top_k": 2, **sent}
-
-
-def test_the_agent_of_chats_has_their_lengths() -> None:
-    """Both texts may have CHAT_QUESTION_MAXLEN characters, and the asker is told only to a service that believes it."""
-    told: Settings = settings(chat_question_maxlen=77)
-    agent = build_tool_agent(told, Services())
-    assert (agent._settings.question_maxlen, agent._settings.theme_maxlen, agent._tells_asker) == (77, 77, False)
-    assert build_tool_agent(settings(), Services(), tells_asker=True)._tells_asker

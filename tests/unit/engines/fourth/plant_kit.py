@@ -21,6 +21,9 @@ from bot.plugins.loading import load_plugins
 
 ROOT: Final = Path(__file__).resolve().parents[4]
 EXAMPLE: Final = ROOT / "examples" / "checklist_engine" / "sdelka_checklist"
+RUNS = ["scenario", "flow", "workflow"]
+OURS = [*RUNS, "crm_agent", "tool_agent"]
+"""The engines of this program by their positions: those of runs, and all."""
 PACKAGE: Final = "sdelka_checklist"
 Shape = Literal["folder", "distribution"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot.cli.doctor.engines import check_engines
+from bot.composition.engines import build_turn_engines
 from bot.console.definition_charts import build_definition_chart
 from bot.console.definitions.starting import build_start
 from bot.http_api.routers import build_read_routers
@@ -21,6 +22,8 @@ from bot.plugins.loading import find_part_of_kind, list_kinds, load_plugins
 from orchestrator.domain.errors import SettingsError
 from tests.unit.engines.fourth.plant_kit import (
     EXAMPLE,
+    OURS,
+    RUNS,
     describe_faults,
     plant_checklist,
     planted,
@@ -30,7 +33,6 @@ from tests.unit.engines.fourth.plant_kit import (
 )
 from tests.unit.spine_kit import a_world
 
-OURS = ["scenario", "flow", "workflow"]
 WORKING = "EnginePlugin(name='fourth', kinds=('fourth',), parts={'wiring': 'engines.fourth.wiring:WIRING'})"
 WIRING = """
 from bot.plugins.wiring import Wiring
@@ -70,7 +72,7 @@ def test_a_folder_that_is_no_engine_is_left_out(tmp_path: Path, caplog: pytest.L
         (told,) = list_reasons()
         assert reason in told
         assert [record.getMessage() for record in caplog.records] == [f"The engine fourth is left out: {told}."]
-        assert list(build_engines()) == OURS
+        assert list(build_engines()) == RUNS
 
 
 @pytest.mark.parametrize("place", ["nowhere.plugin:PLUGIN", "json:PLUGIN", "json:JSONDecoder"])
@@ -109,7 +111,7 @@ def test_a_kind_that_only_the_engine_knows_of_is_told(tmp_path: Path) -> None:
     """Its plugin says nothing of it: then two engines would check one kind."""
     wiring = f"{WIRING}WIRING = Wiring(build=build_scenarios)"
     with a_plugin(tmp_path, WORKING, wiring=wiring):
-        assert list(build_engines()) == OURS
+        assert list(build_engines()) == RUNS
         assert list_reasons() == ["its kind scenario is one of another engine"]
 
 
@@ -125,7 +127,7 @@ def test_a_kind_that_only_the_engine_knows_of_is_told(tmp_path: Path) -> None:
 )
 def test_an_engine_that_cannot_be_built_is_left_out(tmp_path: Path, wiring: str, reason: str) -> None:
     with a_plugin(tmp_path, WORKING, wiring=wiring):
-        assert list(build_engines()) == OURS
+        assert list(build_engines()) == RUNS
         (told,) = list_reasons()
         assert reason in told
 
@@ -147,6 +149,31 @@ WIRING = Wiring(build=build_scenarios, connect=connect)"""
         settings: Any = SimpleNamespace(settings=1)
         with pytest.raises(SettingsError):
             connect_engines(engines, settings)
+
+
+@pytest.mark.parametrize(
+    ("build", "reason"),
+    [
+        ("lambda ports: 1 / 0", "it cannot be built: ZeroDivisionError: division by zero"),
+        ("7", "it cannot be built: TypeError: 'int' object is not callable"),
+    ],
+)
+async def test_an_engine_of_turns_that_cannot_be_built_is_left_out(tmp_path: Path, build: str, reason: str) -> None:
+    """Ours answer; it has no kinds, and is no engine of runs."""
+    plugin = "EnginePlugin(name='fourth', parts={'turns': 'engines.fourth.turn_face:TURN_FACE'})"
+    with a_plugin(tmp_path, plugin, turn_face=f"from bot.plugins.turn_face import TurnFace\nTURN_FACE = TurnFace(build={build})"):
+        async with a_world(tmp_path) as world:
+            assert list(world.tools.engines) == ["crm_agent", "tool_agent"]
+        assert list(build_engines()) == RUNS
+        assert list_reasons() == [reason]
+        assert describe_faults() == [("fourth", "turns")]
+
+
+def test_without_who_answers_messages_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.composition.engines.list_parts", lambda _: {})
+    nothing: Any = None
+    with pytest.raises(SettingsError, match="the engine crm_agent, which answers messages, cannot be used"):
+        build_turn_engines(nothing)
 
 
 @pytest.mark.parametrize("face", ["FACE = 7", "", "import nowhere"])

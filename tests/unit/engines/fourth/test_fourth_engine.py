@@ -30,7 +30,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.rehearsal import PERSON
 from orchestrator.runs.registry import Engines, StaticDefinitions
-from tests.unit.engines.fourth.plant_kit import EXAMPLE, ROOT, Shape, describe_faults, plant_checklist, planted, run_planted
+from tests.unit.engines.fourth.plant_kit import EXAMPLE, OURS, ROOT, Shape, describe_faults, plant_checklist, planted, run_planted
 from tests.unit.runs.runs_kit import index, start
 from tests.unit.runs.test_runs_wait import click
 from tests.unit.spine_kit import ANNA, World, a_world, command
@@ -62,7 +62,7 @@ def say_in(locale: Locale) -> Any:
 
 
 def test_it_stands_behind_the_engines_of_the_program(folder: Path) -> None:
-    assert [plugin.name for plugin in load_plugins()] == ["scenario", "flow", "workflow", "checklist"]
+    assert [plugin.name for plugin in load_plugins()] == [*OURS, "checklist"]
     assert list_kinds()[-1] == "checklist"
     assert describe_faults() == []
 
@@ -157,7 +157,7 @@ def test_the_terminal_has_its_commands_and_its_schema(folder: Path, tmp_path: Pa
 def test_taken_out_nothing_is_left_of_it(tmp_path: Path) -> None:
     with planted(plant_checklist(tmp_path, "folder")):
         assert "checklist" in build_engines()
-    assert [plugin.name for plugin in load_plugins()] == ["scenario", "flow", "workflow"]
+    assert [plugin.name for plugin in load_plugins()] == OURS
     assert list(build_engines()) == list(load_installed_engines().runs)
     assert (find_part_of_kind(TRIAL_FACE, "checklist"), list_faults()) == (None, ())
     assert Translator("en").translate("menu-checklist") == "menu-checklist"
@@ -176,7 +176,7 @@ def test_it_is_no_file_of_the_program() -> None:
 @pytest.mark.long
 def test_without_the_folder_of_flows_the_others_run(tmp_path: Path) -> None:
     """The bot can be started, scenarios and workflows run, and no door speaks of flows."""
-    for name in ("scenarios", "workflows"):
+    for name in ("scenarios", "workflows", "crm_agent", "tool_agent"):
         (tmp_path / name).symlink_to(ROOT / "engines" / name)
     played = run_planted(tmp_path, "from tests.unit.engines.fourth.without_flows import main\nmain()", only=True)
     assert played.stderr == ""

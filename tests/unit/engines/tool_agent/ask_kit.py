@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from bot.cli.ask import LOGGER, Session
+from bot.cli.ask import make_printable
+from bot.cli.ask_face import AskPorts
 from bot.settings.settings import Settings
+from engines.tool_agent.terminal.session import ASK_FACE, Session
 from orchestrator.domain.errors import ModelClientError, ServiceFailed
 from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest, OnDelta, OnRestart, ToolCall
 from orchestrator.engines.tool_agent.rounds import Line
@@ -122,7 +124,7 @@ def talk(
 ) -> Talk:
     """Hold a session in which these lines are typed; after the last one the input ends."""
     caplog.clear()
-    caplog.set_level(logging.DEBUG, logger=LOGGER)
+    caplog.set_level(logging.DEBUG, logger=ASK_FACE.logger)
     typed, out, models, reach = deque(lines), list[str](), Models(answers), services or Services()
 
     def read_line() -> str:
@@ -134,10 +136,16 @@ def talk(
         return line
 
     with asyncio.Runner() as runner:
-        session = Session(
-            settings(**more), models, reach, read_line=read_line, show=lambda text: out.extend(text.split("\n")), run=runner.run
+        ports = AskPorts(
+            settings=settings(**more),
+            models=models,
+            services=reach,
+            read_line=read_line,
+            show=lambda text: out.extend(make_printable(text).split("\n")),
+            run=runner.run,
         )
+        session = Session(ports)
         code = session.talk()
     assert not models.answers, "an answer was never asked for"
-    log = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == LOGGER]
+    log = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == ASK_FACE.logger]
     return Talk(code, out, log, session.history, models, reach)

@@ -1,13 +1,11 @@
-"""Builds the CRM agent: the texts of its prompt, and the read-only queries through which it knows records, people and the time."""
+"""Builds the read-only queries through which engines of turns know records, people and the time."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
-from bot.settings.settings import Settings
 from orchestrator.directory.answers import AskedDate, ColumnedTable, DatedParams, GroupedView, OutcomeView, Resolution, Unresolved
 from orchestrator.directory.created_references import place_created
 from orchestrator.directory.current_records import CURRENT, list_current
@@ -21,13 +19,11 @@ from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.directory.portal_card import METHODS, PortalCard
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference_context import ReferenceContext
-from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Table
-from orchestrator.engines.crm_agent.agent_texts import AgentTexts
-from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.gate.call.modes import format_methods, may_read_shared
+from orchestrator.gate.call.modes import may_read_shared
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.language.calendar_units import format_bounds
 from orchestrator.language.date_format import format_calendar
@@ -36,41 +32,8 @@ from state.clock import Clock
 from state.model.session_state import SessionState
 from state.stored import JsonObject
 
-MOST_TEXTS: Final = 18
-"""Maximum number of cached descriptions of the portal's methods: for each of the three modes two, under each of the last three policies.
-
-Of what each policy lets people read, as many are cached.
-"""
-
-
-def build_agent(settings: Settings, catalogue: Catalogue, policies: PolicySource, texts: AgentTexts) -> CrmAgent:
-    """Return the CRM agent with the texts of its prompt. `policies` gives the policy of the moment, which decides about its methods."""
-    return CrmAgent(
-        constitution=texts.constitution,
-        protocol=texts.protocol,
-        methods=_build_method_prompts(catalogue, policies, texts.methods.front),
-        examples=texts.examples_text,
-        max_iterations=settings.agent_max_iterations,
-    )
-
-
-def _build_method_prompts(catalogue: Catalogue, policies: PolicySource, front: Mapping[str, str]) -> Callable[[Mode, bool], str]:
-    """Return a function that describes the portal's methods for the model's prompt, as they are allowed in a given safety mode.
-
-    Its second argument says whether the person sees all records. Descriptions are cached by both and by policy.
-    """
-    texts: dict[tuple[Mode, bool, str], str] = {}
-
-    def methods(mode: Mode, sees_all: bool) -> str:  # noqa: FBT001 - the key of a cache
-        policy = policies.now()
-        key = mode, sees_all, policy.digest
-        if key not in texts:
-            if len(texts) >= MOST_TEXTS:
-                texts.clear()
-            texts[key] = format_methods(catalogue, policy, mode, front, sees_all=sees_all)
-        return texts[key]
-
-    return methods
+MOST_KEPT: Final = 18
+"""For how many policies, and people who see all or not, what may be read is cached."""
 
 
 def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: PolicySource) -> Mapping[str, Query]:
@@ -189,7 +152,7 @@ def _build_portal_card(reads: PortalReader, clock: Clock, policies: PolicySource
         policy, sees_all = policies.now(), actor.sees == "all"
         key = policy.digest, sees_all
         if key not in kept:
-            if len(kept) >= MOST_TEXTS:
+            if len(kept) >= MOST_KEPT:
                 kept.clear()
             kept[key] = frozenset(name for name, one in catalogued.items() if may_read_shared(one, policy, sees_all=sees_all))
         return kept[key]

@@ -1,0 +1,43 @@
+"""What the engine behind `/ask` offers to the command `sdelka ask`."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bot.plugins.plugin import Slot
+from bot.settings.settings import Settings
+from orchestrator.directory.answers import FindRecords
+from orchestrator.domain.models import Models
+from orchestrator.services.http_client import ServiceClients
+
+FAILED: Final = 1
+INTERRUPTED: Final = 130
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskPorts:
+    """What a conversation in the terminal may use."""
+
+    settings: Settings
+    models: Models
+    services: ServiceClients
+    read_line: Callable[[], str]
+    """Returns the next line. Raises EOFError at the end of input."""
+    show: Callable[[str], None]
+    run: Callable[[Coroutine[Any, Any, Any]], Any]
+    """Runs a coroutine to its end."""
+    find_records: FindRecords | None = None
+    """None if no portal is connected."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskFace:
+    """Holds the conversation."""
+
+    talk: Callable[[AskPorts], int]
+    """Answers until the person leaves or the model fails; returns the exit code."""
+    logger: str
+    """The name of the log in which it says each of its steps."""
+
+
+ASK_FACE: Final = Slot("ask", AskFace)

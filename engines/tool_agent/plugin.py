@@ -1,0 +1,11 @@
+"""The plugin of the tool agent, which answers /ask."""
+
+from typing import Final
+
+from bot.plugins.plugin import EnginePlugin
+
+PLUGIN: Final = EnginePlugin(
+    name="tool_agent",
+    position=5,
+    parts={"turns": "engines.tool_agent.turn_face:TURN_FACE", "ask": "engines.tool_agent.terminal.session:ASK_FACE"},
+)
