@@ -22,10 +22,10 @@ from bitrix.limits.limiter import Limiter
 from bot.composition.database import open_async_store
 from bot.composition.people import People
 from bot.settings.settings import Settings
+from engines.crm_agent.core import engine
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.crm_agent import engine
 from orchestrator.runtime.worker import Orchestrator
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings as PortalSettings

@@ -27,13 +27,15 @@ from tests.unit.bot.telegram.door_kit import ANNA, Wire, opened_door, raw_messag
 from tests.unit.spine_kit import MODEL_KEY, World, a_world, raise_sum, reply, until
 
 SENTENCE = "подними сумму сделки Ромашка до 150 000"
-ENGINE = "orchestrator/engines/crm_agent/engine.py"
+ENGINE = ("engines/crm_agent/core/engine.py", "orchestrator/engines/crm_agent/engine.py")
+"""Where it lies, and lay in older trees."""
 SHIPPED = ("bot", "orchestrator", "engines", "bitrix", "state")
 """Told here, too: an older tree that is traced has no `tests.style_sources`."""
 LAIN = {
     "bot/composition": "bot",
     "bot/policy": "bot",
     "bot/settings": "bot",
+    "engines/crm_agent/core": "orchestrator/engines/crm_agent",
     "engines/crm_agent/turn_face.py": "bot",
     "engines/flows/core": "orchestrator/engines/flows",
     "engines/flows/form": "bot/console/definitions/form",

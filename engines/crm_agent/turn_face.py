@@ -5,8 +5,8 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from bot.plugins.turn_face import TurnFace, TurnPorts
+from engines.crm_agent.core.engine import CrmAgent
 from orchestrator.domain.actor import Mode
-from orchestrator.engines.crm_agent.engine import CrmAgent
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.modes import format_methods
 

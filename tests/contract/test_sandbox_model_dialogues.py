@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
+from engines.crm_agent.core.prompt import AFTER_CARDS
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
-from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from tests.contract.sandbox_model_kit import SYSTEM, blocks, model, observed, raw, said, state, then, turn
 
 ROWS = ("deal:481", "deal:412", "deal:413", "deal:424", "deal:430")

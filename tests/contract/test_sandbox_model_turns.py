@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from engines.crm_agent.core.prompt import AFTER_CARDS
 from orchestrator.engines.crm_agent.blocks import parse
-from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from tests.contract.sandbox_model_kit import CURRENT, blocks, model, observed, raw, said, then, turn
 
 DEAL = {"id": 481, "label": "Ромашка · 1 200 000 ₽ · В работе · №481", "OPPORTUNITY": "1200000.00"}

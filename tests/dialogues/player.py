@@ -15,10 +15,10 @@ from aiogram.types import InlineKeyboardMarkup
 from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ActionClick, CardClick, CheckClick, ChoiceClick, DetailsClick, unpack
 from bot.telegram.view.message_builder import build_message
+from engines.crm_agent.core.prompt import AFTER_CARDS
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from state.clock import generate_id

@@ -24,6 +24,7 @@ from bitrix.limits.limiter import Limiter
 from bot.composition import installation
 from bot.composition.people import People
 from bot.settings.settings import Settings
+from engines.crm_agent.core.prompt import AFTER_CARDS
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.inputs import read_input
@@ -32,7 +33,6 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.engines.crm_agent.agent_texts import AgentTexts, load_agent_texts
-from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from orchestrator.features.portal_events.watcher import START, PortalWatcher
 from orchestrator.gate.gate import Gate
 from orchestrator.model_client.client import ModelClient

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engines.crm_agent.core import prompt
 from orchestrator.directory import portal_card
 from orchestrator.directory.portal_card import METHODS, PortalCard
 from orchestrator.domain.actor import Actor
-from orchestrator.engines.crm_agent import prompt
 from orchestrator.engines.crm_agent.grammar import find_headers
 from state.clock import FixedClock
 from tests.unit.directory.reference_kit import NOW, Desk, sandbox

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from bot.cli.chat import Terminal
 from bot.http_api.chat.request_body import ChatRequest
 from bot.http_api.chat.router import _parse_message
-from orchestrator.engines.crm_agent.turn_work import start_work
+from engines.crm_agent.core.turn_work import start_work
 from orchestrator.turns.feature import Feature
 from orchestrator.turns.turn import ANNOUNCED_FOR
 from state.events.fold import create_state

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engines.crm_agent.core.shown_text import format_history_line
 from orchestrator.domain.outputs import Reply, Row, Table, Text
 from orchestrator.engines.base import TurnEnd
-from orchestrator.engines.crm_agent.shown_text import format_history_line
 from orchestrator.replies.shown_lists import collect_shown_lists
 from orchestrator.sessions.session import Session
 from state.events.fold import create_state

@@ -10,8 +10,8 @@ from unittest.mock import patch
 
 import pytest
 
+from engines.crm_agent.core.prompt import AFTER_CARDS
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.engines.crm_agent.prompt import AFTER_CARDS
 from orchestrator.gate.approve.confirmations import build_superseded_closing
 from orchestrator.sessions import session
 from tests.unit import spine_kit

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from engines.crm_agent.core.engine import CrmAgent
 from orchestrator.directory.answers import DatedParams, OutcomeView, Resolved
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect, Provenance
@@ -13,7 +14,6 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Row, Table
 from orchestrator.engines.base import ModelText, TurnContext, TurnEnd, TurnInput, TurnModelRequest
-from orchestrator.engines.crm_agent.engine import CrmAgent
 from state.events.base import Event
 from state.events.conversation import PlanRecorded
 from state.events.fold import create_state

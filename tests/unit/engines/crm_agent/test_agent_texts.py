@@ -12,12 +12,12 @@ from bitrix.client.batch import find_references as find_results
 from bot.composition.installation import load_rules
 from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
+from engines.crm_agent.core.next_page import NEXT
+from engines.crm_agent.core.plan import find_references, replace_references
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.crm_agent.agent_texts import AgentTexts, Example, load_agent_texts
-from orchestrator.engines.crm_agent.next_page import NEXT
-from orchestrator.engines.crm_agent.plan import find_references, replace_references
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.modes import format_methods, is_offered
 from orchestrator.gate.normalize.normalize import normalize

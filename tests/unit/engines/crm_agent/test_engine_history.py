@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from engines.crm_agent.core.ending import WITHHELD
+from engines.crm_agent.core.list_steps import complete_select
+from engines.crm_agent.core.shown_text import format_history_line
 from orchestrator.directory.answers import Ambiguous, GroupedView, Option, OutcomeView, Unresolved
 from orchestrator.domain.outputs import Notice, Row, Table
-from orchestrator.engines.crm_agent.ending import WITHHELD
-from orchestrator.engines.crm_agent.list_steps import complete_select
-from orchestrator.engines.crm_agent.shown_text import format_history_line
 from state.events.conversation import PlanRecorded
 from state.model.session_state import HistoryLine
 from state.model.shown_lists import ShownList, ShownRow

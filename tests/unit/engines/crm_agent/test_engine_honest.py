@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from engines.crm_agent.core.ending import NOT_DONE, NOT_RUN, WITHHELD
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.crm_agent.ending import NOT_DONE, NOT_RUN, WITHHELD
 from tests.unit import spine_kit
 from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, codes, done, pending, reply, run, step
 from tests.unit.spine_kit import World, a_world, message, raise_sum

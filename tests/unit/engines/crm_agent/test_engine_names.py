@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import pytest
 
+from engines.crm_agent.core.ending import WITHHELD
 from orchestrator.directory.answers import Ambiguous, Option, OutcomeView, Resolved, Unresolved
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, ModelText, TurnInput
-from orchestrator.engines.crm_agent.ending import WITHHELD
 from state.events.conversation import NameAsked, NameChosen, PlanRecorded
 from state.model.session_state import Question
 from state.model.shown_lists import ShownRow

@@ -2,8 +2,8 @@
 
 import pytest
 
+from engines.crm_agent.core.list_steps import split_limit
 from orchestrator.engines.crm_agent.blocks import Step
-from orchestrator.engines.crm_agent.list_steps import split_limit
 
 
 def _step(limit: object, method: str = "crm.deal.list") -> Step:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from engines.crm_agent.core.next_page import NEXT, NextPage, find_next_page
+from engines.crm_agent.core.turn_work import Page, TurnWork
 from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.crm_agent.blocks import Step
-from orchestrator.engines.crm_agent.next_page import NEXT, NextPage, find_next_page
-from orchestrator.engines.crm_agent.turn_work import Page, TurnWork
 from state.model.session_state import SessionState
 from tests.unit.gate.gate_kit import ANNA
 from tests.unit.state.test_list_pages import a_list

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engines.crm_agent.core import prompt
 from orchestrator.domain.actor import Actor
 from orchestrator.engines.base import TurnInput
-from orchestrator.engines.crm_agent import prompt
 from orchestrator.engines.crm_agent.blocks import parse
 from orchestrator.engines.crm_agent.grammar import Fence, escape_headers, find_headers
 from state.events.fold import create_state

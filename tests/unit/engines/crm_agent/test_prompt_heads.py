@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import pytest
 
+from engines.crm_agent.core.engine import CrmAgent
+from engines.crm_agent.core.prompt import MOST_HEADS, PromptHeads
 from orchestrator.domain.actor import Mode
 from orchestrator.engines.base import TurnContext
-from orchestrator.engines.crm_agent.engine import CrmAgent
-from orchestrator.engines.crm_agent.prompt import MOST_HEADS, PromptHeads
 from tests.unit.engines.crm_agent.engine_kit import ANNA, Fake, reply
 
 OFFER = {"kind": "flow", "name": "plan", "title": "План", "does": "Пишет план", "words": ["begin", "x"]}

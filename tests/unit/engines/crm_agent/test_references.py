@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engines.crm_agent.core.plan import find_references, replace_references
 from orchestrator.directory.field_references import find_doubled_keys
-from orchestrator.engines.crm_agent.plan import find_references, replace_references
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(["@me", "@deal:Ромашка", "@sum:5", "@", "@deal:"]),

@@ -8,11 +8,11 @@ import pytest
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
+from engines.crm_agent.core.setbacks import StepResult, find_recovered, list_open_steps
 from orchestrator.directory.answers import Resolved, Unresolved
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import PlanStep
-from orchestrator.engines.crm_agent.setbacks import StepResult, find_recovered, list_open_steps
 from tests.unit.engines.crm_agent.engine_kit import Fake, codes, done, reply, run, step
 from tests.unit.spine_kit import CHAT, World, a_world, command, message, press, raise_sum, until
 from tests.unit.spine_kit import reply as answer

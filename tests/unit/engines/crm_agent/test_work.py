@@ -4,10 +4,10 @@ from typing import cast
 
 import pytest
 
+from engines.crm_agent.core.lists import hide_markers, place_lists
+from engines.crm_agent.core.turn_work import ReadList, start_work
 from orchestrator.domain.outputs import Table, Text
 from orchestrator.engines.base import TurnContext
-from orchestrator.engines.crm_agent.lists import hide_markers, place_lists
-from orchestrator.engines.crm_agent.turn_work import ReadList, start_work
 from state.events.fold import create_state
 from tests.unit.engines.crm_agent.engine_kit import Fake, done
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
+from engines.crm_agent.core.setbacks import StepResult
 from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
 from orchestrator.directory.current_records import list_current, list_numbers_in_hand
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext
-from orchestrator.engines.crm_agent.setbacks import StepResult
 from orchestrator.language.foreign_text import is_order_in_name
 from state.model.session_state import SessionState
 from state.model.shown_lists import PROPOSED

@@ -8,21 +8,13 @@ the model's recorded answers, and the gate recognises the steps it has already h
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from orchestrator.domain.actor import Mode
-from orchestrator.domain.effect import Effect
-from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.outputs import Notice
-from orchestrator.engines.base import EndReason, ListSource, TurnContext, TurnEnd, TurnModelRequest
-from orchestrator.engines.crm_agent import prompt, turn_work
-from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
-from orchestrator.engines.crm_agent.blocks import Blocks, parse
-from orchestrator.engines.crm_agent.created_records import Submitted, Waits, fill_created, list_following
-from orchestrator.engines.crm_agent.ending import finish_turn
-from orchestrator.engines.crm_agent.grammar import Fence
-from orchestrator.engines.crm_agent.list_steps import complete_select
-from orchestrator.engines.crm_agent.lists import hide_markers
-from orchestrator.engines.crm_agent.next_page import is_listable
-from orchestrator.engines.crm_agent.plan import (
+from engines.crm_agent.core import prompt, turn_work
+from engines.crm_agent.core.created_records import Submitted, Waits, fill_created, list_following
+from engines.crm_agent.core.ending import finish_turn
+from engines.crm_agent.core.list_steps import complete_select
+from engines.crm_agent.core.lists import hide_markers
+from engines.crm_agent.core.next_page import is_listable
+from engines.crm_agent.core.plan import (
     NameQuestion,
     PlannedStep,
     ask_person,
@@ -30,9 +22,17 @@ from orchestrator.engines.crm_agent.plan import (
     plan_steps,
     resume_question,
 )
-from orchestrator.engines.crm_agent.run_offers import take_offers
-from orchestrator.engines.crm_agent.setbacks import find_repeated
-from orchestrator.engines.crm_agent.turn_work import start_work
+from engines.crm_agent.core.run_offers import take_offers
+from engines.crm_agent.core.setbacks import find_repeated
+from engines.crm_agent.core.turn_work import start_work
+from orchestrator.domain.actor import Mode
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.outputs import Notice
+from orchestrator.engines.base import EndReason, ListSource, TurnContext, TurnEnd, TurnModelRequest
+from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
+from orchestrator.engines.crm_agent.blocks import Blocks, parse
+from orchestrator.engines.crm_agent.grammar import Fence
 from state.stored import JsonObject
 
 MOST_PARSED: Final = 200

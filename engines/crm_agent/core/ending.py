@@ -8,13 +8,13 @@ says so.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from engines.crm_agent.core.lists import PlacedLists, place_lists
+from engines.crm_agent.core.setbacks import find_recovered, list_open_steps
+from engines.crm_agent.core.shown_text import build_marker
+from engines.crm_agent.core.turn_work import TurnWork
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.outputs import Notice, Reply, Table, Text
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, TurnContext, TurnEnd
-from orchestrator.engines.crm_agent.lists import PlacedLists, place_lists
-from orchestrator.engines.crm_agent.setbacks import find_recovered, list_open_steps
-from orchestrator.engines.crm_agent.shown_text import build_marker
-from orchestrator.engines.crm_agent.turn_work import TurnWork
 from state.model.shown_lists import PROPOSED, ShownList, ShownRow
 
 WITHHELD = "[answer contained text from the CRM; it is not repeated here]"

@@ -6,12 +6,12 @@ The model writes the step "list.next" and no filter: what it would write anew ma
 from dataclasses import dataclass
 from typing import Final
 
+from engines.crm_agent.core.turn_work import Page, TurnWork
 from orchestrator.directory.answers import Unresolved
 from orchestrator.directory.outcome_view import OWN_RECORDS
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnContext
 from orchestrator.engines.crm_agent.blocks import Step
-from orchestrator.engines.crm_agent.turn_work import Page, TurnWork
 
 NEXT: Final = "list.next"
 """The method with which the model asks for the rows below those that the person saw."""

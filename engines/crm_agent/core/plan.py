@@ -12,6 +12,10 @@ from typing import Any, Final, assert_never
 from uuid import uuid5
 from zoneinfo import ZoneInfo
 
+from engines.crm_agent.core.list_steps import split_group, split_limit
+from engines.crm_agent.core.next_page import NEXT, find_next_page
+from engines.crm_agent.core.shown_text import build_marker
+from engines.crm_agent.core.turn_work import Page, TurnWork
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
 from orchestrator.directory.crm_bindings import find_bound_references, replace_bound_references, strip_letters, to_binding
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
@@ -20,10 +24,6 @@ from orchestrator.directory.value_references import find_field
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
-from orchestrator.engines.crm_agent.list_steps import split_group, split_limit
-from orchestrator.engines.crm_agent.next_page import NEXT, find_next_page
-from orchestrator.engines.crm_agent.shown_text import build_marker
-from orchestrator.engines.crm_agent.turn_work import Page, TurnWork
 from orchestrator.language.time_zones import parse_moment
 from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from engines.crm_agent.core.run_offers import build_offer_messages
+from engines.crm_agent.core.shown_text import format_history_line, format_last_shown, format_reminders
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import to_written_params
 from orchestrator.engines.base import PlanStep, TurnInput
 from orchestrator.engines.crm_agent.grammar import Fence, escape_headers
-from orchestrator.engines.crm_agent.run_offers import build_offer_messages
-from orchestrator.engines.crm_agent.shown_text import format_history_line, format_last_shown, format_reminders
 from state.model.session_state import AgentState, HistoryLine, SessionState
 from state.stored import JsonObject
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from engines.crm_agent.core.plan import REFERENCE_SIGN, PlannedStep, replace_references
 from orchestrator.directory.answers import Resolution, Resolved, Unresolved
 from orchestrator.directory.created_references import REFERENCE
 from orchestrator.domain.effect import STAND_IN, FollowingStep
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnContext
-from orchestrator.engines.crm_agent.plan import REFERENCE_SIGN, PlannedStep, replace_references
 
 Submitted = Outcome | Pending | Literal["waits", "problem"]
 """What came of a step of the plan so far: its outcome, its card, that it waits for another step's record, or that it was not submitted."""

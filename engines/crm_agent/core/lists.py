@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from engines.crm_agent.core.turn_work import ReadList, TurnWork
 from orchestrator.directory.answers import ColumnedTable
 from orchestrator.domain.outputs import Notice, Table, Text
 from orchestrator.engines.base import TurnContext
-from orchestrator.engines.crm_agent.turn_work import ReadList, TurnWork
 
 _MARKER: Final = re.compile(
     r"[ \t]*\[\[\s*list\s+(?:(?P<iteration>\d{1,3})\s*\.\s*)?(?P<step>\d{1,3})\s*(?::(?P<fields>[^\[\]]{0,600}))?\]\][ \t]*",

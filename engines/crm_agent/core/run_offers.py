@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from engines.crm_agent.core.turn_work import TurnWork
 from orchestrator.domain.outputs import Action, Notice
 from orchestrator.engines.crm_agent.blocks import Blocks
-from orchestrator.engines.crm_agent.turn_work import TurnWork
 from state.canonical import hash_text
 from state.stored import JsonObject
 
