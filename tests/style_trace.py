@@ -50,6 +50,7 @@ LAIN = {
     "engines/scenarios/terminal": "bot/cli/scenario",
     "engines/scenarios/wiring.py": "bot",
     "engines/tool_agent/agent_settings.py": "bot",
+    "engines/tool_agent/core": "orchestrator/engines/tool_agent",
     "engines/tool_agent/terminal": "bot/cli",
     "engines/tool_agent/turn_face.py": "bot",
     "engines/workflows/core": "orchestrator/engines/workflows",

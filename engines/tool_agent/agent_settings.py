@@ -1,7 +1,7 @@
 """Reads the numbers by which the tool agent works from the settings."""
 
 from bot.settings.settings import Settings
-from orchestrator.engines.tool_agent.toolbox import AgentSettings
+from engines.tool_agent.core.toolbox import AgentSettings
 
 
 def build_agent_settings(settings: Settings, *, longest: int | None = None) -> AgentSettings:

@@ -6,8 +6,8 @@ from typing import Final
 from bot.i18n.translate import Locale, Translator
 from bot.plugins.turn_face import TurnFace, TurnPorts
 from engines.tool_agent.agent_settings import build_agent_settings
-from orchestrator.engines.tool_agent.engine import ToolAgent
-from orchestrator.engines.tool_agent.toolbox import Words
+from engines.tool_agent.core.engine import ToolAgent
+from engines.tool_agent.core.toolbox import Words
 
 
 def build_tool_agent(ports: TurnPorts) -> ToolAgent:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import sandbox.demo
+from engines.tool_agent.core.tools import TOOLS
 from orchestrator.domain.models import ModelAnswer, ModelRequest
-from orchestrator.engines.tool_agent.tools import TOOLS
 from orchestrator.language.lexicon import load_lexicon
 from sandbox.model.choosing import Offer, read_offer
 from sandbox.model.desk import Desk

@@ -24,8 +24,6 @@ ENGINE_NAMES: Final = {
     ("orchestrator/domain/effect.py", "crm_agent"): "what stored effects mean that name nobody",
     ("orchestrator/domain/inputs.py", "crm_agent"): "who answers a message that names nobody, as inbox rows store it",
     ("orchestrator/engines/base.py", "tool_agent"): "who answers /ask, as inbox rows store it",
-    ("orchestrator/engines/tool_agent/engine.py", "tool_agent"): "moves into its folder",
-    ("orchestrator/engines/tool_agent/rounds.py", "tool_agent"): "as above",
     ("orchestrator/services/haiku/app.py", "tool_agent"): "a file of words that the service reads, too",
     ("orchestrator/engines/shared/rendering.py", "workflow"): "stands in buttons that people have in their chats",
     ("orchestrator/engines/scenarios/step_types.py", "engines.scenarios.core.step_types"): "the old name of an interface, see there",

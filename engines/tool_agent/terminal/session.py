@@ -8,8 +8,7 @@ from typing import Any, Final
 from bot.cli.ask_face import FAILED, INTERRUPTED, AskFace, AskPorts
 from bot.i18n.translate import Translator
 from engines.tool_agent.agent_settings import build_agent_settings
-from orchestrator.engines.base import ModelText, TurnModelRequest
-from orchestrator.engines.tool_agent.rounds import (
+from engines.tool_agent.core.rounds import (
     Line,
     RoundPorts,
     RoundResult,
@@ -20,8 +19,9 @@ from orchestrator.engines.tool_agent.rounds import (
     run_round,
     write_log,
 )
-from orchestrator.engines.tool_agent.toolbox import Message, Tool, build_message
-from orchestrator.engines.tool_agent.tools import TOOLS
+from engines.tool_agent.core.toolbox import Message, Tool, build_message
+from engines.tool_agent.core.tools import TOOLS
+from orchestrator.engines.base import ModelText, TurnModelRequest
 from state.canonical import to_storable_text
 
 CLEAR: Final = "/clear"

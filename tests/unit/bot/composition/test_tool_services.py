@@ -12,11 +12,11 @@ from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 
 from bot.composition.tool_services import build_service_clients, open_documents
+from engines.tool_agent.core.rounds import Line, RoundPorts, run_round
+from engines.tool_agent.core.toolbox import AgentSettings, Asker, Message
+from engines.tool_agent.core.tools import TOOLS
 from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.base import ModelText, TurnModelRequest
-from orchestrator.engines.tool_agent.rounds import Line, RoundPorts, run_round
-from orchestrator.engines.tool_agent.toolbox import AgentSettings, Asker, Message
-from orchestrator.engines.tool_agent.tools import TOOLS
 from orchestrator.services.document_client import DocumentClient
 from orchestrator.services.rag.building import EmbeddedRag
 from tests.unit.engines.tool_agent.ask_kit import HAIKU, Models, Services, call, say, settings

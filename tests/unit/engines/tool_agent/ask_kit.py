@@ -12,10 +12,10 @@ import pytest
 from bot.cli.ask import make_printable
 from bot.cli.ask_face import AskPorts
 from bot.settings.settings import Settings
+from engines.tool_agent.core.rounds import Line
 from engines.tool_agent.terminal.session import ASK_FACE, Session
 from orchestrator.domain.errors import ModelClientError, ServiceFailed
 from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest, OnDelta, OnRestart, ToolCall
-from orchestrator.engines.tool_agent.rounds import Line
 
 HELP = [
     "Я отвечаю на вопросы с помощью инструментов:",

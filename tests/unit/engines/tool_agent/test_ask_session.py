@@ -2,8 +2,8 @@
 
 import pytest
 
+from engines.tool_agent.core.rounds import Code, is_yes
 from orchestrator.domain.models import ModelRequest, ToolCall
-from orchestrator.engines.tool_agent.rounds import Code, is_yes
 from tests.unit.engines.tool_agent.ask_kit import (
     ANALYSING,
     BYE,

@@ -13,11 +13,11 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.view.entities import render_entities
+from engines.tool_agent.core.engine import ToolAgent
+from engines.tool_agent.core.toolbox import AgentSettings
 from orchestrator.domain.errors import ModelClientError, ServiceFailed
 from orchestrator.domain.inputs import read_input
 from orchestrator.domain.outputs import Notice
-from orchestrator.engines.tool_agent.engine import ToolAgent
-from orchestrator.engines.tool_agent.toolbox import AgentSettings
 from orchestrator.runtime.commands import parse_command
 from orchestrator.turns.turn import run_turn
 from state.journal.journal import load_state

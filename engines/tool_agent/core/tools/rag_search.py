@@ -4,9 +4,9 @@ import logging
 
 from pydantic import BaseModel, Field
 
+from engines.tool_agent.core.service_calls import ServiceCall, call_service
+from engines.tool_agent.core.toolbox import Tool, ToolAnswer, ToolPorts, build_message
 from orchestrator.domain.outputs import Passage, Text
-from orchestrator.engines.tool_agent.service_calls import ServiceCall, call_service
-from orchestrator.engines.tool_agent.toolbox import Tool, ToolAnswer, ToolPorts, build_message
 
 
 class RagSearchParams(BaseModel):

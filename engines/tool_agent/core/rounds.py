@@ -13,11 +13,7 @@ from typing import Any, Final, Literal, assert_never
 
 from pydantic import BaseModel
 
-from orchestrator.directory.answers import FindRecords
-from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import MalformedAnswer, ModelOptions, ModelTool, ToolCall, UnusableAnswer
-from orchestrator.engines.base import ModelText, TurnModelRequest
-from orchestrator.engines.tool_agent.toolbox import (
+from engines.tool_agent.core.toolbox import (
     AgentSettings,
     Asker,
     Fault,
@@ -32,6 +28,10 @@ from orchestrator.engines.tool_agent.toolbox import (
     build_message,
     format_arguments,
 )
+from orchestrator.directory.answers import FindRecords
+from orchestrator.domain.errors import ModelClientError
+from orchestrator.domain.models import MalformedAnswer, ModelOptions, ModelTool, ToolCall, UnusableAnswer
+from orchestrator.engines.base import ModelText, TurnModelRequest
 from orchestrator.language.lexicon import load_lexicon
 
 Prefix = Literal["main", "cls", "select", "valid", "exec"]

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from orchestrator.engines.tool_agent.toolbox import Tool
-from orchestrator.engines.tool_agent.tools import calculate, find_in_crm, generate_haiku, rag_search
+from engines.tool_agent.core.toolbox import Tool
+from engines.tool_agent.core.tools import calculate, find_in_crm, generate_haiku, rag_search
 
 TOOLS: Final[tuple[Tool[Any], ...]] = (rag_search.TOOL, generate_haiku.TOOL, find_in_crm.TOOL, calculate.TOOL)

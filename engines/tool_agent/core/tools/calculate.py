@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, Field
 
+from engines.tool_agent.core.toolbox import Tool, ToolAnswer, ToolPorts, build_message
 from orchestrator.engines.shared.calculator import NotCalculable, calculate_text
-from orchestrator.engines.tool_agent.toolbox import Tool, ToolAnswer, ToolPorts, build_message
 from orchestrator.language.money_parser import format_sum
 
 

@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, Field
 
-from orchestrator.engines.tool_agent.service_calls import ServiceCall, call_service
-from orchestrator.engines.tool_agent.toolbox import Tool, ToolAnswer, ToolPorts, build_message
+from engines.tool_agent.core.service_calls import ServiceCall, call_service
+from engines.tool_agent.core.toolbox import Tool, ToolAnswer, ToolPorts, build_message
 
 
 class GenerateHaikuParams(BaseModel):

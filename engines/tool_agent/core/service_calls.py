@@ -6,8 +6,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from engines.tool_agent.core.toolbox import ToolPorts
 from orchestrator.domain.errors import ServiceFailed
-from orchestrator.engines.tool_agent.toolbox import ToolPorts
 from state.canonical import to_storable
 from state.stored import JsonObject
 

@@ -7,14 +7,14 @@ second time. A failure of the model ends the turn with the seed's words, and nev
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
+from engines.tool_agent.core.rounds import Line, RoundPorts, RoundResult, build_help, run_round
+from engines.tool_agent.core.toolbox import AgentSettings, Asker, Message, Services, Tool, Words
+from engines.tool_agent.core.tools import TOOLS
 from orchestrator.directory.answers import FoundRecords, OutcomeView
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, Table
 from orchestrator.engines.base import EndReason, ModelText, TurnContext, TurnEnd, TurnModelRequest
-from orchestrator.engines.tool_agent.rounds import Line, RoundPorts, RoundResult, build_help, run_round
-from orchestrator.engines.tool_agent.toolbox import AgentSettings, Asker, Message, Services, Tool, Words
-from orchestrator.engines.tool_agent.tools import TOOLS
 from orchestrator.language.text import Locale
 
 NAME: Final = "tool_agent"

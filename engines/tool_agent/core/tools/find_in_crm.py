@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, Field
 
+from engines.tool_agent.core.toolbox import Message, Tool, ToolAnswer, ToolPorts, build_message
 from orchestrator.domain.outputs import Notice, Table
-from orchestrator.engines.tool_agent.toolbox import Message, Tool, ToolAnswer, ToolPorts, build_message
 
 
 class FindInCrmParams(BaseModel):
