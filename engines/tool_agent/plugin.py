@@ -1,5 +1,6 @@
 """The plugin of the tool agent, which answers /ask."""
 
+from pathlib import Path
 from typing import Final
 
 from bot.plugins.plugin import EnginePlugin
@@ -8,4 +9,5 @@ PLUGIN: Final = EnginePlugin(
     name="tool_agent",
     position=5,
     parts={"turns": "engines.tool_agent.turn_face:TURN_FACE", "ask": "engines.tool_agent.terminal.session:ASK_FACE"},
+    texts=Path(__file__).parent / "texts",
 )

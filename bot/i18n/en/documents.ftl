@@ -76,3 +76,4 @@ docs-done = ✅ “{ $path }” was { $what ->
 docs-removed = “{ $path }” was removed from the documents.
 docs-given-up = Nothing came of “{ $path }”. Look in /docs what the folder holds now, and try again.
 menu-docs = The company's documents
+documents-unavailable = The documents of the company cannot be opened now. Please try later.

@@ -57,4 +57,3 @@ ask-calculate-long = Выражение слишком длинное. Прос�
 ask-calculate-ready = Инструмент calculate проверен и готов к вызову. Выражение: { $expression }
 ask-calculate-result = { $expression } = { $result }
 ask-calculate-failed = Не получилось посчитать. Просьба написать выражение числами и знаками.
-documents-unavailable = Документы компании сейчас не открываются. Попробуйте позже.

@@ -57,4 +57,3 @@ ask-calculate-long = The expression is too long. Please make it shorter.
 ask-calculate-ready = The tool calculate is checked and ready. Expression: { $expression }
 ask-calculate-result = { $expression } = { $result }
 ask-calculate-failed = That could not be calculated. Please write it with numbers and signs.
-documents-unavailable = The documents of the company cannot be opened now. Please try later.
