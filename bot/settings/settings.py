@@ -100,7 +100,7 @@ class Settings(BaseSettings):
     param_theme_maxlen: int = Field(20, ge=1, le=100_000, description="Characters of the theme of a haiku in `sdelka ask`.")
     chat_question_maxlen: int = Field(500, ge=1, le=100_000, description="Characters of both in chats, where /ask is used.")
     param_rag_top_k: int = Field(2, ge=1, le=50, description="How many passages of documents an answer is made from.")
-    rag_service_url: str | None = Field(None, description="Address of the service that searches documents; see docs/tool-agent.md.")
+    rag_service_url: str | None = Field(None, description="Address of the service that searches documents: engines/tool_agent/README.md.")
     haiku_service_url: str | None = Field(None, description="Address of the haiku service; by default it works inside of the program.")
     models_file: Path | None = Field(
         None, description="Providers of models, their roles and fallbacks (YAML), in place of the settings above; see docs/models.md."
