@@ -48,13 +48,17 @@ def is_long(item: pytest.Item) -> bool:
 
 
 def find_left_out(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
-    """Yield the cases that are long because a test has many and builds a world on disk for each; the first and every sixth are not."""
-    tests: dict[str, list[pytest.Item]] = {}
+    """Yield the cases that are long because a test has too many, few of them where it builds a world on disk for each.
+
+    The first and every sixth are not.
+    """
+    tests: dict[tuple[str, bool], list[pytest.Item]] = {}
     for item in items:
-        if ON_DISK in getattr(item, "fixturenames", ()) and str(item.path).startswith(SAMPLED):
-            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for cases in tests.values():
-        if len(cases) >= FEW:
+        if str(item.path).startswith(SAMPLED):
+            is_on_disk = ON_DISK in getattr(item, "fixturenames", ())
+            tests.setdefault((item.nodeid.partition("[")[0], is_on_disk), []).append(item)
+    for (_, is_on_disk), cases in tests.items():
+        if len(cases) >= FEW if is_on_disk else len(cases) > MOST_EXAMPLES:
             yield from (item for number, item in enumerate(cases) if number % ONE_OF)
 
 

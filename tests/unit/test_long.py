@@ -76,7 +76,7 @@ def test_what_runs_in_this_process_is_not(made: pytest.Item) -> None:
 
 
 def test_of_many_cases_that_build_a_world_on_disk_some_stay() -> None:
-    """The first and every sixth; few cases, cases without a folder and contracts all do."""
+    """The first and every sixth, as of more than a hundred without a folder; few cases and contracts all do."""
 
     def cases(name: str, number: int, **more: Any) -> list[pytest.Item]:
         return [
@@ -85,8 +85,10 @@ def test_of_many_cases_that_build_a_world_on_disk_some_stay() -> None:
         ]
 
     many, few = cases("many", 9), cases("few", 3)
-    whole = [*cases("pure", 9, fixtures=["request"]), *cases("contract", 9, folder="contract")]
+    whole = [*cases("pure", 100, fixtures=["request"]), *cases("contract", 9, folder="contract")]
     assert list(find_left_out([*few, *many, *whole])) == [one for number, one in enumerate(many) if number not in {0, 6}]
+    pure = cases("pure", 101, fixtures=["request"])
+    assert list(find_left_out(pure)) == [one for number, one in enumerate(pure) if number % 6]
 
 
 def test_a_run_without_long_tests_is_known_by_its_words() -> None:

@@ -13,6 +13,7 @@ from bitrix.catalogue.catalogue import Catalogue
 FOLDERS: Final = ("bot", "engines", "orchestrator", "bitrix", "state")
 _FIELD: Final = re.compile(r"\{[^{}]*\}|%(?:\([^)]*\))?[a-z]")
 _LETTERS: Final = re.compile(r"[a-z]{3}", re.IGNORECASE)
+_TEXTS: Final = (ast.Constant, ast.JoinedStr, ast.BinOp, ast.Call)
 _HOLE: Final = None
 """A part of a text that is known at run time only."""
 
@@ -101,6 +102,8 @@ def find_texts(tree: ast.AST) -> Iterator[tuple[ast.expr, Parts]]:
 
 def _fold(node: ast.AST) -> Parts | None:
     """The constant parts of a text and its holes; None for what is no text."""
+    if not isinstance(node, _TEXTS):
+        return None
     match node:
         case ast.Constant(value=str(text)):
             return _split_fields(text)
