@@ -21,18 +21,16 @@ from typing import Any, cast
 
 import httpx
 
-from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
+from bitrix.client.client import LIMITS, BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.access.access import load_access
 from bot.composition.database import open_async_store
-from bot.composition.http_transport import AiohttpTransport, build_transport
 from bot.composition.people import People
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from bot.telegram.door import TelegramDoor, build_bot
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.rate_limiter import Rank, RateLimiter
-from orchestrator.model_client.client import KEEPALIVE_SECONDS as MODEL_KEPT
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
@@ -104,11 +102,11 @@ class Paced(RateLimiter):
             await super().admit(chat, rank)
 
 
-class PortalWire(AiohttpTransport):
+class PortalWire(httpx.AsyncHTTPTransport):
     """The portal's real wire; what a turn waits for it is noted."""
 
     def __init__(self, marks: Marks) -> None:
-        super().__init__(connections=MAX_CONNECTIONS, kept=KEEPALIVE_SECONDS, secure=False)
+        super().__init__(limits=LIMITS)
         self._marks = marks
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -178,7 +176,6 @@ async def serve(settings: Settings, marks: Marks) -> None:
         client = BitrixClient(address, limiter=Limiter.create_unlimited(), transport=PortalWire(marks))
         model = ModelClient(
             ModelSettings(base_url=settings.openai_api_base, api_key=settings.openai_api_key),
-            transport=build_transport(settings.openai_api_base, kept=MODEL_KEPT),
         )
         made = assemble(
             settings,

@@ -39,11 +39,8 @@ _TRIES = 3
 _TRIES_WHEN_LIMITED = 6  # the portal's counter drains within seconds
 _TRIES_OF_BULK = 20  # a method's time budget is freed minute by minute, within ten
 _LONGEST_PAUSE = 8.0
-MAX_CONNECTIONS = 50
-"""The most calls under way at once, the burst of the smaller plan: a few slow answers must not block all others."""
-KEEPALIVE_SECONDS = 4.0
-"""Seconds after which an idle connection is closed."""
-_LIMITS = httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=10, keepalive_expiry=KEEPALIVE_SECONDS)
+LIMITS = httpx.Limits(max_connections=50, max_keepalive_connections=10, keepalive_expiry=4.0)
+"""At most as many calls under way as the burst of the smaller plan: a few slow answers must not block all others."""
 _EXPIRED = ("expired_token", 401)
 _BODY = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
@@ -113,7 +110,7 @@ class BitrixClient:
         self._patience = read_timeout + 3 * connect_timeout
         self._http = httpx.AsyncClient(
             transport=transport,
-            limits=_LIMITS,
+            limits=LIMITS,
             follow_redirects=False,
             trust_env=not LOOPBACK.fullmatch(httpx.URL(self._auth.base_url).host),
             # A session cookie would make the portal run our requests one after another, and would be a second identity.

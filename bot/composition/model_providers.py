@@ -10,12 +10,11 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from bot.composition.http_transport import build_transport
 from bot.settings.model_plan import ProviderSpec, build_tuning, find_base, find_key, find_model_names, load_plan, name_base, name_key
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.model_client.breaker import CircuitBreaker
-from orchestrator.model_client.client import KEEPALIVE_SECONDS, ModelClient
+from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.gigachat_token import GigaChatToken
 from orchestrator.model_client.providers import GigaChatProvider, OpenAiProvider
 from orchestrator.model_client.router import ModelRouter, Observe, Route
@@ -132,7 +131,7 @@ def build_client(
         if spec.kind == "openai" and spec.ca_file is not None:
             return ModelClient(told, transport=transport, verify=_load_authority(spec.ca_file, "ca_file"), heard=heard)
         if spec.kind == "openai":
-            return ModelClient(told, transport=transport or build_transport(told.base_url, kept=KEEPALIVE_SECONDS), heard=heard)
+            return ModelClient(told, transport=transport, heard=heard)
         return _build_gigachat_client(spec, told, settings, heard, transport)
     except SettingsError as error:
         raise SettingsError(f"{error.reason} (provider {name})") from None

@@ -6,12 +6,11 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from bitrix.client.client import KEEPALIVE_SECONDS, MAX_CONNECTIONS, BitrixClient
+from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bitrix.limits.plan import parse_plan
 from bitrix.limits.shared_level import SharedLevel
 from bot.access.portal_auth import build_portal_auth
-from bot.composition.http_transport import build_transport
 from bot.composition.installation import Installation, load_rules
 from bot.composition.title_search import TitleSearch
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
@@ -59,7 +58,6 @@ def build_portal(installation: Installation, reachability: ReachabilityTracker) 
     client = BitrixClient(
         auth,
         limiter=limiter,
-        transport=build_transport(auth.base_url, connections=MAX_CONNECTIONS, kept=KEEPALIVE_SECONDS),
         operating_limit=settings.bitrix_operating_limit,
         now=clock.now,
         headers=build_trace_headers,

@@ -17,7 +17,6 @@ from starlette.requests import Request
 from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
-from bot.console import nicegui_speed
 from bot.console.first_frame import add_first_frame
 from bot.console.frame import build_frame, show_problem
 from bot.console.keys import Pass
@@ -192,7 +191,6 @@ class Pages:
         await self._stack.aclose()
 
 
-nicegui_speed.install()
 _HOST: Final = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
 app.config.socket_io_js_transports = ["websocket"]
 core.sio.eio.max_http_buffer_size = _LARGEST_MESSAGE

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from aiogram import Bot
 from aiogram.client.default import DefaultBotProperties
+from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import TelegramAPIServer
 from aiogram.exceptions import AiogramError, ClientDecodeError
 from aiogram.methods import EditMessageText, Response, SendMessage, SendMessageDraft
@@ -26,7 +27,6 @@ from bot.telegram.intake.router import OpenCard, ParsedUpdate, format_session, p
 from bot.telegram.intake.sent_items import SENT_TYPES
 from bot.telegram.intake.typed_answers import may_decide
 from bot.telegram.intake.webhook import Webhook, build_webhook_router, drop_webhook, keep_webhook
-from bot.telegram.json_session import JsonSession
 from bot.telegram.leader_election import LeaderElection
 from bot.telegram.outgoing.delivery import Delivery
 from bot.telegram.outgoing.effect_messages import EffectMessages
@@ -67,7 +67,7 @@ def build_bot(token: str, api_base: str) -> Bot:
     except TokenValidationError:
         raise SettingsError("TELEGRAM_BOT_TOKEN: this is no bot token, it looks like 123456789:AA…") from None
     quiet = DefaultBotProperties(link_preview_is_disabled=True)  # a preview would fetch an address that nobody clicked
-    return Bot(token, session=JsonSession(api=TelegramAPIServer.from_base(api_base)), default=quiet)
+    return Bot(token, session=AiohttpSession(api=TelegramAPIServer.from_base(api_base)), default=quiet)
 
 
 class TelegramDoor:

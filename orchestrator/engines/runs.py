@@ -361,8 +361,3 @@ def find_cause(error: BaseException) -> BaseException:
         return error
     causes = [find_cause(exception) for exception in error.exceptions]
     return next((cause for cause in causes if not isinstance(cause, RunSuspended | asyncio.CancelledError)), causes[0])
-
-
-def build_failure_notice(error: RunFailed) -> Notice:
-    """Return the message that tells a person why the run failed."""
-    return Notice(code=error.code, args=error.args_of_notice)

@@ -4,9 +4,8 @@ Each commit that changes the status of a run stores the run's new entry with it.
 that people wrote.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from state.model.run_state import RunState
 
@@ -48,10 +47,6 @@ class RunFilter:
     limit: int = 100
 
 
-class _Streams(Protocol):
-    def list_streams(self) -> list[str]: ...
-
-
 def build_run_row(stream: str, run: RunState) -> RunRow:
     """Return the entry of the run whose stream is `stream` and whose state is `run`."""
     return RunRow(
@@ -66,8 +61,3 @@ def build_run_row(stream: str, run: RunState) -> RunRow:
         started_at=run.started_at,
         updated_at=run.updated_at,
     )
-
-
-def list_run_streams(store: _Streams) -> Iterator[str]:
-    """Yield the stream of every run in the journal."""
-    return (stream for stream in store.list_streams() if stream.startswith(PREFIX))

@@ -17,7 +17,6 @@ WARN_AT: Final = 80
 """The percentage of a budget at which the person is warned."""
 FULL: Final = 100
 _MILLION: Final = Decimal(1_000_000)
-_MONTHS: Final = 12
 Tokens = tuple[int, int]
 """The numbers of tokens that the model read and that it wrote."""
 Amount = Annotated[Decimal, Field(ge=0, le=10**12)]
@@ -144,9 +143,3 @@ def find_month_start(now: datetime) -> datetime:
     """
     latest = now - timedelta(hours=12)
     return latest.replace(day=1, hour=0, minute=0, second=0, microsecond=0) - timedelta(hours=14)
-
-
-def to_next_month(month: int) -> int:
-    """Return the month after `month`, for example 202612 for 202611."""
-    year, number = divmod(month, 100)
-    return (year + 1) * 100 + 1 if number == _MONTHS else month + 1

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.composition import http_transport
 from bot.composition.model_providers import build_providers
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError
@@ -208,7 +207,7 @@ async def test_what_is_wrong_with_a_certificate_is_said_and_not_tried_again(
             given = {"gigachat_api_base": f"{service.base}/v1", "gigachat_auth_url": f"{service.base}/oauth", "gigachat_credentials": KEY}
             given |= {"gigachat_ca_file": None if fault == "unknown" else made.authority}
         elif fault != "unknown":
-            monkeypatch.setattr(http_transport, "_load_ssl_context", lambda: ssl.create_default_context(cafile=made.authority))
+            monkeypatch.setattr(ssl, "create_default_context", lambda **_: fresh(cafile=made.authority))
         built = build_providers(Settings(_env_file=None, **given))  # type: ignore[call-arg]  # an argument of pydantic-settings
         asking = built.router.chat(ModelRequest(messages=PAYLOAD["messages"]))
         if fault:

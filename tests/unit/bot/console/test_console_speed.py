@@ -1,66 +1,15 @@
 """What keeps the building of pages quick, as far as it can be counted; bench/console.py measures the time."""
 
 import asyncio
-import functools
-import inspect
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from nicegui.helpers import functions
 
 from bot.console import app as console_app
-from bot.console import nicegui_speed
 from tests.unit.bot.console.console_kit import OLGA, a_console
 from tests.unit.bot.console.talk_kit import put_turn
 from tests.unit.spine_kit import until
-
-
-class _Methods:
-    def take(self, given: object) -> None:
-        """Take something."""
-
-    def take_any(self, *given: object, more: int = 1) -> None:
-        """Take anything, or nothing."""
-
-    def take_nothing(self) -> None:
-        """Take nothing."""
-
-    @classmethod
-    def take_by_class(cls, given: object) -> None:
-        """Take something."""
-
-
-_ANY = _Methods()
-_FUNCTIONS: list[Callable[..., Any]] = [
-    _ANY.take, _ANY.take_any, _ANY.take_nothing, _Methods.take_by_class, _Methods.take, lambda: 1, lambda given: given, lambda given=1: given,
-    functools.partial(_ANY.take, 1), functools.partial(_ANY.take),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("function", _FUNCTIONS, ids=map(str, range(len(_FUNCTIONS))))
-def test_which_arguments_a_function_takes_is_answered_as_by_nicegui(function: Callable[..., Any]) -> None:
-    """Also the second time."""
-    assert [nicegui_speed.expects_arguments(function) for _ in range(2)] == [functions.expects_arguments(function)] * 2
-
-
-async def test_no_signature_is_inspected_for_each_element(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the collections of elements call is inspected once per process: a second page inspects only what its own handlers are."""
-    inspected = []
-
-    def count(function: Callable[..., Any]) -> inspect.Signature:
-        inspected.append(function)
-        return inspect.signature(function)
-
-    async with a_console(tmp_path) as made:
-        await made.open("/audit")
-        monkeypatch.setattr(functions, "signature", count)
-        page = await made.open("/audit")
-
-        assert len(page.elements) > 50
-        assert len(inspected) < len(page.elements)
 
 
 async def test_the_use_of_limits_is_read_when_the_console_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
