@@ -17,7 +17,6 @@ from starlette.requests import Request
 from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
-from bot.console.first_frame import add_first_frame
 from bot.console.frame import build_frame, show_problem
 from bot.console.keys import Pass
 from bot.console.live import ChangeFeed
@@ -49,8 +48,8 @@ _LARGEST_MESSAGE: Final = 5_000_000
 """Bytes of one message of a browser. A text of 1 MB that is pasted must arrive, to be refused with a sentence; a larger message ends
 the connection."""
 
-_MOUNT_AFTER_PAINT: Final = "\nawait globalThis.sdelkaFirst?.whenShown();\nglobalThis.sdelkaFirst?.end();\n"
-"""The page replaces its first frame, which people have seen by then."""
+_THEME_BEFORE_MOUNT: Final = "\nglobalThis.showTheme?.();\n"
+"""A page is never painted in another theme than the chosen one."""
 
 _KNOWN: Final = [compile_path(spec.path)[0] for spec in PAGES]
 
@@ -101,7 +100,6 @@ async def _show_page(pages: "Pages", login: Pass, spec: PageSpec, request: Reque
         except Exception:  # NiceGUI's own page would show its text, which may be of a record that the person may not see
             log.exception("a page of the console failed", extra={"action": "console_failed"})
             show_problem(visit, "console-failed")
-    add_first_frame(page)
 
 
 def _tell_error(visit: Visit, error: Exception) -> None:
@@ -195,7 +193,7 @@ _HOST: Final = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect
 app.config.socket_io_js_transports = ["websocket"]
 core.sio.eio.max_http_buffer_size = _LARGEST_MESSAGE
 app.config.quasar_config["loadingBar"] = {"skipHijack": True}
-app.config.vue_config_script += _MOUNT_AFTER_PAINT
+app.config.vue_config_script += _THEME_BEFORE_MOUNT
 ui.run_with(
     _HOST,
     title="Sdelka",

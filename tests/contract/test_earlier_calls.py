@@ -21,7 +21,7 @@ from orchestrator.gate.call.serialization import StoredOrder, encode_call
 from orchestrator.gate.decide import sum_history
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.sessions.session import MAX_CALLS, Session, open_session
-from state.clock import FixedClock, format_iso, parse_iso
+from state.clock import format_iso, parse_iso
 from state.events.calls import CallStarted
 from state.events.confirmations import ConfirmationRequested
 from state.journal.async_store import AsyncStore
@@ -31,6 +31,7 @@ from state.sql import SqlStore
 from state.sql.checksummed_json import DamagedRow
 from state.sql.tables import effects, metadata, values
 from tests.contract.store_kit import NOW, World, every_store, lease
+from tests.fixed_clock import FixedClock
 from tests.unit.gate.gate_kit import call, catalogue
 
 RUNS: Final = 40

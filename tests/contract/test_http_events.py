@@ -18,10 +18,10 @@ from bot.http_api.server.app import build_app
 from bot.http_api.server.portal_events import PATH, build_portal_events_router
 from bot.http_api.server.serving import bind_socket, serve
 from orchestrator.domain.errors import SettingsError
-from state.clock import FixedClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreUnwritable
 from state.sql import open_store
+from tests.fixed_clock import FixedClock
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TOKEN, OTHER = "51856fefc120afa4b628cc82d3935cce", "0123456789abcdef0123456789abcdef"

@@ -14,9 +14,9 @@ from bitrix.client.portal_events import FORM, MAX_BYTES
 from bot.http_api.server.app import build_app
 from bot.http_api.server.portal_events import PATH, build_portal_events_router
 from bot.http_api.server.serving import bind_socket, serve
-from state.clock import FixedClock
 from state.journal.store import InboxRow
 from tests.contract.test_http_events import NOW, SESSION, TOKEN, form
+from tests.fixed_clock import FixedClock
 
 ASKED: Sequence[tuple[str, bytes, str]] = (
     ("GET", b"", ""),

@@ -10,10 +10,10 @@ import pytest
 from bitrix.limits.limiter import Limiter, Priority, SendResult
 from bitrix.limits.plan import Plan
 from bitrix.limits.shared_level import SharedLevel, Traffic
-from state.clock import FixedClock
 from state.journal.async_store import AsyncStore
 from state.sql import open_store
 from tests.contract.store_kit import STORES
+from tests.fixed_clock import FixedClock
 
 PLAN = Plan(2.0, 50.0)
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -13,7 +13,6 @@ from orchestrator.domain.errors import RunOver
 from orchestrator.reports.consistency import EffectChecker
 from orchestrator.sessions.session import Session, open_session
 from state.canonical import hash_text
-from state.clock import FixedClock
 from state.events.base import Event
 from state.events.runs import NodeDone, NodeFailed, RunFinished, RunForgotten, RunStarted, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
@@ -25,6 +24,7 @@ from state.sql.run_index import find_run_differences, rebuild_run_index
 from state.sql.tables import blobs, runs
 from state.verify.journal import verify_journal
 from tests.contract.store_kit import NOW, World, every_store, lasting_store
+from tests.fixed_clock import FixedClock
 
 ANNA, BORIS = "tg:1007", "tg:1008"
 NODES = ("ask", "write")

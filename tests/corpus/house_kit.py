@@ -30,7 +30,7 @@ from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.model_client.client import ModelClient
 from orchestrator.runtime.worker import Orchestrator
 from state import canonical
-from state.clock import FixedClock, generate_id
+from state.clock import generate_id
 from state.events import codec, fold
 from state.journal import journal
 from state.journal.async_store import AsyncStore
@@ -40,6 +40,7 @@ from state.model.session_state import SessionState
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.assembly_kit import assemble
+from tests.fixed_clock import FixedClock
 from tests.unit.spine_kit import ScriptedModel, until
 from tests.unit.spine_portal import WEBHOOK, Portal, deal, user
 

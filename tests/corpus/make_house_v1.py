@@ -30,7 +30,7 @@ from orchestrator.features.people.access_removal import build_start_row
 from orchestrator.features.people.registry import build_proof, create_token, seal_name
 from orchestrator.sessions.audit import Audit
 from state.audit_log.interaction_log import InteractionLogger
-from state.clock import FixedClock, format_iso, measure_mark_age
+from state.clock import format_iso, measure_mark_age
 from tests.corpus.house_kit import (
     CHAT,
     CORPUS,
@@ -47,6 +47,7 @@ from tests.corpus.house_kit import (
     told_by_commands,
     told_of,
 )
+from tests.fixed_clock import FixedClock
 from tests.unit.spine_kit import raise_sum, reply, step, until
 from tests.unit.spine_portal import Held, cut, lost, says
 

@@ -18,7 +18,8 @@ from state.audit_log.archives import open_all
 from state.audit_log.follower import Follower
 from state.audit_log.interaction_log import LIMIT, InteractionLogger, read_records
 from state.audit_log.verify import verify_logs
-from state.clock import FixedClock, SystemClock
+from state.clock import SystemClock
+from tests.fixed_clock import FixedClock
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
 PROCESSES = multiprocessing.get_context("forkserver")

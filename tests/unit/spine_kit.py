@@ -43,13 +43,14 @@ from orchestrator.sessions import session as sessions
 from orchestrator.sessions.session import Session, open_session
 from orchestrator.turns.feature import Files, Tools
 from orchestrator.turns.turn import run_turn
-from state.clock import FixedClock, generate_id
+from state.clock import generate_id
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Lane, OutboxRow, StoredEvent
 from state.model.card import Card
 from state.sql.dialect import build_sqlite_url, open_database
 from state.sql.store import SqlStore, open_store
 from tests.assembly_kit import assemble
+from tests.fixed_clock import FixedClock
 from tests.unit.spine_portal import WEBHOOK, Portal
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

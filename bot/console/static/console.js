@@ -7,19 +7,6 @@ function switchTheme() {
   localStorage.setItem("sdelka-theme", Quasar.Dark.isActive ? "light" : "dark");
   showTheme();
 }
-// The beginning of the page as the server wrote it, which stands until the page itself does.
-globalThis.sdelkaFirst = {
-  // When it has been painted, which it mostly has while scripts were read; at once where nobody looks, since nothing is painted there.
-  whenShown: () => {
-    showTheme();
-    return new Promise((resolve) => {
-      if (document.hidden || performance.getEntriesByName("first-contentful-paint").length) resolve();
-      requestAnimationFrame(() => setTimeout(resolve, 0));
-      setTimeout(resolve, 200);
-    });
-  },
-  end: () => document.getElementById("first-frame")?.remove(),
-};
 // Texts in editors have the colours of the page.
 function paintEditors() {
   const dark = document.body.classList.contains("body--dark");

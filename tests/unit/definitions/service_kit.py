@@ -19,10 +19,10 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines
 from state.canonical import dumps
-from state.clock import FixedClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import StoredEvent
 from state.sql.store import SqlStore
+from tests.fixed_clock import FixedClock
 from tests.unit.runs.runs_kit import build_engines, steps
 from tests.unit.spine_kit import NOW, memory_store
 

@@ -17,7 +17,7 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
-from state.clock import FixedClock
+from tests.fixed_clock import FixedClock
 from tests.unit.spine_portal import php
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

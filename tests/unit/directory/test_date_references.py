@@ -10,7 +10,7 @@ from orchestrator.directory.answers import AskedDate, DatedParams, Unresolved
 from orchestrator.directory.date_places import find_look, find_purpose, is_finished
 from orchestrator.directory.date_references import DateReferences
 from orchestrator.domain.actor import Actor
-from state.clock import FixedClock
+from tests.fixed_clock import FixedClock
 from tests.unit.directory.reference_kit import NOW, Desk, desk, sandbox
 
 ANNA = Actor(key="tg:1007", name="Анна", bitrix_user_id=7)  # now it is Saturday, 21 November 2026, 15:00 in Moscow

@@ -14,7 +14,7 @@ from orchestrator.directory import portal_card
 from orchestrator.directory.portal_card import METHODS, PortalCard
 from orchestrator.domain.actor import Actor
 from orchestrator.engines.crm_agent.grammar import find_headers
-from state.clock import FixedClock
+from tests.fixed_clock import FixedClock
 from tests.unit.directory.reference_kit import NOW, Desk, sandbox
 from tests.unit.directory.reference_kit import desk as open_desk
 

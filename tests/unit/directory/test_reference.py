@@ -13,7 +13,7 @@ from orchestrator.directory.reference_cache import FAILURE_PAUSE, FIRST_FAILURE_
 from orchestrator.directory.reference_data import find_stage_entity_id
 from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.directory.rows import User
-from state.clock import FixedClock
+from tests.fixed_clock import FixedClock
 from tests.unit.directory.reference_kit import NOW, SaysNo, desk, sandbox
 
 STAGES = {"DEAL_STAGE": ["NEW", "WON"], "DYNAMIC_177_STAGE_10": ["DT177_10:NEW", "DT177_10:SUCCESS"], "SMART_INVOICE_STAGE_5": ["DT31_5:N"]}

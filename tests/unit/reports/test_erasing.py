@@ -16,12 +16,13 @@ from orchestrator.reports.erasure.trace_search import Probes, search_file, split
 from orchestrator.reports.reading.journal_reader import scan_events
 from state.audit_log.interaction_log import InteractionLogger, list_users, read_records
 from state.audit_log.verify import verify_logs
-from state.clock import FixedClock, generate_id
+from state.clock import generate_id
 from state.events.calls import CallSucceeded
 from state.journal import journal
 from state.journal.store import Commit, OutboxRow
 from state.sql import open_store
 from state.verify.journal import verify_journal
+from tests.fixed_clock import FixedClock
 from tests.unit.reports.erasing_kit import LATER, REFUSED_WISH, SECRETS, THEIRS, WISH, Home, a_home, everything, often, opened, run, talk  # noqa: F401 - fixtures among them
 from tests.unit.spine_kit import BORIS, CHAT, VERA, a_world, message, press, reply
 from tests.unit.spine_portal import Portal

@@ -14,8 +14,9 @@ from orchestrator.reports.lost_logs import find_lost_logs
 from state.audit_log.interaction_log import InteractionLogger, erase_user, list_users, read_records
 from state.audit_log.records import build_log_path, find_log_owner, find_log_user, is_log_of
 from state.audit_log.verify import verify_logs
-from state.clock import FixedClock, SystemClock
+from state.clock import SystemClock
 from state.sql import open_store
+from tests.fixed_clock import FixedClock
 from tests.unit.bot.http_api.chat_kit import CHIEF, SHOP, a_door
 from tests.unit.reports.erasing_kit import Home, a_command, a_home, often, opened, run  # noqa: F401 - fixtures among them
 from tests.unit.spine_kit import NOW, raise_sum, reply

@@ -13,7 +13,7 @@ from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from orchestrator.runtime import worker
 from orchestrator.sessions.audit import Audit, PlayedNode
 from state.audit_log.interaction_log import InteractionLogger, list_users, read_records
-from state.clock import FixedClock
+from tests.fixed_clock import FixedClock
 from tests.unit.runs.function_kit import a_function_world
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
 from tests.unit.runs.test_runs_wait import click, order

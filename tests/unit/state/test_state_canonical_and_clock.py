@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state import canonical, clock
+from tests.fixed_clock import FixedClock
 
 SAFE = 2**53 - 1
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
@@ -93,7 +94,7 @@ def test_every_time_is_written_with_six_digits_after_the_second(moment: datetime
 
 def test_clocks() -> None:
     """The machine's clock is aware; a fixed one moves only when told, back too."""
-    fixed = clock.FixedClock(datetime(2026, 11, 21, tzinfo=UTC))
+    fixed = FixedClock(datetime(2026, 11, 21, tzinfo=UTC))
     fixed.advance(timedelta(hours=-1))
 
     assert clock.SystemClock().now().utcoffset() == timedelta(0)

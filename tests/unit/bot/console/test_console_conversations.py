@@ -8,12 +8,12 @@ import pytest
 from bot.console.conversations.reading import AT_ONCE, MOST_SCANNED, TURNS, find_start
 from bot.console.conversations.turns import Item, group_items
 from bot.console.widgets import LONGEST
-from state.clock import FixedClock
 from state.events.calls import CallOutcomeUnknown, CallStarted
 from state.events.confirmations import ConfirmationApproved
 from state.events.conversation import MessageReceived, ModelAnswered, ModelFailed, StepRefused, TurnFinished
 from state.events.daily import ReminderFired
 from state.sql.store import SqlStore
+from tests.fixed_clock import FixedClock
 from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, OpenPage, a_console
 from tests.unit.bot.console.talk_kit import HOSTILE, ask, decide, put, put_turn
 from tests.unit.spine_kit import CHAT, NOW, World, memory_store, reply, until

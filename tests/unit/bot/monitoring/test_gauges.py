@@ -11,11 +11,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bot.monitoring import gauges
 from bot.monitoring.gauges import Gauges, Scrape
-from state.clock import FixedClock, format_iso, generate_id, read_boottime
+from state.clock import format_iso, generate_id, read_boottime
 from state.journal.store import Commit, EffectChange, InboxRow, OutboxRow, StoreError, Timer
 from state.sql import build_sqlite_url
 from state.sql.backlog import Backlog, BacklogReader, Waiting
 from state.sql.store import open_store
+from tests.fixed_clock import FixedClock
 from tests.unit.spine_kit import a_world, message, reply
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

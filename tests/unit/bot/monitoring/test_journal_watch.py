@@ -8,11 +8,11 @@ import pytest
 
 from bot.monitoring import journal_watch
 from bot.monitoring.journal_watch import JournalHealth, JournalWatch, watch_database
-from state.clock import FixedClock
 from state.events.conversation import MessageReceived
 from state.findings import Finding
 from state.sql import build_sqlite_url, open_store
 from state.verify.journal import JournalReport
+from tests.fixed_clock import FixedClock
 from tests.unit.bot.console.console_kit import ANNA, OLGA, a_console
 from tests.unit.bot.console.talk_kit import put
 from tests.unit.spine_kit import NOW, World, until

@@ -15,8 +15,8 @@ from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines
-from state.clock import FixedClock
 from state.journal.async_store import AsyncStore
+from tests.fixed_clock import FixedClock
 from tests.unit.definitions.service_kit import OLEG, VERA, data, shipped_catalogue
 from tests.unit.engines.workflows.workflow_kit import TYPES, link, parameter, script, tuum, workflow
 from tests.unit.spine_kit import NOW, memory_store

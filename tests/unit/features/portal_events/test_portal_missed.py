@@ -17,7 +17,7 @@ from orchestrator.features.portal_events import catch_up
 from orchestrator.reports.record_changes import KINDS, extract_values, read_employee_id
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
-from state.clock import FixedClock
+from tests.fixed_clock import FixedClock
 from tests.unit.features.portal_events.events_kit import Watch, start
 from tests.unit.spine_kit import NOW
 from tests.unit.spine_portal import html, says

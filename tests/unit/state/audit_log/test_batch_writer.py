@@ -23,7 +23,7 @@ from state.audit_log import batch_writer, interaction_log, log_files
 from state.audit_log.batch_writer import BatchWriter
 from state.audit_log.interaction_log import InteractionLogger, erase_user, read_records
 from state.audit_log.verify import verify_logs
-from state.clock import FixedClock
+from tests.fixed_clock import FixedClock
 
 START = datetime(2026, 11, 27, 9, 0, tzinfo=UTC)
 

@@ -21,7 +21,8 @@ from state.audit_log import archives as log_archives
 from state.audit_log import interaction_log, log_files
 from state.audit_log.interaction_log import DamagedArchive, InteractionLogger, build_file_name, build_log_path, read_records
 from state.audit_log.packing import packer
-from state.clock import FixedClock, SystemClock
+from state.clock import SystemClock
+from tests.fixed_clock import FixedClock
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from state.audit_log.follower import Follower
 from state.audit_log.interaction_log import InteractionLogger, list_users, read_records
 from state.audit_log.log_files import build_lock_path, parse_head, write_head
 from state.audit_log.verify import verify_logs
-from state.clock import FixedClock
+from tests.fixed_clock import FixedClock
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ import pytest
 
 from state.audit_log.interaction_log import InteractionLogger, transform_user
 from state.audit_log.log_files import build_archive_lock_path, hold_lock
-from state.clock import FixedClock
+from tests.fixed_clock import FixedClock
 
 NOT_READABLE = stat.S_IRWXO
 SOMEBODY = 4321

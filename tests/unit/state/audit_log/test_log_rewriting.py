@@ -13,7 +13,7 @@ from state.audit_log import log_files
 from state.audit_log.interaction_log import DamagedArchive, InteractionLogger, erase_user, read_records, transform_user
 from state.audit_log.log_files import build_archive_lock_path, build_lock_path, hold_lock
 from state.audit_log.verify import verify_logs
-from state.clock import FixedClock
+from tests.fixed_clock import FixedClock
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
 

@@ -14,8 +14,8 @@ from state.audit_log.chain import EMPTY, add_link
 from state.audit_log.interaction_log import InteractionLogger, read_records
 from state.audit_log.log_files import build_lock_path
 from state.audit_log.verify import verify_logs
-from state.clock import FixedClock
 from state.findings import Finding
+from tests.fixed_clock import FixedClock
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
 NAME = "anna.jsonl"

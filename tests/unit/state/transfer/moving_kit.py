@@ -17,7 +17,6 @@ from orchestrator.reports.consistency import EffectChecker
 from orchestrator.reports.erasure.erase import ErasureFiles
 from orchestrator.reports.restore import RestoreReport, prepare_restored
 from state.audit_log.verify import verify_logs
-from state.clock import FixedClock
 from state.findings import Finding
 from state.sql import SqlStore, build_sqlite_url, open_store
 from state.transfer.archive import open_archive
@@ -26,6 +25,7 @@ from state.transfer.manifest import ErasedPerson
 from state.transfer.restore import restore_backup
 from state.transfer.table_reader import open_reading
 from state.verify.journal import verify_journal
+from tests.fixed_clock import FixedClock
 from tests.unit.spine_kit import NOW
 
 KINDS = ["file", "postgresql"]

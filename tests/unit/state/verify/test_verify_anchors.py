@@ -19,11 +19,12 @@ from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
 from state.audit_log.interaction_log import InteractionLogger, erase_user, transform_user
 from state.audit_log.verify import verify_logs
-from state.clock import FixedClock, SystemClock, format_iso
+from state.clock import SystemClock, format_iso
 from state.journal import journal
 from state.journal.journal import RecordHead
 from state.sql import build_sqlite_url, open_reader
 from state.verify.anchors import Anchor, NoAnchor, check_logs, group_by_stream, read_anchors, take_anchor
+from tests.fixed_clock import FixedClock
 from tests.unit.spine_kit import CHAT, NOW
 from tests.unit.verify_kit import STREAM, told, verified
 

@@ -11,8 +11,8 @@ from bot.cli.journal import verify
 from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.erasure.erase import ErasureFiles, erase_person, inspect_person
 from state.audit_log.interaction_log import InteractionLogger, erase_user
-from state.clock import FixedClock
 from state.sql import build_sqlite_url, open_store
+from tests.fixed_clock import FixedClock
 from tests.unit.spine_kit import ANNA, CHAT, NOW
 from tests.unit.verify_kit import told, verified, written
 

@@ -17,12 +17,12 @@ from bot.token_bucket import BucketRate
 from orchestrator.domain.outputs import build_reply
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session, open_session
-from state.clock import FixedClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import OutboxRow
 from state.model.card import Card
 from state.sql.database import Statement
 from state.sql.store import SqlStore
+from tests.fixed_clock import FixedClock
 from tests.unit.bot.telegram.door_kit import NOW, TOKEN, Wire, access
 from tests.unit.spine_kit import memory_store, until
 

@@ -24,9 +24,9 @@ from orchestrator.domain.chat_messages import (
     MessageResult,
     MessageSent,
 )
-from state.clock import FixedClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import StoreUnwritable
+from tests.fixed_clock import FixedClock
 from tests.unit.bot.telegram.door_kit import NOW, TOKEN, Wire, refused
 from tests.unit.bot.telegram.outgoing.delivery_kit import FAST
 from tests.unit.spine_kit import memory_store
