@@ -139,8 +139,3 @@ class Engines:
         """The kinds of definitions that these engines execute, by name."""
         own = [kind for engine in self.runs.values() for kind in (engine.kind, *engine.parts) if kind is not None]
         return {kind.name: kind for kind in own}
-
-    def find_command(self, name: str) -> tuple[str, RunCommand] | None:
-        """Return (name of the engine, command) for a typed command, None if no engine has it."""
-        found = ((engine, one.commands[name]) for engine, one in self.runs.items() if name in one.commands)
-        return next(found, None)

@@ -16,13 +16,11 @@ from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
 from state.model.session_state import SessionState
 
-_LEXICON: Final = load_lexicon("requests")
-_WORDS: Final = _LEXICON.read_table("record_kinds")
+_WORDS: Final = load_lexicon("requests").read_table("record_kinds")
 _NUMBER: Final = re.compile(r"(?:№|#|n)?\s*([1-9][0-9]{0,8})", re.ASCII | re.IGNORECASE)
 _NAMED: Final = re.compile(r"([^\W\d_]+)\s*(?:№|#|:)?\s*([1-9][0-9]{0,8})(?:[\s:]+(?:№|#)?([1-9][0-9]{0,8}))?", re.IGNORECASE)
 _CARD: Final = re.compile(r"\S*/crm/(?:type/([0-9]{1,6})|(deal|lead|contact|company))/details/([1-9][0-9]{0,8})/?\S*", re.ASCII)
 _TASK: Final = re.compile(r"\S*/tasks/task/view/([1-9][0-9]{0,8})/?\S*", re.ASCII)
-_ASKED: Final = re.compile("|".join(rf"{begin}(\S.{{0,60}})" for begin in _LEXICON.read_words("history")), re.IGNORECASE)
 _CURRENT: Final = (
     ("current_deal_id", "deal"),
     ("current_lead_id", "lead"),
@@ -61,16 +59,6 @@ def split_kind(text: str) -> tuple[str, str]:
     folded = word.casefold()
     kind = next((code for start, code in _WORDS.items() if folded.startswith(start)), folded if folded in _WORDS.values() else "")
     return (kind, rest.strip()) if kind and rest.strip() else ("", text.strip())
-
-
-def parse_history_request(text: str) -> str:
-    """Return the record named in a plain message such as «история сделки 481»; "" for other messages and for one without a number.
-
-    The result is read in the same way as the argument of /history.
-    """
-    found = _ASKED.fullmatch(" ".join(text.split()).rstrip(".?!"))
-    said = (found[1] or found[2]) if found else ""
-    return said if said and any(sign.isdigit() for sign in said) else ""
 
 
 def find_current_record(state: SessionState) -> str:

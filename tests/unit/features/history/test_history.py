@@ -13,7 +13,7 @@ from bot.rendering.record_changes import build_history_buttons, render_history
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.features.history.pages import PAGE
-from orchestrator.features.history.record_lookup import find_current_record, parse_history_request, parse_record_reference
+from orchestrator.features.history.record_lookup import find_current_record, parse_record_reference
 from state.clock import generate_id
 from state.events.portal import RecordsSeen
 from state.journal.store import OutboxRow
@@ -269,15 +269,6 @@ def test_a_record_is_named_by_kind_and_number(said: str, record: str) -> None:
     from tests.unit.spine_kit import _shipped_rules  # noqa: PLC0415 - read once a process
 
     assert parse_record_reference(said, _shipped_rules()[1]) == record
-
-
-def test_a_history_may_be_asked_for_in_words() -> None:
-    """Only with a number; other sentences with the word are for the model."""
-    assert parse_history_request("история сделки 481") == "сделки 481"
-    assert parse_history_request("Покажи историю изменений задачи №8017?") == "задачи №8017"
-    assert parse_history_request("show the history of deal 481") == "deal 481"
-    for other in ("история", "расскажи историю", "история с Ромашкой", "добавь 5 в историю сделки"):
-        assert parse_history_request(other) == ""
 
 
 def test_the_record_that_was_named_last_is_the_current_one() -> None:
