@@ -1,7 +1,11 @@
 """Builds the features, each from the services it needs. Part of the composition root; a new feature is one line of `build_features`."""
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from typing import Final
 
 from bot.composition.engines import EngineSet
 from bot.composition.installation import DATA, Installation
@@ -9,8 +13,10 @@ from bot.composition.models import Models
 from bot.composition.outside import Outside
 from bot.composition.people import People
 from bot.composition.portal import Portal
+from bot.plugins.faults import note_fault
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.domain.actor import Actor
+from orchestrator.engines.base import ASK_ENGINE
 from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.console import feature as console
@@ -31,8 +37,13 @@ from orchestrator.features.talking.voice import VoiceInput
 from orchestrator.features.undo import feature as undo
 from orchestrator.language.work_calendar import load_workdays
 from orchestrator.runs import feature as runs
+from orchestrator.runs.commands import COMMANDS as RUN_COMMANDS
+from orchestrator.runs.registry import RegisteredEngine
+from orchestrator.runtime.commands import ADMIN_COMMANDS, CARD_BUTTONS, COMMANDS
 from orchestrator.schedules import feature as schedules
 from orchestrator.turns.feature import Feature, merge_features
+
+_COMMAND: Final = re.compile("[a-z][a-z0-9_]{0,31}", re.ASCII)
 
 
 def build_features(
@@ -50,7 +61,7 @@ def build_features(
     watcher = PortalWatcher(reads, naming, store, installation.clock, audience=people.audience, present=people.refresh_actor)
     registry = PeopleContext(staff=members, employees=portal.employees) if members else None
     retention = timedelta(days=installation.settings.run_retention_days)
-    return merge_features(
+    others = merge_features(
         daily.build_feature(agenda, url_of, people=members or Nobody(), workdays=workdays),
         console.build_feature(people.sign_link),
         cards.build_feature(reads.catalogue, reads.reference, store, find_pending_elsewhere),
@@ -58,12 +69,29 @@ def build_features(
         undo.build_feature(),
         history.build_feature(),
         talking.build_feature(ear),
-        asking.build_feature(),
+        *([asking.build_feature()] if ASK_ENGINE in engines.turns else []),
         freezing.build_feature(installation.switch, members),
         definitions.build_feature(members),
         documents.build_feature(outside.shelf, files),
         portal_events.build_feature(watcher),
         *([staff.build_feature(registry)] if registry else []),
         schedules.build_feature(engines.runs, fires=members is not None),  # without the list of people nobody knows their rights
-        *([runs.build_feature(engines.runs, store=store, keep=retention, files=files)] if engines.runs.runs else []),
     )
+    # Also without any engine: what runs of engines that are away wait for is kept until these are back.
+    own = replace(engines.runs, runs=drop_taken_commands(engines.runs.runs, others))
+    return merge_features(others, runs.build_feature(own, store=store, keep=retention, files=files))
+
+
+def drop_taken_commands(engines: Mapping[str, RegisteredEngine], others: Feature) -> dict[str, RegisteredEngine]:
+    """Return the engines with those of their commands that nobody has before them: the program, features or an earlier engine."""
+    taken = {*COMMANDS, *ADMIN_COMMANDS, *CARD_BUTTONS, *RUN_COMMANDS, *others.commands, *others.command_specs}
+    free: dict[str, RegisteredEngine] = {}
+    for engine, registered in engines.items():
+        for name in registered.commands:
+            if name in taken or _COMMAND.fullmatch(name) is None:
+                why = "is taken" if name in taken else "is no name such as begin_2"
+                note_fault(engine, "commands", f"the command {name} {why}")
+        own = {name: command for name, command in registered.commands.items() if name not in taken and _COMMAND.fullmatch(name)}
+        taken |= own.keys()
+        free[engine] = replace(registered, commands=own)
+    return free

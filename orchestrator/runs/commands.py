@@ -25,6 +25,8 @@ from state.journal.run_index import PREFIX, RunFilter, RunRow
 from state.journal.store import InboxRow
 from state.model.run_state import RunWait
 
+COMMANDS: Final = ("runs", "cancel")
+"""Those that are no engine's."""
 LISTED: Final = 10
 MAX_TEXT: Final = 20_000
 """How many characters of what is typed after the command of an engine are kept: as many as a message may have."""
@@ -131,18 +133,21 @@ def build_commands(engines: Engines) -> dict[str, Handler]:
         for engine, registered in engines.runs.items()
         for name, command in registered.commands.items()
     }
-    return {"runs": partial(list_runs, engines=engines), "cancel": partial(cancel_run, engines=engines), **started}
+    return {**started, "runs": partial(list_runs, engines=engines), "cancel": partial(cancel_run, engines=engines)}
 
 
 def build_command_specs(engines: Engines) -> dict[str, CommandSpec]:
-    """Return what the front ends need to know of these commands. What is typed after the command of an engine is kept whole."""
+    """Return what the front ends need to know of these commands. What is typed after the command of an engine is kept whole.
+
+    Without an engine nothing of runs stands in the menus.
+    """
     started = {
         name: CommandSpec(lane=command.lane, longest=MAX_TEXT, menu=command.menu)
         for registered in engines.runs.values()
         for name, command in registered.commands.items()
     }
-    listed = {name: CommandSpec(menu=Notice(code=f"menu-{name}"), in_groups=True) for name in ("runs", "cancel")}
-    return {**listed, **started}
+    menu = {name: Notice(code=f"menu-{name}") if engines.runs else None for name in COMMANDS}
+    return {**{name: CommandSpec(menu=line, in_groups=True) for name, line in menu.items()}, **started}
 
 
 async def _start_run(

@@ -35,6 +35,8 @@ COMMANDS = ("start", "help", "new", "stop", "pending", "today", "history", "remi
 """The first commands of every menu, in its order. The list is closed: a new command has its line of the menu from its feature."""
 ADMIN_COMMANDS = ("freeze", "unfreeze")
 """The first of those offered to administrators in addition; closed as well."""
+CARD_BUTTONS = ("check", "details")
+"""Names under which buttons of cards arrive here as commands."""
 _IN_PRIVATE = frozenset({"language", "settings"})
 
 

@@ -114,6 +114,10 @@ async def _run_admitted(request: ParsedInput, asker: Actor, session: Session, to
         await session.commit(actor=actor.key, outbox=click_toasts, inbox_done=[row.id])
         return
     engine = content.engine if isinstance(content, TextMessage | TurnGoesOn) else DEFAULT_ENGINE
+    if engine not in tools.engines:
+        away = build_reply(Notice(code="turn-engine-away"))
+        await session.commit(actor=actor.key, outbox=[outbox.build_reply_row(session.key, away, session.now)], inbox_done=[row.id])
+        return
     toasts = build_click_toasts(row, session, Notice(code="toast-doing"))
     recorded = await _begin(turn, actor, session, tools, engine=engine, toasts=toasts, stored=stored)
     if not turn.is_resumed:  # one that goes on may end without a message, which would leave a placeholder of its progress behind

@@ -21,7 +21,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
-from bot.composition import installation
+from bot.composition import features, installation
 from bot.composition.people import People
 from bot.settings.settings import Settings
 from engines.crm_agent.core.prompt import AFTER_CARDS
@@ -41,7 +41,7 @@ from orchestrator.runtime.worker import Orchestrator
 from orchestrator.services.http_client import ServiceClients
 from orchestrator.sessions import session as sessions
 from orchestrator.sessions.session import Session, open_session
-from orchestrator.turns.feature import Files, Tools
+from orchestrator.turns.feature import Feature, Files, Tools
 from orchestrator.turns.turn import run_turn
 from state.clock import generate_id
 from state.journal.async_store import AsyncStore
@@ -207,10 +207,13 @@ class GivenSettings(Settings):
 def _assembled(
     settings: Settings, store: AsyncStore, client: BitrixClient, model: ScriptedModel, people: People, *, card: bool = False, **rest: Any
 ) -> Orchestrator:
+    build_runs = features.runs.build_feature if rest.get("engines") is not None else lambda *_, **__: Feature()
+    rest["engines"] = rest.get("engines") or Engines()
     rules = _shipped_rules() if settings.policy_file is None else installation.load_rules(settings, rest["engines"])
     with (
         patch.object(installation, "load_rules", lambda *_: rules),
         patch.object(installation, "load_agent_texts", lambda _: _shipped_texts()),
+        patch.object(features.runs, "build_feature", build_runs),
     ):
         made = assemble(settings, store, client, cast("ModelClient", model), people, **rest)
     made.tools = replace(
@@ -394,7 +397,7 @@ async def a_world(
         card=card,
         clock=clock,
         services=services,
-        engines=engines or Engines(),
+        engines=engines,
         shelf=shelf,
     )
     world = World(sql, wrapped, clock, wire, model, orchestrator, client, folder / "logs", troubles, partials)

@@ -81,6 +81,7 @@ came-back-others = The bot was restored from a backup, and after that backup it 
    *[other] {" "}and { $more } more
 }. This may have been done already: please look before you confirm.
 store-trouble = I cannot write the journal, so I send no new calls to Bitrix24. Your request is kept: I will go on with it once writing works.
+turn-engine-away = I cannot do this now: the part of the program that it needs is not installed. Please tell the administrator.
 choice-outdated = That choice is no longer valid. Please write your request again.
 iteration-limit = I stopped: { $limit } steps were not enough. Please be more specific.
 refused-twice = The same was refused a second time, so I do not try again. Tell me what to do instead.

@@ -35,9 +35,12 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "POLL", 0.02)
 
 
+ALL = "*"
+
+
 def load(*, without: str = "") -> Engines:
     engines = build_engines(DOCUMENTS)
-    return replace(engines, runs={name: one for name, one in engines.runs.items() if name != without})
+    return replace(engines, runs={name: one for name, one in engines.runs.items() if without not in {name, ALL}})
 
 
 @asynccontextmanager
@@ -66,12 +69,13 @@ def told(world: World) -> list[str]:
     return [notice["code"] for row in world.outbox() for notice in row.body.get("notices", ())]
 
 
-async def test_an_answer_that_comes_meanwhile_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("without", ["steps", ALL])
+async def test_an_answer_that_comes_meanwhile_is_kept(tmp_path: Path, without: str) -> None:
     """The run pauses with a sentence in place of failing; when its engine is back it goes on with the answer."""
     async with a_start(tmp_path) as world:
         await world.work(start("plan"))
         words = world.outbox()[0].body["actions"][0]["words"]
-    async with a_start(tmp_path, without="steps") as world:
+    async with a_start(tmp_path, without=without) as world:
         await look(world)
         assert (told(world), index(world).status) == ([], "waiting")
         await world.work(click(*words))
@@ -85,10 +89,11 @@ async def test_an_answer_that_comes_meanwhile_is_kept(tmp_path: Path) -> None:
         assert index(world).status == "done"
 
 
-async def test_a_timer_that_is_due_meanwhile_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("without", ["steps", ALL])
+async def test_a_timer_that_is_due_meanwhile_is_kept(tmp_path: Path, without: str) -> None:
     async with a_start(tmp_path) as world:
         await world.work(start("night"))
-    async with a_start(tmp_path, without="steps", later=timedelta(hours=1)) as world:
+    async with a_start(tmp_path, without=without, later=timedelta(hours=1)) as world:
         await world.work()
         assert (told(world), index(world).status) == (["run-engine-away"], "paused")
     async with a_start(tmp_path, later=timedelta(hours=3)) as world:

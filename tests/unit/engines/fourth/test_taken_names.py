@@ -1,0 +1,52 @@
+"""Names that somebody has already are not given to an engine, and what needs an absent engine says so."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.composition.features import drop_taken_commands
+from bot.plugins.faults import forget_faults, list_faults
+from examples.engines.steps import StepsEngine
+from orchestrator.domain.inputs import TextMessage
+from orchestrator.engines.base import ASK_ENGINE
+from orchestrator.runs.commands import build_command_specs, build_commands
+from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
+from orchestrator.turns.feature import CommandSpec, Feature
+from tests.unit.spine_kit import a_world, message
+
+
+def an_engine(*commands: str) -> RegisteredEngine:
+    return RegisteredEngine(engine=StepsEngine(), commands={name: RunCommand(definition="") for name in commands})
+
+
+@pytest.mark.parametrize(
+    "name", ["help", "status", "freeze", "check", "details", "runs", "cancel", "today", "docs", "run", "Bad Cmd", "", "x" * 33]
+)
+def test_a_command_that_somebody_has_is_left_out_and_told(name: str) -> None:
+    """The program's own, those of features and of an earlier engine, buttons of cards, and what is no name of a command."""
+    forget_faults()
+    features = Feature(commands={"today": build_commands(Engines())["runs"]}, command_specs={"docs": CommandSpec()})
+
+    engines = drop_taken_commands({"scenario": an_engine("run"), "haggle": an_engine(name, "begin_2")}, features)
+
+    assert {engine: list(one.commands) for engine, one in engines.items()} == {"scenario": ["run"], "haggle": ["begin_2"]}
+    assert [(fault.engine, fault.slot) for fault in list_faults()] == [("haggle", "commands")]
+    assert name in list_faults()[0].reason
+    forget_faults()
+
+
+def test_without_an_engine_no_command_of_runs_stands_in_a_menu() -> None:
+    assert [spec.menu for spec in build_command_specs(Engines()).values()] == [None, None]
+
+
+async def test_a_question_for_an_engine_that_is_away_is_answered(tmp_path: Path) -> None:
+    """A message that waited while the engine was taken out is told, and nothing breaks."""
+    async with a_world(tmp_path) as world:
+        world.orchestrator.tools = replace(
+            world.tools, engines={name: one for name, one in world.tools.engines.items() if name != ASK_ENGINE}
+        )
+        asked = message("сколько будет 2 на 2")
+        await world.work(replace(asked, body=TextMessage.model_validate(asked.body).model_copy(update={"engine": ASK_ENGINE}).to_json()))
+
+        assert [notice["code"] for row in world.outbox() for notice in row.body.get("notices", ())] == ["turn-engine-away"]
