@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 import typer
 
+from bot.plugins.faults import note_fault
 from bot.plugins.loading import load_plugins
 from orchestrator.domain.errors import SettingsError
 
@@ -82,9 +83,6 @@ _add_lazy_command("logs", "bot.cli.logs", "Check, show, follow and rebuild the a
 _add_lazy_command("runs", "bot.cli.runs", "List, show, start and control runs: executions of scenarios, flows and workflows.")
 _add_lazy_command("definitions", "bot.cli.definitions", "List, save, compare, publish and switch definitions: what runs execute.")
 _add_lazy_command("author", "bot.cli.author.app", "Write definitions of any kind: begin, check, draw, try, test and record them.")
-for _plugin in load_plugins():
-    for _group in _plugin.terminal:
-        _add_lazy_command(_group.name, _group.module, _group.summary)
 _add_lazy_command("schema", "bot.cli.schema", "Print the JSON Schema of a kind of definitions, for editors.")
 _add_lazy_command("schedules", "bot.cli.schedules", "List, show, make and control schedules, which start runs by themselves.")
 _add_lazy_command("backup", "bot.cli.backup", "Database and audit logs in one file, beside a running bot.")
@@ -110,6 +108,24 @@ def sandbox(context: typer.Context) -> None:
     if not context.args or context.args[0] not in _SERVERS:
         raise SettingsError(f"sdelka sandbox needs one of: {', '.join(_SERVERS)}")
     _execute_module(f"sandbox.{context.args[0]}", context.args[1:])
+
+
+def _add_groups_of_engines() -> None:
+    """Add the groups of commands of all engines behind `author`; one whose name is taken is left out."""
+    own, added = app.registered_commands[:], len(app.registered_commands)
+    names = {command.name or getattr(command.callback, "__name__", "") for command in own}
+    for plugin in load_plugins():
+        for group in plugin.terminal:
+            if group.name in names:
+                note_fault(plugin.name, "terminal", f"the command sdelka {group.name} is taken")
+                continue
+            names.add(group.name)
+            _add_lazy_command(group.name, group.module, group.summary)
+    place = next(number for number, command in enumerate(own, start=1) if command.name == "author")
+    app.registered_commands[:] = [*own[:place], *app.registered_commands[added:], *own[place:]]
+
+
+_add_groups_of_engines()
 
 
 def _execute_module(module: str, arguments: list[str]) -> None:

@@ -1,13 +1,14 @@
 """Builds the engines of runs, and connects them with the services of the process. Part of the composition root."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from bot.plugins.faults import note_fault
 from bot.plugins.loading import UNUSABLE, list_kinds, list_parts, load_plugins
 from bot.plugins.wiring import WIRING, EnginePorts, Wiring
+from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.domain.errors import SettingsError
-from orchestrator.runs.registry import Engines, RegisteredEngine
+from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
 
 
 @cache
@@ -35,6 +36,9 @@ def _build(name: str, wiring: Wiring) -> RegisteredEngine | None:
     if not isinstance(engine, RegisteredEngine):
         note_fault(name, "", f"it builds the type {type(engine).__name__}, RegisteredEngine was expected")
         return None
+    if why := _find_wrong_value(engine):
+        note_fault(name, "", f"it builds an engine whose {why}")
+        return None
     declared = next((plugin.kinds for plugin in load_plugins() if plugin.name == name), ())
     own = [kind.name for kind in (engine.kind, *engine.parts) if kind is not None]
     if undeclared := [kind for kind in own if kind not in declared]:
@@ -44,14 +48,37 @@ def _build(name: str, wiring: Wiring) -> RegisteredEngine | None:
     return engine
 
 
+def _find_wrong_value(engine: RegisteredEngine) -> str:
+    """Return what of an engine, which no type checker has seen, the program could not use; "" for nothing."""
+    runs: object = engine.engine
+    kind: object = engine.kind
+    parts: object = engine.parts
+    commands: object = engine.commands
+    if not callable(getattr(runs, "run", None)) or not hasattr(runs, "replay"):
+        return "engine is no RunEngine: it has no run or no replay"
+    if not isinstance(kind, DefinitionKind | None):
+        return f"kind is of the type {type(kind).__name__}, DefinitionKind was expected"
+    if not isinstance(parts, Sequence) or not all(isinstance(part, DefinitionKind) for part in parts):
+        return "parts are no sequence of DefinitionKind"
+    if not isinstance(commands, Mapping) or not all(isinstance(command, RunCommand) for command in commands.values()):
+        return "commands do not map names to RunCommand"
+    return ""
+
+
 def connect_engines(engines: Mapping[str, RegisteredEngine], ports: EnginePorts) -> dict[str, RegisteredEngine]:
     """Return the engines with what each asks of the services; one that cannot be connected is left out. Raises SettingsError."""
     wirings, connected = list_parts(WIRING), dict[str, RegisteredEngine]()
     for name, engine in engines.items():
         try:
-            connected[name] = wirings[name].connect(engine, ports) if name in wirings else engine
+            made: object = wirings[name].connect(engine, ports) if name in wirings else engine
         except SettingsError:
             raise
         except UNUSABLE as error:
             note_fault(name, "", f"it cannot be connected with the services: {type(error).__name__}: {error}", error)
+            continue
+        if isinstance(made, RegisteredEngine) and not (why := _find_wrong_value(made)):
+            connected[name] = made
+            continue
+        what = f"an engine whose {why}" if isinstance(made, RegisteredEngine) else f"the type {type(made).__name__}"
+        note_fault(name, "", f"connected with the services it becomes {what}")
     return connected

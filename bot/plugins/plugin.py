@@ -45,8 +45,17 @@ class EnginePlugin:
     """The folder of its sentences: ru/*.ftl and en/*.ftl."""
 
     def __post_init__(self) -> None:
+        """Raise TypeError or ValueError for what no door could use: the plugin is then left out, and the program goes on."""
+        if not isinstance(self.position, int):
+            raise TypeError("position must be a number")
         if not isinstance(self.kinds, tuple):
             raise TypeError("kinds must be a tuple of names")
+        if not isinstance(self.parts, Mapping) or not all(isinstance(place, str) for place in self.parts.values()):
+            raise TypeError('parts must map names of slots to texts "module:attribute"')
+        if not isinstance(self.terminal, tuple) or not all(isinstance(group, TerminalGroup) for group in self.terminal):
+            raise TypeError("terminal must be a tuple of TerminalGroup")
+        if not isinstance(self.texts, Path | None):
+            raise TypeError("texts must be a Path")
         for name in (self.name, *self.kinds):
             if not _NAME.fullmatch(name):
                 raise ValueError(f"{name!r} is no name of an engine or kind: small letters, digits, - and _, a letter first")

@@ -13,7 +13,13 @@ import pytest
 import typer
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "ru").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "ru").glob("*.md")),
+    *sorted((ROOT / "engines").glob("*/README*.md")),
+]
 _CALL = re.compile(r"(?:(?:\.venv/bin/|/opt/sdelka/\.venv/bin/)?python -m bot|(?<![\w/.-])(?<!-u )sdelka)[ ]+([a-z][^\n`#|;&<>()…]*)")
 _OPAQUE = {"demo", "sandbox"}
 """Commands whose words another program reads."""

@@ -35,6 +35,7 @@ from tests.unit.spine_kit import a_world
 
 WORKING = "EnginePlugin(name='fourth', kinds=('fourth',), parts={'wiring': 'engines.fourth.wiring:WIRING'})"
 WIRING = """
+from dataclasses import replace
 from bot.plugins.wiring import Wiring
 from engines.scenarios.wiring import build_scenarios
 """
@@ -63,6 +64,11 @@ def list_names() -> list[str]:
         ("'fourth'", "engines.fourth.plugin:PLUGIN is of the type str, EnginePlugin was expected"),
         ("EnginePlugin(name='Fourth one')", "is no name of an engine or kind"),
         ("EnginePlugin(name='fourth', kinds='fourth')", "TypeError: kinds must be a tuple of names"),
+        ("EnginePlugin(name='fourth', position='x')", "TypeError: position must be a number"),
+        ("EnginePlugin(name='fourth', terminal=('x',))", "TypeError: terminal must be a tuple of TerminalGroup"),
+        ("EnginePlugin(name='fourth', parts=['wiring'])", "TypeError: parts must map names of slots to texts"),
+        ("EnginePlugin(name='fourth', parts={'wiring': 7})", "TypeError: parts must map names of slots to texts"),
+        ("EnginePlugin(name='fourth', texts='texts')", "TypeError: texts must be a Path"),
         ("EnginePlugin(name='fourth', parts={'kind/fourth': 'x:Y'})", "kind/fourth is for a kind that does not stand in kinds"),
     ],
 )
@@ -123,6 +129,10 @@ def test_a_kind_that_only_the_engine_knows_of_is_told(tmp_path: Path) -> None:
         ("import nowhere", "No module named 'nowhere'; Wiring was expected"),
         (f"{WIRING}WIRING = Wiring(build=lambda: 1 / 0)", "it cannot be built: ZeroDivisionError: division by zero"),
         (f"{WIRING}WIRING = Wiring(build=lambda: 7)", "it builds the type int, RegisteredEngine was expected"),
+        (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), kind='fourth'))", "whose kind is of the type str"),
+        (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), parts=None))", "whose parts are no sequence"),
+        (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), commands={{'x': 'y'}}))", "whose commands do not map"),
+        (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), engine=None))", "whose engine is no RunEngine"),
     ],
 )
 def test_an_engine_that_cannot_be_built_is_left_out(tmp_path: Path, wiring: str, reason: str) -> None:

@@ -13,6 +13,7 @@ from orchestrator.engines.base import ASK_ENGINE
 from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
 from orchestrator.turns.feature import CommandSpec, Feature
+from tests.unit.engines.fourth.plant_kit import run_planted, write_plugin
 from tests.unit.spine_kit import a_world, message
 
 
@@ -50,3 +51,18 @@ async def test_a_question_for_an_engine_that_is_away_is_answered(tmp_path: Path)
         await world.work(replace(asked, body=TextMessage.model_validate(asked.body).model_copy(update={"engine": ASK_ENGINE}).to_json()))
 
         assert [notice["code"] for row in world.outbox() for notice in row.body.get("notices", ())] == ["turn-engine-away"]
+
+
+@pytest.mark.long
+def test_a_group_of_commands_that_is_taken_is_left_out_and_told(tmp_path: Path) -> None:
+    """`sdelka run` stays the bot's own; a free name stands behind those of the program's engines."""
+    write_plugin(
+        tmp_path,
+        "fourth",
+        "EnginePlugin(name='fourth', terminal=(TerminalGroup(name='run', summary='x', module='nowhere'),"
+        " TerminalGroup(name='haggle', summary='Prices.', module='nowhere')))",
+    )
+    told = run_planted(tmp_path, "import sys\nsys.argv = ['sdelka', '--help']\nfrom bot.cli.app import main\nmain()")
+    assert "Run the bot until it is stopped" in told.stdout
+    assert "The engine fourth is shown without its part terminal: the command sdelka run is taken." in told.stderr
+    assert told.stdout.index(" author ") < told.stdout.index(" workflow ") < told.stdout.index(" haggle ") < told.stdout.index(" schema ")
