@@ -87,6 +87,11 @@ def list_kinds() -> list[str]:
     return [kind for plugin in load_plugins() for kind in plugin.kinds]
 
 
+def find_own_kind(engine: str) -> str:
+    """Return the kind of the definitions that an engine runs, which is the first of its plugin; its name if it is not known."""
+    return next((plugin.kinds[0] for plugin in load_plugins() if plugin.name == engine and plugin.kinds), engine)
+
+
 def find_part(slot: Slot[T], engine: str) -> T | None:
     """Return what an engine offers in a slot, None for nothing that can be used."""
     plugin = next((plugin for plugin in load_plugins() if plugin.name == engine), None)

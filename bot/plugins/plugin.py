@@ -37,7 +37,7 @@ class EnginePlugin:
     position: int = 100
     """Where it stands where engines are listed."""
     kinds: tuple[str, ...] = ()
-    """The kinds of definitions that it has: its own, and its parts."""
+    """The kinds of definitions that it has: first the one that it runs, then its parts."""
     parts: Mapping[str, str] = field(default_factory=dict)
     """What it offers: "module:attribute" by the name of a slot, or by "slot/kind" for what belongs to one kind. Imported when asked for."""
     terminal: tuple[TerminalGroup, ...] = ()

@@ -104,5 +104,6 @@ class Saver:
         """Return the title that the person gives; for something without any title, what its engine calls it."""
         if details.title or (self._document.base is not None and self._document.base.title):
             return details.title or None
-        engine = self._visit.services.engines.runs.get(self._document.kind)
+        kind, engines = self._document.kind, self._visit.services.engines.runs.values()
+        engine = next((one for one in engines if one.kind is not None and one.kind.name == kind), None)
         return engine.describe(self._document.data)[0] if engine is not None else None

@@ -1,6 +1,7 @@
 """Lets a person start a run: the definitions that are offered to them, and a form with the launch parameters that each declares."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -14,14 +15,16 @@ from bot.console.widgets import cut_text
 from bot.http_api.runs.run_models import RunBody
 from bot.http_api.server.errors import ApiError
 from bot.plugins.loading import find_part
+from orchestrator.engines.runs import Definition
 from orchestrator.engines.shared.declared import LaunchParameter
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT
 from orchestrator.engines.shared.parameters import ParameterMistake, read_parameters
-from orchestrator.runs.registry import may_choose
+from orchestrator.runs.registry import RegisteredEngine, may_choose
 from orchestrator.runs.titles import find_title
 from state.canonical import dumps, loads
 from state.clock import generate_id
 
+log = logging.getLogger(__name__)
 _LONGEST_SUMMARY: Final = 300
 _LONGEST_TITLE: Final = 80
 _LONGEST_QUESTION: Final = 300
@@ -57,15 +60,24 @@ async def list_choices(visit: Visit) -> list[Choice]:
     engines, choices = visit.services.startable, list[Choice]()
     for engine, registered in engines.runs.items():
         for definition in await engines.definitions.list_all(engine):
-            if may_choose(visit.actor, registered, definition.document):
-                title = find_title(definition.document, registered) or definition.key
-                summary = " ".join(registered.describe(definition.document)[1].split())[:_LONGEST_SUMMARY]
-                face = find_part(RUN_FACE, engine) or NO_FACE
-                launch = face.read_launch(definition.document)
-                takes = face.takes_parameters and registered.is_for_programs(definition.document)
-                choice = Choice(engine=engine, key=definition.key, title=title, summary=summary, parameters=launch.parameters)
-                choices.append(replace(choice, record=launch.record, takes_parameters=takes, asks_text=not face.takes_parameters))
+            try:
+                choices.extend(_build_choice(visit, engine, registered, definition))
+            except Exception:  # an engine that cannot read its own definition hides no other
+                log.exception("a definition cannot be offered", extra={"action": "choice_failed", "definition": definition.key})
     return sorted(choices, key=lambda one: (one.engine, one.title.casefold()))
+
+
+def _build_choice(visit: Visit, engine: str, registered: RegisteredEngine, definition: Definition) -> Iterator[Choice]:
+    """Yield the choice of a definition, nothing if the person may not start it."""
+    if not may_choose(visit.actor, registered, definition.document):
+        return
+    title = find_title(definition.document, registered) or definition.key
+    summary = " ".join(registered.describe(definition.document)[1].split())[:_LONGEST_SUMMARY]
+    face = find_part(RUN_FACE, engine) or NO_FACE
+    launch = face.read_launch(definition.document)
+    takes = face.takes_parameters and registered.is_for_programs(definition.document)
+    choice = Choice(engine=engine, key=definition.key, title=title, summary=summary, parameters=launch.parameters)
+    yield replace(choice, record=launch.record, takes_parameters=takes, asks_text=not face.takes_parameters)
 
 
 @dataclass

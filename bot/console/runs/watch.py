@@ -17,7 +17,7 @@ from bot.http_api.runs.run_models import Run
 from bot.http_api.runs.run_reader import FoundRun
 from bot.http_api.runs.usage import Usage, value_use
 from bot.i18n.translate import Translator
-from bot.plugins.loading import find_part
+from bot.plugins.loading import find_own_kind, find_part
 from orchestrator.charts.chart import Chart
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.definitions import load_definition
@@ -188,7 +188,7 @@ class RunWatch:
 
 def _draw(tr: Translator, face: RunFace, engine: str, document: object, parts: Mapping[str, object]) -> Chart | None:
     """Return the chart of what a run executes, in words; the key of a box is the first part of the names of its step's nodes."""
-    drawn = build_definition_chart(engine, document, parts)
+    drawn = build_definition_chart(find_own_kind(engine), document, parts)
     if drawn is None or not drawn.boxes:
         return None
     chart = say_chart(tr, face, document, drawn)

@@ -2,19 +2,25 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from bot.cli import schema
 from bot.composition.features import drop_taken_commands
+from bot.console.runs.starting import list_choices
 from bot.plugins.faults import forget_faults, list_faults
+from bot.plugins.loading import find_own_kind
 from examples.engines.steps import StepsEngine
+from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import TextMessage
 from orchestrator.engines.base import ASK_ENGINE
 from orchestrator.runs.commands import build_command_specs, build_commands
-from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
+from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from orchestrator.turns.feature import CommandSpec, Feature
-from tests.unit.engines.fourth.plant_kit import run_planted, write_plugin
-from tests.unit.spine_kit import a_world, message
+from tests.unit.engines.fourth.plant_kit import planted, run_planted, write_plugin
+from tests.unit.spine_kit import ANNA, a_world, message
 
 
 def an_engine(*commands: str) -> RegisteredEngine:
@@ -66,3 +72,23 @@ def test_a_group_of_commands_that_is_taken_is_left_out_and_told(tmp_path: Path) 
     assert "Run the bot until it is stopped" in told.stdout
     assert "The engine fourth is shown without its part terminal: the command sdelka run is taken." in told.stderr
     assert told.stdout.index(" author ") < told.stdout.index(" workflow ") < told.stdout.index(" haggle ") < told.stdout.index(" schema ")
+
+
+async def test_a_definition_that_its_engine_cannot_describe_hides_no_other() -> None:
+    """The start panel offers those of the other engines; the fault is in the log."""
+
+    def describe(document: Any) -> tuple[str, str]:
+        raise KeyError(document)
+
+    engines = {"haggle": replace(an_engine(), describe=describe), "steps": an_engine()}
+    documents = StaticDefinitions({("haggle", "deal"): {}, ("steps", "plan"): {"title": "План"}})
+    visit: Any = SimpleNamespace(services=SimpleNamespace(startable=Engines(runs=engines, definitions=documents)), actor=ANNA)
+
+    assert [choice.engine for choice in await list_choices(visit)] == ["steps"]
+
+
+def test_a_kind_without_a_schema_is_said_to_have_none(tmp_path: Path) -> None:
+    with planted(write_plugin(tmp_path, "haggle", "EnginePlugin(name='haggle', kinds=('prices-1',))")):
+        assert find_own_kind("haggle") == "prices-1"
+        with pytest.raises(SettingsError, match="definitions of the kind prices-1 have no schema"):
+            schema._write("prices-1")
