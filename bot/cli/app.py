@@ -113,7 +113,7 @@ def sandbox(context: typer.Context) -> None:
 def _add_groups_of_engines() -> None:
     """Add the groups of commands of all engines behind `author`; one whose name is taken is left out."""
     own, added = app.registered_commands[:], len(app.registered_commands)
-    names = {command.name or getattr(command.callback, "__name__", "") for command in own}
+    names = {command.name or command.callback.__name__ for command in own if command.callback is not None}
     for plugin in load_plugins():
         for group in plugin.terminal:
             if group.name in names:

@@ -10,7 +10,9 @@ from bot.plugins.loading import find_part_of_kind, list_kinds
 from orchestrator.domain.errors import SettingsError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Print the JSON Schema of a kind of definitions, for editors.")
-_HELP: Final = "Print the JSON Schema of definitions of the kind {kind}, with the types of installed plugins. Exit code: 0, without a schema 2."
+_HELP: Final = (
+    "Print the JSON Schema of definitions of the kind {kind}, with the types of installed plugins. Exit code: 0, without a schema 2."
+)
 
 
 @app.callback()
