@@ -41,6 +41,8 @@ _TRIES_OF_BULK = 20  # a method's time budget is freed minute by minute, within 
 _LONGEST_PAUSE = 8.0
 LIMITS = httpx.Limits(max_connections=50, max_keepalive_connections=10, keepalive_expiry=4.0)
 """At most as many calls under way as the burst of the smaller plan: a few slow answers must not block all others."""
+_BEFORE_SENDING = frozenset({"connection.connect_tcp.started", "http11.send_request_headers.started"})
+"""What httpx tells of a request before a byte of it is sent."""
 _EXPIRED = ("expired_token", 401)
 _BODY = orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
@@ -241,6 +243,11 @@ class BitrixClient:
         if self._http.is_closed:
             raise NotSent("the client is closed")
 
+    async def _refuse_if_closed(self, event: str, _: object) -> None:
+        """Raise PoolTimeout, so that nothing is sent, for a request that waited for a connection while the client was closed."""
+        if event in _BEFORE_SENDING and self._http.is_closed:
+            raise httpx.PoolTimeout("the client is closed")
+
     async def _exchange(self, request: _Request) -> Answer:
         self._check_open()  # again: waiting for the limiter may have taken long
         if self._limiter.clock() > request.deadline:  # no timer ends a wait while the machine is suspended
@@ -252,7 +259,12 @@ class BitrixClient:
             async with (
                 asyncio.timeout(self._patience),
                 self._http.stream(
-                    "POST", url, content=request.body, headers=dict(self._headers()), timeout=self._build_timeouts(request.deadline)
+                    "POST",
+                    url,
+                    content=request.body,
+                    headers=dict(self._headers()),
+                    timeout=self._build_timeouts(request.deadline),
+                    extensions={"trace": self._refuse_if_closed},
                 ) as response,
             ):
                 status, location = response.status_code, response.headers.get("location", "")

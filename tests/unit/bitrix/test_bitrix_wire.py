@@ -228,7 +228,11 @@ async def test_no_place_in_time(loopback: Any) -> None:
         await asyncio.wait_for(loopback.seen.wait(), 30)
         with pytest.raises(NotSent, match="no connection to the portal"):
             await client.call("crm.deal.add", {})
+        waiting = asyncio.ensure_future(client.call("crm.deal.add", {}))
+        await asyncio.sleep(0)
         await client.aclose()
+        with pytest.raises((NotSent, OutcomeUnknown)):
+            await waiting
         with pytest.raises(OutcomeUnknown):
             await running
 
