@@ -46,12 +46,14 @@ class MortalStore:
     def commit(self, commit: Commit) -> list[StoredEvent]:
         """Store the commit unless the program is dead."""
         self._check()
-        self.commits += 1
-        if self.commits != self._dies_at:
-            return self._store.commit(commit)
+        if self.commits + 1 != self._dies_at:
+            stored = self._store.commit(commit)
+            self.commits += 1  # only now: a commit that met another one is refused and made again
+            return stored
         self.is_dead = True
         if self._after:
             self._store.commit(commit)
+        self.commits += 1
         raise StoreUnwritable("the program died")
 
     def commit_group(self, commits: Sequence[Commit]) -> list[list[StoredEvent]]:

@@ -68,7 +68,7 @@ WRITTEN = {"fan": [], "begin": ["crm.deal.update"] * 2, "weave": ["crm.deal.upda
 """What is written at the portal, if it is not one change of a deal."""
 ADDED = ["1200001", "90000"]
 """The sums that the workflow makes with `+=`: twice of one deal, once of another."""
-COMMITS = {"plan": 26, "fan": 5, "talk": 26, "begin": 24, "weave": 14}
+COMMITS = {"plan": 25, "fan": 5, "talk": 25, "begin": 23, "weave": 14}
 """The fewest commits that the whole undisturbed run makes; the first test holds the numbers against the truth."""
 MORE = {"begin": 1, "weave": 12}
 """How many commits more a busy machine makes: what a flow does at once, and scripts in processes of their own, may end together or apart."""

@@ -39,11 +39,9 @@ from orchestrator.gate.call.policy_format import Rule
 from orchestrator.language.work_calendar import load_workdays
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.settings import ModelSettings
-from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime import worker
 from orchestrator.sessions import merge_inputs, session
-from orchestrator.turns.feature import merge_features
 from state.events import fold
 from state.journal import journal
 from state.journal.store import EffectStatus, Store
@@ -136,12 +134,12 @@ async def play(config: dict[str, Any], points: Points, told: Told, clock: LabClo
             members=known,
             files=Hearing(),
         )
-        orchestrator = assemble(settings, store, client, model, people, clock=clock, engines=Engines(), transcriber=Hearing())
+        is_run = config["script"] in ALL_WAYS
+        engines = build_lab_engines(SHORT_SLEEP if config.get("shared") else SLEEP) if is_run else Engines()
+        orchestrator = assemble(settings, store, client, model, people, clock=clock, engines=engines, transcriber=Hearing())
         # The card reads the portal in the first turn, and the lab's points are calls that a person's request leads to.
         orchestrator.tools = replace(orchestrator.tools, queries={**orchestrator.tools.queries, "portal_card": build_no_card})
-        if is_run := config["script"] in ALL_WAYS:
-            runs = build_feature(build_lab_engines(SHORT_SLEEP if config.get("shared") else SLEEP))
-            orchestrator.tools = replace(orchestrator.tools, features=merge_features(orchestrator.tools.features, runs))
+        if is_run:
             # Before anything works on the runs: what this process asks and stores itself was not known when it began.
             told.add("known", prompts=await store.read(list_answered), shared=str(config.get("shared", "")))
         person = (RunPerson if is_run else Person)(orchestrator, store, told, clock, config=config)
