@@ -3,6 +3,9 @@
 from collections.abc import Callable
 
 from bitrix.catalogue.catalogue import Catalogue
+from bot.plugins.faults import list_faults
+from bot.plugins.loading import list_kinds
+from bot.settings.settings import Settings
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.definitions.rules import FindClasses, IsCriticalField, KindRoles, MayFetch
 from orchestrator.definitions.service import DefinitionService
@@ -56,6 +59,25 @@ def build_host_judge(policies: PolicySource) -> MayFetch:
             return True
 
     return may_fetch
+
+
+def list_known_kinds(settings: Settings, engines: Engines, policy: Policy) -> set[str]:
+    """Return the kinds of definitions that a policy may name: also those of engines that are away.
+
+    That there is such an engine is known from its plugin, from its fault, or from stored definitions, which are read if the policy names
+    a kind that is not known without them.
+    """
+    from state.verify.health import read_definition_kinds  # noqa: PLC0415 - what only checks files needs no database
+
+    known = {*engines.kinds, *list_kinds(), *(fault.engine for fault in list_faults())}
+    is_complete = policy.definitions.keys() <= known
+    return known if is_complete else known | read_definition_kinds(settings.database.get_secret_value())
+
+
+def describe_absent_kinds(policy: Policy, engines: Engines) -> list[str]:
+    """Return a sentence for each kind that the policy names and that no engine of this program has."""
+    absent = sorted(policy.definitions.keys() - engines.kinds.keys())
+    return [f"definitions.{kind}: no engine here has this kind; its roles count again when the engine is back" for kind in absent]
 
 
 def find_roles(kind: DefinitionKind, policy: Policy) -> KindRoles:

@@ -12,7 +12,7 @@ import typer
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.cli.ops import escape_text, open_database_reader, open_database_writer, write_table
-from bot.definition_service import build_class_finder, build_definition_service, build_field_judge, build_host_judge
+from bot.definition_service import build_class_finder, build_definition_service, build_field_judge, build_host_judge, list_known_kinds
 from bot.settings.loading import load_settings
 from orchestrator.definitions.checking import Checked, Submission, check_document
 from orchestrator.definitions.reader import KindUnknown, find_kind
@@ -82,7 +82,7 @@ def open_desk(engines: Engines, *, reads: bool = False) -> Iterator[DefinitionDe
     """Yield the desk over the database of the settings, which it only reads with `reads`. Raises SettingsError."""
     settings = load_settings()
     policy = load_policy(settings.policy_file)
-    if not reads and (faults := check_policy(policy, _load_catalogue(policy), kinds=engines.kinds)):
+    if not reads and (faults := check_policy(policy, _load_catalogue(policy), kinds=list_known_kinds(settings, engines, policy))):
         raise SettingsError("POLICY_FILE: " + "; ".join(faults))
     user = getpass.getuser()
     editor = Editor(actor=Actor(key=f"cli:{user}", name=user, role="admin", sees="all"), via="cli")

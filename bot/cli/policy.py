@@ -93,13 +93,16 @@ def check(
 ) -> None:
     """Check whether a policy file can be used. Exit codes: 0 = it can, 2 = it cannot: every mistake is listed with its line."""
     from bot.composition.model_checks import list_talking_models  # noqa: PLC0415 - see replay
+    from bot.definition_service import describe_absent_kinds  # noqa: PLC0415 - see replay
+    from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - see replay
     from orchestrator.gate.call.policy import SHIPPED  # noqa: PLC0415 - see replay
 
     settings = load_settings()
     path = policy or settings.policy_file
     loaded = _load_rules(settings, path, "full").policy
     typer.echo(f"{(path or SHIPPED).name}: no mistakes; {len(loaded.rules)} rules, version {loaded.digest}.")
-    for hint in filter(None, map(loaded.budget.describe_unpriced, list_talking_models(settings))):
+    unpriced = filter(None, map(loaded.budget.describe_unpriced, list_talking_models(settings)))
+    for hint in (*describe_absent_kinds(loaded, load_installed_engines()), *unpriced):
         typer.echo(f"Note: {hint}.", err=True)
 
 
@@ -195,6 +198,8 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode", store: "Sto
     Raises SettingsError that lists every mistake of the file.
     """
     from bitrix.catalogue.catalogue import load_catalogue  # noqa: PLC0415 - see replay
+    from bot.definition_service import list_known_kinds  # noqa: PLC0415 - see replay
+    from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - see replay
     from orchestrator.gate.call.policy import SHIPPED, check_policy, load_with_places  # noqa: PLC0415 - see replay
     from orchestrator.reports.rehearsal.rehearse import Rules  # noqa: PLC0415 - see replay
 
@@ -204,7 +209,7 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode", store: "Sto
         catalogue = load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in policy.catalogue])
     except ValueError as error:
         raise SettingsError(f"POLICY_FILE {path.name if path else SHIPPED.name}: catalogue: {error}") from None
-    faults = check_policy(policy, catalogue, loaded.places)
+    faults = check_policy(policy, catalogue, loaded.places, kinds=list_known_kinds(settings, load_installed_engines(), policy))
     if faults:
         raise SettingsError("\n".join(faults))
     return Rules(

@@ -1,10 +1,13 @@
 """What everything in a process rests on: its settings, database and clock, the rules of the company, and the shipped texts."""
 
+import logging
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from bot.definition_service import describe_absent_kinds, list_known_kinds
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.crm_agent.agent_texts import AgentTexts, load_agent_texts
@@ -15,6 +18,8 @@ from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.runs.registry import Engines
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
+
+log = logging.getLogger(__name__)
 
 DATA: Final = Path(__file__).resolve().parents[2] / "data"
 
@@ -36,15 +41,15 @@ class Installation:
 
 
 def build_installation(settings: Settings, store: AsyncStore, clock: Clock, engines: Engines) -> Installation:
-    """Return the installation; its policy may name the kinds of definitions of `engines`. Raises SettingsError, as `load_rules` does."""
+    """Return the installation. Raises SettingsError, as `load_rules` does."""
     policy, catalogue = load_rules(settings, engines)
-    news = PolicyWatcher()
+    news, kinds = PolicyWatcher(), partial(list_known_kinds, settings, engines)
     return Installation(
         settings=settings,
         store=store,
         clock=clock,
         catalogue=catalogue,
-        policies=LivePolicy(settings.policy_file, catalogue, policy=policy, tell=news.add_news, kinds=engines.kinds),
+        policies=LivePolicy(settings.policy_file, catalogue, policy=policy, tell=news.add_news, kinds=kinds),
         policy_news=news,
         switch=LiveSwitch(store),
         texts=load_agent_texts(DATA / "agent"),
@@ -54,10 +59,12 @@ def build_installation(settings: Settings, store: AsyncStore, clock: Clock, engi
 def load_rules(settings: Settings, engines: Engines) -> tuple[Policy, Catalogue]:
     """Return the company's policy, and the catalogue of portal methods with the policy's additions.
 
-    Raises SettingsError if the policy is invalid, or names methods, fields or kinds of definitions that there are not with these engines.
+    Raises SettingsError if the policy is invalid, or names methods, fields or kinds of definitions that there are not.
     """
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
-    if faults := check_policy(policy, catalogue, kinds=engines.kinds):
+    if faults := check_policy(policy, catalogue, kinds=list_known_kinds(settings, engines, policy)):
         raise SettingsError("POLICY_FILE: " + "; ".join(faults))
+    for sentence in describe_absent_kinds(policy, engines):
+        log.warning("POLICY_FILE: %s", sentence, extra={"action": "policy_kind_absent"})
     return policy, catalogue

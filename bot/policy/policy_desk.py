@@ -5,8 +5,10 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from bitrix.auth.auth import Webhook
+from bot.definition_service import list_known_kinds
 from bot.policy.policy_file import LONGEST, PolicyText, read_policy_text, replace_policy_text
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
@@ -73,9 +75,8 @@ class PolicyDesk:
             return CheckedPolicy(mistakes=(build_mistake("finding-policy-long", most=LONGEST),))
         name = self.settings.policy_file.name if self.settings.policy_file is not None else "policy.yaml"
         deps = self.deps
-        return await asyncio.to_thread(
-            check_policy_text, text, name, catalogue=deps.catalogue, in_force=deps.policy, kinds=self.engines.kinds
-        )
+        kinds = partial(list_known_kinds, self.settings, self.engines)
+        return await asyncio.to_thread(check_policy_text, text, name, catalogue=deps.catalogue, in_force=deps.policy, kinds=kinds)
 
     async def rehearse(self, checked: CheckedPolicy, *, days: int, show: Callable[[Comparison], None]) -> Comparison:
         """Return which recorded steps of the last days the checked text would decide otherwise than the policy in force.

@@ -1,6 +1,6 @@
 """Checks the text of a policy before it is saved, and tells what a policy says, for the pages that show and edit it. Changes nothing."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -46,11 +46,14 @@ class PolicyPart:
     rows: tuple[PolicyRow, ...]
 
 
-def check_policy_text(text: str, name: str, *, catalogue: Catalogue, in_force: Policy, kinds: Collection[str]) -> CheckedPolicy:
+def check_policy_text(
+    text: str, name: str, *, catalogue: Catalogue, in_force: Policy, kinds: Callable[[Policy], Collection[str]]
+) -> CheckedPolicy:
     """Return what would become of the policy if `text` stood in the owner's file `name`.
 
-    `catalogue` is that of the running bot, with the methods that the policy `in_force` adds. A text that counts at the next start alone,
-    because it names methods that it adds itself, is a mistake: the running bot would not take it.
+    `kinds` returns the kinds of definitions that a policy may name. `catalogue` is that of the running bot, with the methods that the
+    policy `in_force` adds. A text that counts at the next start alone, because it names methods that it adds itself, is a mistake: the
+    running bot would not take it.
     """
     try:
         loaded = load_from_text(text, name)
@@ -58,7 +61,7 @@ def check_policy_text(text: str, name: str, *, catalogue: Catalogue, in_force: P
         return CheckedPolicy(mistakes=list_objections(error))
     except SettingsError as error:
         return CheckedPolicy(mistakes=list_unreadable(text, error))
-    if unknown := list_unknown_names(find_unknown_names(loaded.policy, catalogue, kinds=kinds), loaded.places):
+    if unknown := list_unknown_names(find_unknown_names(loaded.policy, catalogue, kinds=kinds(loaded.policy)), loaded.places):
         return CheckedPolicy(mistakes=unknown)
     needs_restart = loaded.policy.catalogue != in_force.catalogue
     if needs_restart:

@@ -21,7 +21,7 @@ from state.clock import format_iso
 from state.journal.store import StoreError
 from state.sql import closed_mark
 from state.sql.dialect import BUSY_SECONDS, open_read_only
-from state.sql.tables import values
+from state.sql.tables import definition_keys, values
 
 _STEPS: Final = 10_000
 _LATELY: Final = timedelta(days=1)
@@ -124,6 +124,15 @@ def read_value(url: str, key: str) -> str | None:
     except (SQLAlchemyError, OSError) as error:
         raise _build_error(error) from None
     return str(row[0]) if row is not None else None
+
+
+def read_definition_kinds(url: str) -> set[str]:
+    """Return the kinds of the stored definitions; none if the database cannot be read."""
+    try:
+        with _connect(url) as connection:
+            return set(connection.scalars(select(definition_keys.c.kind).distinct()))
+    except (SQLAlchemyError, OSError):
+        return set()
 
 
 def explain_closed(url: str) -> str:

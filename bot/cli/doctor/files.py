@@ -7,6 +7,8 @@ from pathlib import Path
 from bitrix.catalogue.catalogue import load_catalogue
 from bot.access.access_file import Person, read_people
 from bot.cli.doctor.findings import Area, Finding
+from bot.definition_service import describe_absent_kinds, list_known_kinds
+from bot.plugins.building import load_installed_engines
 from bot.settings.http_credentials import load_http_credentials
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
@@ -47,12 +49,15 @@ def load_policy_currency(settings: Settings) -> str:
 
 
 def _check_policy(settings: Settings) -> Iterable[Finding]:
-    path = settings.policy_file
+    path, engines = settings.policy_file, load_installed_engines()
     try:
         loaded = load_with_places(path)
         yield from _check_budget(loaded.policy.budget, settings.openai_model)
         catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in loaded.policy.catalogue])
-        faults: Sequence[str] = check_policy(loaded.policy, catalogue, loaded.places)
+        kinds = list_known_kinds(settings, engines, loaded.policy)
+        faults: Sequence[str] = check_policy(loaded.policy, catalogue, loaded.places, kinds=kinds)
+        for sentence in () if faults else describe_absent_kinds(loaded.policy, engines):
+            yield AREA.report_warning("POLICY_FILE", f"{sentence}.", "Install the engine that has it, or remove the line.")
     except SettingsError as error:
         faults = error.reason.splitlines()
     for fault in faults:

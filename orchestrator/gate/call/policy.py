@@ -226,7 +226,7 @@ def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = N
     """Return one sentence for each name in the policy that the catalogue does not know.
 
     A misspelt name in `refuse_methods`, for example, would refuse nothing. With `places`, a sentence begins with the file and line of the
-    name. `kinds` are the kinds of definitions of this program; a program without any, which takes no definitions, checks none.
+    name. `kinds` are the kinds of definitions that it may name; a program without any, which takes no definitions, checks none.
     """
     return tuple(_describe_unknown_name(unknown_name, places or {}) for unknown_name in find_unknown_names(policy, catalogue, kinds=kinds))
 

@@ -65,7 +65,7 @@ class LivePolicy:
         *,
         policy: Policy | None = None,
         tell: Callable[[PolicyChange], None],
-        kinds: Collection[str] = (),
+        kinds: Callable[[Policy], Collection[str]] = lambda _: (),
         shipped: Path = SHIPPED,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
@@ -73,8 +73,8 @@ class LivePolicy:
         """Start with `policy`, or load the policy from its files; raise SettingsError if it is faulty.
 
         `path` is the owner's file, `shipped` the file that comes with the program. `catalogue` already contains the methods that the policy
-        adds, `kinds` are the kinds of definitions of this program. `tell` is called with each change of the files. `clock` measures the
-        time between checks of the files; `wall` returns the time of day, with which the dates of the files are compared.
+        adds, `kinds` returns the kinds of definitions that a policy may name. `tell` is called with each change of the files. `clock`
+        measures the time between checks of the files; `wall` returns the time of day, with which the dates of the files are compared.
         """
         self._files = (shipped, path) if path else (shipped,)
         self._path, self._shipped, self._catalogue = path, shipped, catalogue
@@ -124,7 +124,7 @@ class LivePolicy:
 
     def _load(self) -> Policy:
         loaded = load_with_places(self._path, shipped=self._shipped)
-        if faults := check_policy(loaded.policy, self._catalogue, loaded.places, kinds=self._kinds):
+        if faults := check_policy(loaded.policy, self._catalogue, loaded.places, kinds=self._kinds(loaded.policy)):
             raise SettingsError("\n".join(faults))
         return loaded.policy
 
