@@ -14,6 +14,11 @@ _BEGINNING: Final = re.compile(r"^(-?[A-Za-z][A-Za-z0-9_-]*) *=", re.MULTILINE)
 _REFERENCE: Final = re.compile(r"\{\s*(-?[A-Za-z][A-Za-z0-9_-]*)")
 
 
+def list_messages(text: str) -> set[str]:
+    """Return the ids of the messages of a Fluent file, without its terms, which a language may have for itself."""
+    return {name for name in _BEGINNING.findall(text) if not name.startswith("-")}
+
+
 class Sentences:
     """Formats the messages of one language."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from bot.i18n.sentences import Sentences
+from bot.i18n.sentences import Sentences, list_messages
 from bot.plugins.faults import note_fault
 from bot.plugins.loading import list_texts
 from orchestrator.domain.outputs import Notice
@@ -155,12 +155,24 @@ def _load_sentences(locale: Locale) -> Sentences:
     for engine, folder in list_texts().items():
         try:
             known = {code for path in sorted((folder / locale).glob("*.ftl")) for code in sentences.add_file(_read(path))}
+            lacks = _find_lacks(folder)
         except (OSError, ValueError) as error:
             note_fault(engine, _TEXTS, f"its sentences cannot be read: {error}")
             continue
         if known:
             note_fault(engine, _TEXTS, f"its sentences {', '.join(sorted(known))} are not used: other sentences have these names")
+        for reason in lacks:
+            note_fault(engine, _TEXTS, reason)
     return sentences
+
+
+def _find_lacks(folder: Path) -> list[str]:
+    """Return which languages lack sentences that an engine has in the other one."""
+    ru, en = ({code for path in (folder / locale).glob("*.ftl") for code in list_messages(_read(path))} for locale in ("ru", "en"))
+    if not ru and not en:
+        return [f"there are no sentences in {folder}"]
+    lacks = {"ru": en - ru, "en": ru - en}
+    return [f"its sentences {', '.join(sorted(codes))} are missing in {locale}" for locale, codes in lacks.items() if codes]
 
 
 def _read(path: Path) -> str:

@@ -239,6 +239,27 @@ def test_sentences_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
         assert not Translator("ru").has_message("a")
 
 
+@pytest.mark.parametrize(
+    ("texts", "reasons"),
+    [
+        ({"ru": "a = А\nb = Б\n-term = Т\n", "en": "b = B\nc = C\n"}, ["a are missing in en", "c are missing in ru"]),
+        ({"ru": "a = А\nb = Б\n"}, ["a, b are missing in en"]),
+        ({}, ["there are no sentences in "]),
+    ],
+)
+def test_sentences_of_one_language_are_told(tmp_path: Path, texts: dict[str, str], reasons: list[str]) -> None:
+    """Whichever language is loaded; those that there are can be said, and terms belong to their language."""
+    folder = write_plugin(tmp_path, "fourth", "EnginePlugin(name='fourth', texts=Path(__file__).parent / 'texts')")
+    for locale, text in texts.items():
+        (folder / "fourth" / "texts" / locale).mkdir(parents=True)
+        (folder / "fourth" / "texts" / locale / "x.ftl").write_text(text, encoding="utf-8")
+    with planted(folder):
+        assert Translator("ru").translate("b") == ("Б" if texts else "b")
+        assert len(list_reasons()) == len(reasons)
+        assert all(part in told for part, told in zip(reasons, sorted(list_reasons()), strict=True))
+        assert [finding.verdict for finding in check_engines()] == [*["warning"] * len(reasons), "ok"]
+
+
 @pytest.mark.slow
 def test_the_terminal_works_beside_a_broken_engine(tmp_path: Path) -> None:
     """It says on standard error what is wrong."""

@@ -3,6 +3,7 @@
 import ast
 import re
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -34,6 +35,8 @@ async def test_the_engine_of_the_page_runs(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     (tmp_path / "engines" / "hello" / "__init__.py").touch()
+    sentences = tmp_path / "engines" / "hello" / "texts"
+    copytree(sentences / "en", sentences / "ru")  # the twin that the page speaks of
     with planted(tmp_path / "engines"):
         assert Translator("en").translate("menu-hello") == "Say hello"
         assert Translator("en").translate("console-definition-kind", kind="hello") == "Greeting"
