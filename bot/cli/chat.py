@@ -12,13 +12,12 @@ from typing import Literal
 
 from bot.composition.bootstrap import open_orchestrator
 from bot.composition.database import open_async_store
+from bot.composition.engines import open_lifetimes
 from bot.composition.installation import build_installation
 from bot.composition.people import People
 from bot.composition.tool_services import open_documents
 from bot.i18n.translate import Translator
 from bot.plugins.building import load_installed_engines
-from bot.plugins.loading import list_parts
-from bot.plugins.wiring import LIFETIME
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.settings.settings import Settings
@@ -141,8 +140,7 @@ async def run_chat(settings: Settings, *, name: str, user: int | None, language:
     """Run the conversation `cli:<name>` until the end of input; `user` is the person's employee number in the portal."""
     actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
     async with open_async_store(settings) as store, AsyncExitStack() as stack:
-        for lifetime in list_parts(LIFETIME).values():
-            stack.enter_context(lifetime.open(settings.log_dir, settings.log_level))
+        open_lifetimes(settings, stack)
         documents = await open_documents(settings, stack, ATTACHED_MODELS)
         engines = load_installed_engines()
         installation = build_installation(settings, store, SystemClock(), engines)

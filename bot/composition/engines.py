@@ -1,6 +1,7 @@
 """Builds the engines of turns, and connects the engines of runs with the services of the process. Part of the composition root."""
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
 
 from bot.composition.installation import Installation
@@ -10,7 +11,8 @@ from bot.plugins.building import connect_engines
 from bot.plugins.faults import note_fault
 from bot.plugins.loading import UNUSABLE, list_parts
 from bot.plugins.turn_face import TURN_FACE, TurnPorts
-from bot.plugins.wiring import EnginePorts
+from bot.plugins.wiring import LIFETIME, EnginePorts
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import DEFAULT_ENGINE
 from orchestrator.engines.base import Engine
@@ -62,6 +64,20 @@ def build_engines(installation: Installation, portal: Portal, outside: Outside, 
     return EngineSet(turns=turns, runs=replace(stored, runs=connect_engines(stored.runs, ports)), scripts=scripts)
 
 
+def open_lifetimes(settings: Settings, stack: ExitStack | AsyncExitStack) -> None:
+    """Open what engines keep open as long as the process, until the stack is closed; what cannot be opened is left out.
+
+    Raises SettingsError.
+    """
+    for name, lifetime in list_parts(LIFETIME).items():
+        try:
+            stack.enter_context(lifetime.open(settings.log_dir, settings.log_level))
+        except SettingsError:
+            raise
+        except UNUSABLE as error:
+            note_fault(name, LIFETIME.name, f"it cannot be opened: {type(error).__name__}: {error}", error)
+
+
 def build_turn_engines(ports: TurnPorts) -> dict[str, Engine]:
     """Return the engines of turns by name; one that cannot be built is left out.
 
@@ -70,11 +86,16 @@ def build_turn_engines(ports: TurnPorts) -> dict[str, Engine]:
     engines = dict[str, Engine]()
     for name, face in list_parts(TURN_FACE).items():
         try:
-            engines[name] = face.build(ports)
+            engine = face.build(ports)
         except SettingsError:
             raise
         except UNUSABLE as error:
             note_fault(name, TURN_FACE.name, f"it cannot be built: {type(error).__name__}: {error}", error)
+            continue
+        if callable(getattr(engine, "run", None)):
+            engines[name] = engine
+        else:
+            note_fault(name, TURN_FACE.name, f"it builds the type {type(engine).__name__}, which has no run")
     if DEFAULT_ENGINE not in engines:
         raise SettingsError(f"the engine {DEFAULT_ENGINE}, which answers messages, cannot be used; `sdelka doctor` says why")
     return engines

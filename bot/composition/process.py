@@ -14,6 +14,7 @@ from bot.access.access import Access, load_access
 from bot.composition.bootstrap import open_orchestrator
 from bot.composition.database import open_async_store
 from bot.composition.doors import Doors, build_doors
+from bot.composition.engines import open_lifetimes
 from bot.composition.http_port import HttpParts, open_http_port
 from bot.composition.installation import Installation, build_installation
 from bot.composition.late_app import Work
@@ -22,8 +23,6 @@ from bot.composition.tool_services import open_documents
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.plugins.building import load_installed_engines
 from bot.plugins.faults import list_faults
-from bot.plugins.loading import list_parts
-from bot.plugins.wiring import LIFETIME
 from bot.settings.settings import Settings, check_required, list_portal_settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.features.people.access_removal import build_start_row
@@ -59,8 +58,7 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     clock = SystemClock()
     engines = load_installed_engines() if engines is None else engines
     async with open_async_store(settings) as store, open_monitor(settings, store, clock) as monitor, AsyncExitStack() as stack:
-        for lifetime in list_parts(LIFETIME).values():
-            stack.enter_context(lifetime.open(settings.log_dir, settings.log_level))
+        open_lifetimes(settings, stack)
         await access.load_registry(store)
         documents = await open_documents(settings, stack, ATTACHED_MODELS)
         doors = build_doors(settings, store, access, clock)

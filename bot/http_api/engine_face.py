@@ -22,6 +22,11 @@ class HttpFace:
     build_routers: Callable[[EndpointContext, StreamReader, Engines, DefinitionService], Sequence[APIRouter]]
     large_bodies: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        """Raise TypeError for paths that are none, without which no app could be built: the engine is then shown without endpoints."""
+        if not isinstance(self.large_bodies, frozenset | set) or not all(isinstance(path, str) for path in self.large_bodies):
+            raise TypeError("large_bodies must be a set of paths")
+
 
 HTTP_FACE: Final = Slot("http", HttpFace)
 

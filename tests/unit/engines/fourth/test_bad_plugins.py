@@ -1,7 +1,7 @@
 """Whatever is wrong with an engine, it or a part of it is left out, somebody is told, and everything else works."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.cli.doctor.engines import check_engines
-from bot.composition.engines import build_turn_engines
+from bot.composition.engines import build_turn_engines, open_lifetimes
 from bot.console.definition_charts import build_definition_chart
 from bot.console.definitions.starting import build_start
 from bot.http_api.routers import build_read_routers
@@ -19,6 +19,7 @@ from bot.plugins.building import build_engines, connect_engines, load_installed_
 from bot.plugins.faults import list_faults
 from bot.plugins.kind_face import KIND_FACE
 from bot.plugins.loading import find_part_of_kind, list_kinds, load_plugins
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from tests.unit.engines.fourth.plant_kit import (
     EXAMPLE,
@@ -166,6 +167,7 @@ WIRING = Wiring(build=build_scenarios, connect=connect)"""
     [
         ("lambda ports: 1 / 0", "it cannot be built: ZeroDivisionError: division by zero"),
         ("7", "it cannot be built: TypeError: 'int' object is not callable"),
+        ("lambda ports: 7", "it builds the type int, which has no run"),
     ],
 )
 async def test_an_engine_of_turns_that_cannot_be_built_is_left_out(tmp_path: Path, build: str, reason: str) -> None:
@@ -202,15 +204,40 @@ def test_an_engine_with_a_wrong_face_is_shown_without_it(tmp_path: Path, face: s
         assert says[1].startswith("The engine fourth is shown without its part kind/fourth: engines.fourth.face:FACE")
 
 
-@pytest.mark.parametrize("build", ["1 / 0", "(7,)"])
-async def test_endpoints_that_cannot_be_built_are_left_out(tmp_path: Path, build: str) -> None:
-    face = f"from bot.http_api.engine_face import HttpFace\nFACE = HttpFace(build_routers=lambda *_: {build})"
+@pytest.mark.parametrize(
+    "values",
+    [
+        "build_routers=lambda *_: 1 / 0",
+        "build_routers=lambda *_: (7,)",
+        "build_routers=lambda *_: (), large_bodies=None",
+        "build_routers=lambda *_: (), large_bodies='/x'",
+        "build_routers=lambda *_: (), large_bodies={7}",
+    ],
+)
+async def test_endpoints_that_cannot_be_built_are_left_out(tmp_path: Path, values: str) -> None:
+    face = f"from bot.http_api.engine_face import HttpFace\nFACE = HttpFace({values})"
     plugin = "EnginePlugin(name='fourth', parts={'http': 'engines.fourth.face:FACE'})"
     with a_plugin(tmp_path / "engines", plugin, face=face):
         async with a_world(tmp_path) as world:
             paths = build_app(*build_read_routers(world.orchestrator, world.clock, load_installed_engines())).openapi()["paths"]
         assert "/api/flows/definitions" in paths
         assert describe_faults() == [("fourth", "http")]
+
+
+def test_what_an_engine_cannot_keep_open_is_told_and_the_rest_is_opened(tmp_path: Path) -> None:
+    """Nothing, an error at the beginning, and a text in place of a context; a setting that is wrong stops the start as ever."""
+    face = "from bot.plugins.wiring import Lifetime\nFACE = Lifetime(open=lambda *_: {})"
+    plugin = "EnginePlugin(name='fourth', position=0, parts={'lifetime': 'engines.fourth.face:FACE'})"
+    settings = Settings(_env_file=None, log_dir=tmp_path / "logs")
+    for number, wrong in enumerate(("1 / 0", "None", "'text'")):
+        with a_plugin(tmp_path / str(number), plugin, face=face.format(wrong)):
+            with ExitStack() as stack:
+                open_lifetimes(settings, stack)
+                assert (tmp_path / "logs").is_dir()
+            assert describe_faults() == [("fourth", "lifetime")]
+    raising = f"from orchestrator.domain.errors import SettingsError\ndef fail(*_): raise SettingsError('x')\n{face.format('fail()')}"
+    with a_plugin(tmp_path / "wrong", plugin, face=raising), ExitStack() as stack, pytest.raises(SettingsError):
+        open_lifetimes(settings, stack)
 
 
 def test_sentences_with_a_name_of_ours_are_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
