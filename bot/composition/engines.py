@@ -97,5 +97,5 @@ def build_turn_engines(ports: TurnPorts) -> dict[str, Engine]:
         else:
             note_fault(name, TURN_FACE.name, f"it builds the type {type(engine).__name__}, which has no run")
     if DEFAULT_ENGINE not in engines:
-        raise SettingsError(f"the engine {DEFAULT_ENGINE}, which answers messages, cannot be used; `sdelka doctor` says why")
+        raise SettingsError(f"the engine {DEFAULT_ENGINE}, which answers messages, cannot be used; the log or `sdelka doctor` says why")
     return engines

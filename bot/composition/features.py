@@ -44,6 +44,9 @@ from orchestrator.schedules import feature as schedules
 from orchestrator.turns.feature import Feature, merge_features
 
 _COMMAND: Final = re.compile("[a-z][a-z0-9_]{0,31}", re.ASCII)
+_OF_FEATURES: Final = ("ask", "console", "docs", "schedules")
+"""Commands of features, some of which only some installations have: no engine gets them, so that each offers the same everywhere."""
+_NOTHING: Final = Feature()
 
 
 def build_features(
@@ -82,9 +85,9 @@ def build_features(
     return merge_features(others, runs.build_feature(own, store=store, keep=retention, files=files))
 
 
-def drop_taken_commands(engines: Mapping[str, RegisteredEngine], others: Feature) -> dict[str, RegisteredEngine]:
+def drop_taken_commands(engines: Mapping[str, RegisteredEngine], others: Feature = _NOTHING) -> dict[str, RegisteredEngine]:
     """Return the engines with those of their commands that nobody has before them: the program, features or an earlier engine."""
-    taken = {*COMMANDS, *ADMIN_COMMANDS, *CARD_BUTTONS, *RUN_COMMANDS, *others.commands, *others.command_specs}
+    taken = {*COMMANDS, *ADMIN_COMMANDS, *CARD_BUTTONS, *RUN_COMMANDS, *_OF_FEATURES, *others.commands, *others.command_specs}
     free: dict[str, RegisteredEngine] = {}
     for engine, registered in engines.items():
         for name in registered.commands:

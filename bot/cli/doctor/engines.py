@@ -6,6 +6,7 @@ from typing import Any, Final
 from bot.cli.ask_face import ASK_FACE
 from bot.cli.author.faces import FAMILY, LIVE_FACE
 from bot.cli.doctor.findings import Area, Finding
+from bot.composition.features import drop_taken_commands
 from bot.console.definitions.form.form_face import FORM_FACE
 from bot.console.runs.run_face import RUN_FACE
 from bot.http_api.engine_face import HTTP_FACE
@@ -19,6 +20,8 @@ from bot.plugins.turn_face import TURN_FACE
 from bot.plugins.wiring import LIFETIME, WIRING
 from bot.rehearsing.case_face import CASE_FACE
 from bot.rehearsing.trial_face import TRIAL_FACE
+from orchestrator.domain.inputs import DEFAULT_ENGINE
+from orchestrator.engines.base import ASK_ENGINE
 
 AREA: Final = Area("engines")
 LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
@@ -31,11 +34,23 @@ def check_engines() -> Iterator[Finding]:
     """Yield what is wrong with engines, and which there are."""
     for plugin in load_plugins():
         yield from _check_slots(plugin)
+    yield from _check_answering()
     engines = build_engines()
+    drop_taken_commands(engines)
     Translator("ru"), Translator("en")
     for fault in list_faults():
         yield AREA.report_warning(fault.engine, fault.describe(), _MENDING)
     yield AREA.report_ok("engines", f"These can be used: {', '.join(engines) or 'none'}.")
+
+
+def _check_answering() -> Iterator[Finding]:
+    """Yield which engines of turns that the program itself asks are not here."""
+    if find_part(TURN_FACE, DEFAULT_ENGINE) is None:
+        says = f"The engine {DEFAULT_ENGINE}, which answers messages, cannot be used: the bot does not start."
+        yield AREA.report_wrong(DEFAULT_ENGINE, says, "Install the program anew: this engine is a part of it.")
+    if find_part(TURN_FACE, ASK_ENGINE) is None:
+        says = f"The engine {ASK_ENGINE} cannot be used: there is no /ask, and `sdelka ask` says so."
+        yield AREA.report_warning(ASK_ENGINE, says, "Put its folder back if people are to ask it; everything else works.")
 
 
 def _check_slots(plugin: EnginePlugin) -> Iterator[Finding]:

@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 from bot.cli import schema
+from bot.cli.doctor import engines as engines_check
+from bot.cli.doctor.engines import check_engines
 from bot.composition.features import drop_taken_commands
 from bot.console.runs.starting import list_choices
+from bot.plugins.building import load_installed_engines
 from bot.plugins.faults import forget_faults, list_faults
-from bot.plugins.loading import find_own_kind
+from bot.plugins.loading import find_own_kind, find_part
 from examples.engines.steps import StepsEngine
 from orchestrator.domain.errors import SettingsError
-from orchestrator.domain.inputs import TextMessage
+from orchestrator.domain.inputs import DEFAULT_ENGINE, TextMessage
 from orchestrator.engines.base import ASK_ENGINE
 from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
@@ -41,6 +44,39 @@ def test_a_command_that_somebody_has_is_left_out_and_told(name: str) -> None:
     assert [(fault.engine, fault.slot) for fault in list_faults()] == [("haggle", "commands")]
     assert name in list_faults()[0].reason
     forget_faults()
+
+
+def test_the_doctor_tells_which_commands_are_left_out(tmp_path: Path) -> None:
+    """Those of the program, of features, also of such as this installation lacks, and of an earlier engine."""
+    wiring = (
+        "from dataclasses import replace\nfrom bot.plugins.wiring import Wiring\nfrom engines.scenarios.wiring import build_scenarios\n"
+        "from orchestrator.runs.registry import RunCommand\nONE = RunCommand(definition='')\n"
+        "NAMES = ('help', 'docs', 'flow', 'haggle')\n"
+        "WIRING = Wiring(build=lambda: replace(build_scenarios(), kind=None, commands=dict.fromkeys(NAMES, ONE)))"
+    )
+    plugin = "EnginePlugin(name='haggle', parts={'wiring': 'engines.haggle.wiring:WIRING'})"
+    with planted(write_plugin(tmp_path, "haggle", plugin, wiring=wiring)):
+        says = [finding.says for finding in check_engines() if finding.verdict == "warning"]
+    told = "The engine haggle is shown without its part commands: the command {} is taken."
+    assert says == [told.format(name) for name in ("help", "docs", "flow")]
+
+
+async def test_no_command_of_a_feature_is_missing_among_the_taken_ones(tmp_path: Path) -> None:
+    """Otherwise the doctor would not know that an engine wants it."""
+    engines = load_installed_engines()
+    async with a_world(tmp_path, engines=engines) as world:
+        features = world.tools.features
+    names = {*features.commands, *features.command_specs} - {name for one in engines.runs.values() for name in one.commands}
+    assert {"schedules", "ask", "docs"} <= names
+    assert {name for name in names if drop_taken_commands({"haggle": an_engine(name)})["haggle"].commands} == set()
+    forget_faults()
+
+
+@pytest.mark.parametrize(("engine", "verdict"), [(DEFAULT_ENGINE, "wrong"), (ASK_ENGINE, "warning")])
+def test_the_doctor_tells_that_an_engine_of_turns_is_away(monkeypatch: pytest.MonkeyPatch, engine: str, verdict: str) -> None:
+    monkeypatch.setattr(engines_check, "find_part", lambda slot, name: None if name == engine else find_part(slot, name))
+    found = [finding for finding in check_engines() if finding.check == engine]
+    assert [(finding.verdict, engine in finding.says) for finding in found] == [(verdict, True)]
 
 
 def test_without_an_engine_no_command_of_runs_stands_in_a_menu() -> None:
