@@ -139,12 +139,14 @@ async def a_bench(
     people: People | None = None,
     fires: bool = True,
     portal: Portal | None = None,
+    absent: str = "",
 ) -> AsyncIterator[Bench]:
-    """The product with the example engines and schedules."""
+    """The product with the example engines, without the absent one, and schedules."""
     known, here = Documents(documents), people or People()
     with patch.object(worker, "POLL", 0.01):
         async with a_world(folder, store=store, portal=portal) as world:
-            engines = Engines(runs=build_engines({}).runs, definitions=known)
+            registered = {name: engine for name, engine in build_engines({}).runs.items() if name != absent}
+            engines = Engines(runs=registered, definitions=known)
             use_schedules(world, engines, here, fires=fires)
             yield Bench(world, known, here)
 

@@ -243,14 +243,42 @@ async def test_a_single_moment_whose_definition_is_gone_waits_for_a_person(tmp_p
         assert [one.status for one in bench.runs()] == ["done"]
 
 
-async def test_an_engine_that_is_gone_is_told_and_waits(tmp_path: Path) -> None:
+async def test_an_engine_that_is_gone_is_told_and_the_schedule_goes_on_when_it_is_back(tmp_path: Path) -> None:
+    """The program is started without the engine, and then with it again; each day of the absence is told, and nobody has to do anything."""
     async with a_bench(tmp_path, QUIET) as bench:
         await bench.world.work(add(cron=DAILY))
         bench.told()
-        bench.world.orchestrator.tools.features.timers["schedule"].__self__._engines.runs.clear()  # type: ignore[attr-defined]
+        store = bench.world.sql
+        async with a_bench(tmp_path, QUIET, store=store, absent="steps") as away:
+            store.expire_leases()
+            for day in range(2):
+                await away.until(FIRST + day * DAY)
+                (said,) = away.told()
+                assert "такие сценарии здесь больше не выполняются" in said
+            assert (away.entry().status, away.entry().args, away.runs()) == ("waiting", bench.entry().args, [])
+            async with a_bench(tmp_path, QUIET, store=store) as back:
+                store.expire_leases()
+                await back.until(FIRST + 2 * DAY)
+                assert moments(back) == ["2026-11-22T06:00 engine_gone", "2026-11-23T06:00 engine_gone", "2026-11-24T06:00 run"]
+                assert [one.status for one in back.runs()] == ["done"]
+
+
+async def test_a_single_moment_of_an_engine_that_is_gone_waits_for_a_person(tmp_path: Path) -> None:
+    """While the engine is away it cannot be resumed, which is said, and is kept."""
+    async with a_bench(tmp_path, QUIET) as bench:
+        await bench.world.work(add(at="2026-11-22T09:00:00+03:00"))
+        bench.told()
+        registered = bench.world.orchestrator.tools.features.timers["schedule"].__self__._engines.runs  # type: ignore[attr-defined]
+        engine = registered.pop("steps")
         await bench.until(FIRST)
+        assert (bench.entry().status, bench.entry().why) == ("paused", "engine_gone")
         assert "такие сценарии здесь больше не выполняются" in bench.told()[0]
-        assert bench.entry().status == "waiting"
+        await bench.world.work(order("resume"))
+        assert (bench.entry().status, len(bench.told()), bench.runs()) == ("paused", 1, [])
+        registered["steps"] = engine
+        await bench.world.work(order("resume"))
+        await bench.until(bench.world.clock.now())
+        assert [one.status for one in bench.runs()] == ["done"]
 
 
 async def test_a_start_that_fails_each_time_is_told_and_the_schedule_goes_on(tmp_path: Path) -> None:
