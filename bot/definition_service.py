@@ -62,13 +62,15 @@ def build_host_judge(policies: PolicySource) -> MayFetch:
 
 
 def list_known_kinds(settings: Settings, engines: Engines, policy: Policy) -> set[str]:
-    """Return the kinds of definitions that a policy may name: also those of engines that are away.
+    """Return the kinds of definitions that a policy may name, also those of engines that are away; none without any engine.
 
     That there is such an engine is known from its plugin, from its fault, or from stored definitions, which are read if the policy names
     a kind that is not known without them.
     """
     from state.verify.health import read_definition_kinds  # noqa: PLC0415 - what only checks files needs no database
 
+    if not engines.kinds:  # of no name can it be told whether it is misspelt
+        return set()
     known = {*engines.kinds, *list_kinds(), *(fault.engine for fault in list_faults())}
     is_complete = policy.definitions.keys() <= known
     return known if is_complete else known | read_definition_kinds(settings.database.get_secret_value())

@@ -200,6 +200,7 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode", store: "Sto
     from bitrix.catalogue.catalogue import load_catalogue  # noqa: PLC0415 - see replay
     from bot.definition_service import list_known_kinds  # noqa: PLC0415 - see replay
     from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - see replay
+    from bot.policy.policy_desk import find_portal  # noqa: PLC0415 - see replay
     from orchestrator.gate.call.policy import SHIPPED, check_policy, load_with_places  # noqa: PLC0415 - see replay
     from orchestrator.reports.rehearsal.rehearse import Rules  # noqa: PLC0415 - see replay
 
@@ -217,7 +218,7 @@ def _load_rules(settings: Settings, path: Path | None, mode: "Mode", store: "Sto
         policy=policy,
         mode=mode,
         person=_build_actor_finder(settings, store),
-        portal=_find_portal(settings),
+        portal=find_portal(settings),
         by_webhook=settings.bitrix_oauth_client_id is None,
     )
 
@@ -261,18 +262,6 @@ def _add_joined_people(access: "Access", store: "Store") -> None:
     except (StoreError, UnknownEvent):
         return
     access.apply_registry(extract_registry(state), seq)
-
-
-def _find_portal(settings: Settings) -> str:
-    """Return the portal's host from the settings, "" if they do not give it; raises SettingsError for an invalid webhook address."""
-    from bitrix.auth.auth import Webhook  # noqa: PLC0415 - see replay
-
-    if settings.bitrix_oauth_client_id is not None or settings.bitrix_webhook_url is None:
-        return settings.bitrix_portal or ""
-    try:
-        return Webhook(settings.bitrix_webhook_url).portal
-    except ValueError as error:
-        raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
 
 
 def _build_line(rehearsed: "RehearsedPlan") -> dict[str, object]:

@@ -12,6 +12,7 @@ from bot.definition_service import list_known_kinds
 from bot.policy.policy_file import LONGEST, PolicyText, read_policy_text, replace_policy_text
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import POLICY_FILE, PolicyFileSaved
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.policy import Policy
@@ -134,7 +135,7 @@ class PolicyDesk:
             policy=policy,
             mode=self.settings.agent_mode,
             person=self._find_person,
-            portal=_find_portal(self.settings),
+            portal=find_portal(self.settings),
             by_webhook=self.settings.bitrix_oauth_client_id is None,
         )
 
@@ -145,7 +146,11 @@ class PolicyDesk:
         return self.deps.present(Actor(key=key, name=""))
 
 
-def _find_portal(settings: Settings) -> str:
+def find_portal(settings: Settings) -> str:
+    """Return the portal's host from the settings, "" if they do not give it; raises SettingsError for an invalid webhook address."""
     if settings.bitrix_oauth_client_id is not None or settings.bitrix_webhook_url is None:
         return settings.bitrix_portal or ""
-    return Webhook(settings.bitrix_webhook_url).portal
+    try:
+        return Webhook(settings.bitrix_webhook_url).portal
+    except ValueError as error:
+        raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None

@@ -19,6 +19,7 @@ from bot.plugins.building import load_installed_engines
 from bot.policy.policy_desk import PolicyDesk
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
+from orchestrator.runs.registry import Engines
 from state.journal import definitions
 from state.model.definitions import Author
 from state.sql import build_sqlite_url, open_store
@@ -111,6 +112,11 @@ def test_a_misspelt_kind_is_a_mistake_wherever_a_policy_is_checked(tmp_path: Pat
     assert (verdict, MISSPELT.rstrip(".") in says) == ("wrong", True)
     code, shown = check()
     assert (code, MISSPELT in shown) == (2, True)
+
+
+def test_a_program_without_engines_takes_any_kind(settings: Settings) -> None:
+    """Each of them may be one whose engine is away."""
+    assert load_rules(settings, Engines())[0].definitions.keys() == {"checklist"}
 
 
 def test_a_database_that_is_not_there_knows_no_kind(tmp_path: Path, settings: Settings) -> None:
