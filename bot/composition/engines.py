@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from bot.composition.installation import Installation
 from bot.composition.outside import Outside
 from bot.composition.portal import Portal
-from bot.plugins.building import connect_engines
+from bot.plugins.building import connect_engines, leave_out
 from bot.plugins.faults import note_fault
-from bot.plugins.loading import UNUSABLE, list_parts
+from bot.plugins.loading import list_parts
 from bot.plugins.turn_face import TURN_FACE, TurnPorts
 from bot.plugins.wiring import LIFETIME, EnginePorts
 from bot.settings.settings import Settings
@@ -70,12 +70,8 @@ def open_lifetimes(settings: Settings, stack: ExitStack | AsyncExitStack) -> Non
     Raises SettingsError.
     """
     for name, lifetime in list_parts(LIFETIME).items():
-        try:
+        with leave_out(name, LIFETIME.name, "it cannot be opened"):
             stack.enter_context(lifetime.open(settings.log_dir, settings.log_level))
-        except SettingsError:
-            raise
-        except UNUSABLE as error:
-            note_fault(name, LIFETIME.name, f"it cannot be opened: {type(error).__name__}: {error}", error)
 
 
 def build_turn_engines(ports: TurnPorts) -> dict[str, Engine]:
@@ -85,17 +81,12 @@ def build_turn_engines(ports: TurnPorts) -> dict[str, Engine]:
     """
     engines = dict[str, Engine]()
     for name, face in list_parts(TURN_FACE).items():
-        try:
+        with leave_out(name, TURN_FACE.name, "it cannot be built"):
             engine = face.build(ports)
-        except SettingsError:
-            raise
-        except UNUSABLE as error:
-            note_fault(name, TURN_FACE.name, f"it cannot be built: {type(error).__name__}: {error}", error)
-            continue
-        if callable(getattr(engine, "run", None)):
-            engines[name] = engine
-        else:
-            note_fault(name, TURN_FACE.name, f"it builds the type {type(engine).__name__}, which has no run")
+            if callable(getattr(engine, "run", None)):
+                engines[name] = engine
+            else:
+                note_fault(name, TURN_FACE.name, f"it builds the type {type(engine).__name__}, which has no run")
     if DEFAULT_ENGINE not in engines:
         raise SettingsError(f"the engine {DEFAULT_ENGINE}, which answers messages, cannot be used; the log or `sdelka doctor` says why")
     return engines

@@ -1,6 +1,7 @@
 """Builds the engines of runs, and connects them with the services of the process. Part of the composition root."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 
 from bot.plugins.faults import note_fault
@@ -69,16 +70,22 @@ def connect_engines(engines: Mapping[str, RegisteredEngine], ports: EnginePorts)
     """Return the engines with what each asks of the services; one that cannot be connected is left out. Raises SettingsError."""
     wirings, connected = list_parts(WIRING), dict[str, RegisteredEngine]()
     for name, engine in engines.items():
-        try:
+        with leave_out(name, "", "it cannot be connected with the services"):
             made: object = wirings[name].connect(engine, ports) if name in wirings else engine
-        except SettingsError:
-            raise
-        except UNUSABLE as error:
-            note_fault(name, "", f"it cannot be connected with the services: {type(error).__name__}: {error}", error)
-            continue
-        if isinstance(made, RegisteredEngine) and not (why := _find_wrong_value(made)):
-            connected[name] = made
-            continue
-        what = f"an engine whose {why}" if isinstance(made, RegisteredEngine) else f"the type {type(made).__name__}"
-        note_fault(name, "", f"connected with the services it becomes {what}")
+            if isinstance(made, RegisteredEngine) and not (why := _find_wrong_value(made)):
+                connected[name] = made
+                continue
+            what = f"an engine whose {why}" if isinstance(made, RegisteredEngine) else f"the type {type(made).__name__}"
+            note_fault(name, "", f"connected with the services it becomes {what}")
     return connected
+
+
+@contextmanager
+def leave_out(engine: str, slot: str, what: str) -> Iterator[None]:
+    """Enter a block whose error leaves out the engine, or its part in `slot`, and is told as `what`. Raises SettingsError."""
+    try:
+        yield
+    except SettingsError:
+        raise
+    except UNUSABLE as error:
+        note_fault(engine, slot, f"{what}: {type(error).__name__}: {error}", error)
