@@ -68,15 +68,6 @@ def test_every_layer_is_a_unit(placed: set[str]) -> None:
     assert sorted(placed - set().union(*map(list_children, SPLIT))) == []
 
 
-def test_every_part_of_an_engine_has_a_contract() -> None:
-    """What lies beside the core of an engine is one of its faces, or serves them."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
-    sources = {source for contract in contracts for source in contract.get("source_modules", ()) if source.startswith("engines.*.")}
-    parts = {f"engines.*.{child.rpartition('.')[2]}" for engine in list_children("engines") for child in list_children(engine)}
-    assert sorted(parts - sources) == []
-    assert sorted(sources - parts) == []
-
-
 def test_every_folder_of_code_is_a_package() -> None:
     """import-linter passes over a folder without `__init__.py` in silence."""
     folders = {folder for name in SHIPPED for path in (ROOT / name).rglob("*.py") for folder in path.relative_to(ROOT).parents}
