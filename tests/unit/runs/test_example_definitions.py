@@ -30,7 +30,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_shipped_bot_has_none_of_the_example_engines() -> None:
     """The examples come in with a program of their own; a bot that somebody installs offers none of their commands."""
-    assert set(load_installed_engines().runs) == {"scenario", "flow", "workflow"}
+    assert load_installed_engines().runs.keys().isdisjoint(load_engines().runs)
 
 
 async def test_each_command_starts_a_definition_and_stands_in_the_menu() -> None:

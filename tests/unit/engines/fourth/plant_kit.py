@@ -21,9 +21,9 @@ from bot.plugins.loading import load_plugins
 
 ROOT: Final = Path(__file__).resolve().parents[4]
 EXAMPLE: Final = ROOT / "examples" / "checklist_engine" / "sdelka_checklist"
-RUNS = ["scenario", "flow", "workflow"]
-OURS = [*RUNS, "crm_agent", "tool_agent"]
-"""The engines of this program by their positions: those of runs, and all."""
+RUNS: Final = list(load_installed_engines().runs)
+OURS: Final = [plugin.name for plugin in load_plugins()]
+"""The engines that are there before a test puts one in: those of runs, and all. They are not named: somebody may have put in another."""
 PACKAGE: Final = "sdelka_checklist"
 Shape = Literal["folder", "distribution"]
 

@@ -41,9 +41,9 @@ def call_json(*words: object, typed: str = "") -> tuple[int, list[Any]]:
 
 
 def test_the_kinds_of_this_program_are_those_that_are_tried_here() -> None:
-    """A further one has to be added to these tests."""
-    assert list_kinds() == KINDS
-    assert f"The kinds: {', '.join(KINDS)}." in " ".join(call("--help")[1].split())
+    """Those of an engine that somebody put in come behind them."""
+    assert list_kinds()[: len(KINDS)] == KINDS
+    assert f"The kinds: {', '.join(list_kinds())}." in " ".join(call("--help")[1].split())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -63,17 +63,14 @@ def test_a_first_definition_of_each_kind_is_written_checked_and_drawn(kind: str)
     if kind in DRAWN:
         assert (code, told.partition("\n")[0]) == (0, "flowchart TD")
     else:
-        assert (code, told) == (2, f"definitions of the kind {kind} have no picture; these do: scenario, flow, workflow")
+        assert (code, told.startswith(f"definitions of the kind {kind} have no picture; these do: scenario, flow, workflow")) == (2, True)
 
 
 def test_a_kind_that_there_is_not_is_refused_with_the_nearest_and_all() -> None:
     """Under every command."""
     for verb in ("new", "check", "draw", "try", "test", "record"):
         code, told = call(verb, "flw", "x.yaml")
-        assert (code, told) == (
-            2,
-            "there is no kind of definitions 'flw', perhaps flow: it is one of scenario, flow, agent, workflow, tuum",
-        )
+        assert (code, told) == (2, f"there is no kind of definitions 'flw', perhaps flow: it is one of {', '.join(list_kinds())}")
     assert call("test", "\x1b[31m", "x.yaml")[1].startswith("there is no kind of definitions '\\x1b[31m': ")
 
 
@@ -90,7 +87,8 @@ def test_a_kind_that_there_is_not_is_refused_with_the_nearest_and_all() -> None:
 )
 def test_what_a_kind_does_not_offer_is_said_with_the_kinds_that_do(words: tuple[str, ...], told: str) -> None:
     """Its parts are tried and tested with what names them."""
-    assert call(*words) == (2, f"{told}scenario, flow, workflow")
+    code, said = call(*words)
+    assert (code, said.startswith(f"{told}scenario, flow, workflow")) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +193,7 @@ def install(engine: Path, site: Path) -> None:
 SCRIPT = """
 import sys
 from tests.unit.bot.cli.author.test_author import call
-print(call("--help")[1].count("tuum, riddle"))
+print(call("--help")[1].count(", riddle"))
 print(call("new", "riddle", "first.yaml"), call("check", "riddle", "first.yaml", "--language", "en"), call("draw", "riddle", "first.yaml")[1][:12])
 print(call("try", "riddle", "first.yaml", typed="гусь\\n1\\n"))
 print(call("try", "riddle", "first.yaml", "--input", "7", "--json"))
