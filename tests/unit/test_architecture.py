@@ -30,6 +30,14 @@ ENGINE_NAMES: Final = {
     ("orchestrator/engines/workflows/rune_types.py", "engines.workflows.core.rune_types"): "as above",
 }
 """Where a name of an engine, or of a kind of definitions, is written outside of its folder, and why."""
+ENGINE_SENTENCES: Final = {
+    "flow-budget-steps": "how often a step of a flow is visited; counted in `orchestrator/engines/shared/budget.py`, used by flows alone",
+    "flow-too-long": "as above",
+    "scenario-progress": "answers of runs that `bot/rendering/replies.py` adds nothing to",
+    "scenario-back": "an example in a description, `orchestrator/rehearsals/case.py`",
+    "ask-find-in-crm-failed": "what a service answers that the tool agent alone asks, `bot/composition/title_search.py`",
+}
+"""The sentences of an engine that are named outside of its folder, and why nothing is missing without the engine."""
 HOMONYMS: Final = {"agent"}
 """Kinds whose name means something else, too: the role of the models that talk with people, and the agent that a run asks."""
 _CHANNEL: Final = re.compile(r"(?:^|[^a-z])(?:tg|cli)(?:$|:)|(?:^|[^a-z])http:(?!//)")
@@ -144,6 +152,21 @@ def test_nobody_below_names_an_engine() -> None:
             found |= {(place, module) for module in list_modules(tree) if module.split(".")[0] == "engines"}
     assert sorted(found - ENGINE_NAMES.keys()) == []
     assert sorted(ENGINE_NAMES.keys() - found) == []
+
+
+def test_what_is_said_outside_of_an_engine_does_not_lie_in_its_texts() -> None:
+    """Without the folder of flows, a workflow's question that was answered wrongly said `flow-answer-unfit`."""
+    sentences: dict[str, str] = {}
+    for path in (ROOT / "engines").rglob("texts/en/*.ftl"):
+        sentences |= dict.fromkeys(re.findall(r"^([a-z][\w-]*) =", path.read_text(encoding="utf-8"), re.MULTILINE), path.parts[-4])
+    named: set[str] = set()
+    for path in (path for package in ("engines", "bot", "orchestrator") for path in (ROOT / package).rglob("*.py")):
+        owner = path.relative_to(ROOT).parts[1]
+        named |= {
+            word for word in re.findall(r"[a-z]\w*(?:-\w+)+", path.read_text(encoding="utf-8")) if sentences.get(word, owner) != owner
+        }
+    assert len(sentences) > 100
+    assert sorted(named) == sorted(ENGINE_SENTENCES)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ scenario-answer-choice = There is no such choice. Please write one of: { $choice
 scenario-answer-form = The answer does not have the right form. Please check it and write it again.
 scenario-answer-number = A number is needed, such as 25 or 1500.5.
 scenario-answer-integer = A whole number is needed, such as 25.
-answer-number-ambiguous = This can be read as two numbers. If { $thousands } is meant, please type { $thousands }; if { $decimals }, then { $decimals }.
 scenario-answer-small = The number is too small: at least { $least } is needed.
 scenario-answer-large = The number is too large: at most { $most } is possible.
 scenario-answer-phone = A telephone number is needed, such as +7 901 123-45-67.

@@ -6,7 +6,6 @@ scenario-answer-choice = Такого варианта нет. Напишите 
 scenario-answer-form = Ответ не в той форме. Проверьте и напишите ещё раз.
 scenario-answer-number = Нужно число, например 25 или 1 500,5.
 scenario-answer-integer = Нужно целое число, например 25.
-answer-number-ambiguous = Это можно прочитать как два разных числа. Если { $thousands } — напишите { $thousands }, если { $decimals } — напишите { $decimals }.
 scenario-answer-small = Число слишком маленькое: нужно не меньше { $least }.
 scenario-answer-large = Число слишком большое: нужно не больше { $most }.
 scenario-answer-phone = Нужен номер телефона, например +7 901 123-45-67.
