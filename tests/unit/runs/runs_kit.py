@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from engines.flows.core.engine import FlowEngine
 from engines.scenarios.wiring import build_scenarios
 from engines.workflows.core.blocks.host import ALONE, RecordHost
 from engines.workflows.core.engine import WorkflowEngine
@@ -29,7 +29,6 @@ from state.events.runs import RunStarted
 from state.journal.run_index import RunFilter, RunRow
 from state.journal.store import InboxRow, StoredEvent
 from state.sql.store import SqlStore
-from tests.unit.engines.flows.acting_flow import find_agents
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World, a_world
 from tests.unit.spine_portal import Portal
 
@@ -38,7 +37,9 @@ RUN = "run:0190aaaa-0000-7000-8000-000000000001"
 
 def build_engines(documents: Mapping[tuple[str, str], Any], scripts: ScriptRunner | None = None, host: RecordHost = ALONE) -> Engines:
     """The engines over these documents: (engine, key) → document. Those of flows and workflows are there if there is a document for them."""
-    more: dict[str, RunEngine] = {"flow": FlowEngine(find_agents)}
+    more: dict[str, RunEngine] = {}
+    if any(name == "flow" for name, _ in documents):  # the tests of the others run without the folder of flows
+        more["flow"] = import_module("tests.unit.engines.flows.acting_flow").build_engine()
     if scripts is not None:
         more["workflow"] = WorkflowEngine(build_rune_types(), scripts, host=host)
     return Engines(
