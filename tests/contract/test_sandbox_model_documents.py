@@ -111,7 +111,7 @@ def test_the_tools_of_the_agent_are_chosen_by_its_words_and_not_by_likeness() ->
 @pytest.mark.parametrize("theme", ["сделка", "клиент", "дождь", "котики"])
 def test_a_haiku_has_the_syllables_of_one(theme: str) -> None:
     """Five, seven and five, by the vowels of its lines, whatever it is about."""
-    prompt = load_lexicon("tool_agent").read_text("prompts", "haiku")
+    prompt = load_lexicon("haiku").read_text("prompt")
     told = answer_tool_agent([{"role": "system", "content": prompt}, {"role": "user", "content": theme}])
     assert told is not None
     assert [sum(letter in VOWELS for letter in line.lower()) for line in told.splitlines()] == [5, 7, 5]

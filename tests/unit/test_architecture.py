@@ -20,11 +20,9 @@ CHANNELS: Final = {
 }
 """The one file of the orchestrator that names channels: who needs one takes it from there or from an `Address`."""
 ENGINE_NAMES: Final = {
-    ("bot/console/runs/words.py", "tuum"): "what sentences of workflows call a step, as an argument of stored errors",
     ("orchestrator/domain/effect.py", "crm_agent"): "what stored effects mean that name nobody",
     ("orchestrator/domain/inputs.py", "crm_agent"): "who answers a message that names nobody, as inbox rows store it",
     ("orchestrator/engines/base.py", "tool_agent"): "who answers /ask, as inbox rows store it",
-    ("orchestrator/services/haiku/app.py", "tool_agent"): "a file of words that the service reads, too",
     ("orchestrator/engines/shared/rendering.py", "workflow"): "stands in buttons that people have in their chats",
     ("orchestrator/engines/scenarios/step_types.py", "engines.scenarios.core.step_types"): "the old name of an interface, see there",
     ("orchestrator/engines/workflows/rune_types.py", "engines.workflows.core.rune_types"): "as above",

@@ -64,8 +64,7 @@ def say_failure(visit: Visit, error: RunError, failed: str = "") -> str:
     `failed` is the step that failed last, for an error that does not say its node.
     """
     step = name_step(error.node) or failed
-    args = {"step": step, "tuum": step} if step else {}  # sentences of workflows call it so, and stored errors keep their arguments
-    if said := visit.tr.translate_complete(error.code, **args):
+    if said := visit.tr.translate_complete(error.code, **({"step": step} if step else {})):
         return said
     return visit.say("console-runs-failed-step" if step else "console-runs-failed", step=step)
 

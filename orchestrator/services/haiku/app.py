@@ -22,7 +22,7 @@ SECONDS: Final = 8.0
 """How long all providers of the model have together: who asks waits ten seconds, and a provider that hangs leaves the next its time."""
 LARGEST: Final = 65_536
 """The most bytes that a request may have."""
-_PROMPT: Final = load_lexicon("tool_agent").read_text("prompts", "haiku")
+_PROMPT: Final = load_lexicon("haiku").read_text("prompt")
 
 log = logging.getLogger(__name__)
 
