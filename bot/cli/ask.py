@@ -22,11 +22,10 @@ from bot.cli.ask_face import ASK_FACE, FAILED, INTERRUPTED, AskFace, AskPorts
 from bot.composition.model_providers import build_providers
 from bot.composition.tool_services import build_service_clients, open_documents
 from bot.monitoring.logging_setup import configure_logging
-from bot.plugins.loading import find_part
+from bot.plugins.loading import find_offering, find_part
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
-from orchestrator.engines.base import ASK_ENGINE
 
 LOG_FILE: Final = "tool_agent.log"
 _LOG_BYTES: Final = 5_000_000
@@ -79,9 +78,10 @@ def ask(verbose: bool = typer.Option(False, "--verbose", help="Show the log on s
     """Ask the tool agent in this terminal: questions about documents, haiku, sums."""
     settings = load_settings()
     configure_logging("ERROR")
-    face = find_part(ASK_FACE, ASK_ENGINE)
+    engine = find_offering(ASK_FACE)
+    face = find_part(ASK_FACE, engine)
     if face is None:
-        raise SettingsError(f"the engine {ASK_ENGINE}, which answers here, cannot be used; `sdelka doctor` says why")
+        raise SettingsError(f"the engine {engine}, which answers here, cannot be used; `sdelka doctor` says why")
     open_log(face.logger, settings.log_dir, verbose=verbose)
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):

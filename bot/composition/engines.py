@@ -14,11 +14,11 @@ from bot.plugins.turn_face import TURN_FACE, TurnPorts
 from bot.plugins.wiring import LIFETIME, EnginePorts
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
-from orchestrator.domain.inputs import DEFAULT_ENGINE
 from orchestrator.engines.base import Engine
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
+from state.events.base import DEFAULT_ENGINE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
+from bot.cli.ask_face import ASK_FACE
 from bot.composition.engines import EngineSet
 from bot.composition.installation import DATA, Installation
 from bot.composition.models import Models
@@ -14,9 +15,9 @@ from bot.composition.outside import Outside
 from bot.composition.people import People
 from bot.composition.portal import Portal
 from bot.plugins.faults import note_fault
+from bot.plugins.loading import find_offering
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.domain.actor import Actor
-from orchestrator.engines.base import ASK_ENGINE
 from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.console import feature as console
@@ -72,7 +73,7 @@ def build_features(
         undo.build_feature(),
         history.build_feature(),
         talking.build_feature(ear),
-        *([asking.build_feature()] if ASK_ENGINE in engines.turns else []),
+        *([asking.build_feature(asker)] if (asker := find_offering(ASK_FACE)) in engines.turns else []),
         freezing.build_feature(installation.switch, members),
         definitions.build_feature(members),
         documents.build_feature(outside.shelf, files),

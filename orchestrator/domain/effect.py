@@ -7,6 +7,7 @@ from pydantic import Field
 
 from bitrix.client.batch import BatchError, Command, build_cmd, restore_written_keys
 from orchestrator.domain.frozen import Frozen
+from state.events.base import DEFAULT_ENGINE
 from state.stored import JsonObject
 
 EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "file", "knowledge"]
@@ -58,7 +59,7 @@ class Effect(Frozen):
     method: str
     params: JsonObject = Field(default_factory=dict)
     comment: str = ""
-    proposed_by: str = "crm_agent"
+    proposed_by: str = DEFAULT_ENGINE
     provenance: Provenance = Provenance()
     requires_confirmation: bool = False
     must_read: bool = False

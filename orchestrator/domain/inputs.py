@@ -13,10 +13,10 @@ from pydantic import BeforeValidator, ConfigDict, StrictBool, ValidationError
 
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outputs import Notice
+from state.events.base import DEFAULT_ENGINE
 from state.journal.store import InboxRow
 from state.stored import JsonObject
 
-DEFAULT_ENGINE: Final = "crm_agent"
 SYSTEM: Final = {"key": "system", "name": "system"}
 """The sender of inputs that no person sent, as inbox rows store it."""
 

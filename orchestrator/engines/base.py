@@ -23,8 +23,6 @@ from state.stored import JsonObject, Stored
 
 EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
 
-ASK_ENGINE: Final = "tool_agent"
-"""The engine that answers /ask, in chats and in a terminal."""
 REST_NOT_BEGUN: Final = "rest-not-begun"
 """The code of the sentence that a plan was stopped before its other steps; the turn names these in its argument `calls`."""
 REST_AFTER_CARD: Final = "rest-after-card"

@@ -4,7 +4,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address, is_run
-from orchestrator.domain.inputs import DEFAULT_ENGINE, Command, FeatureClick, Input, ParsedInput, TextMessage
+from orchestrator.domain.inputs import Command, FeatureClick, Input, ParsedInput, TextMessage
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunQuestion, RunStart
 from orchestrator.domain.taint import Value
@@ -18,6 +18,7 @@ from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
 from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.clock import generate_id
+from state.events.base import DEFAULT_ENGINE
 from state.events.runs import InputAwaited, InputTaken
 from state.journal.run_index import PREFIX, RunFilter
 from state.journal.store import InboxRow, Lane, OutboxRow

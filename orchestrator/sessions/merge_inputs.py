@@ -11,11 +11,12 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from orchestrator.domain.address import Address
-from orchestrator.domain.inputs import DEFAULT_ENGINE, Input, ParsedInput, TextMessage, parse_neighbour
+from orchestrator.domain.inputs import Input, ParsedInput, TextMessage, parse_neighbour
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.sessions import outbox
 from orchestrator.sessions.input_filter import build_dropped_event, recognize_answer
 from orchestrator.sessions.session import Session
+from state.events.base import DEFAULT_ENGINE
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
 

@@ -11,7 +11,7 @@ from typing import Final
 import orjson
 
 from orchestrator.domain.effect import Provenance
-from orchestrator.domain.inputs import DEFAULT_ENGINE, TurnGoesOn
+from orchestrator.domain.inputs import TurnGoesOn
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, TurnInput
@@ -20,6 +20,7 @@ from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.serialization import build_effect_id
 from state.clock import generate_id, parse_iso
+from state.events.base import DEFAULT_ENGINE
 from state.events.confirmations import ConfirmationDenied, ConfirmationRequested
 from state.events.conversation import MessageReceived, NameAsked, NameChosen, StepRefused, TurnFinished
 from state.journal.async_store import AsyncStore

@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.inputs import (
-    DEFAULT_ENGINE,
     ChoiceMade,
     Click,
     Command,
@@ -44,6 +43,7 @@ from orchestrator.sessions.turn_context import Context, RecordedTurn, TurnServic
 from orchestrator.turns.feature import Tools
 from orchestrator.turns.turn_ending import end_turn
 from state.clock import parse_iso
+from state.events.base import DEFAULT_ENGINE
 from state.events.conversation import MessageReceived, NameAsked, TurnResumed
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, OutboxRow, StoredEvent, StoreError

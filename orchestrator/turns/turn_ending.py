@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.inputs import DEFAULT_ENGINE
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import TurnEnd, TurnInput
 from orchestrator.gate.approve.card_groups import find_group, find_shown_card
@@ -28,7 +27,7 @@ from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.sessions.turn_context import Context
 from orchestrator.turns.feature import Tools
-from state.events.base import Event
+from state.events.base import DEFAULT_ENGINE, Event
 from state.events.conversation import TurnFinished
 from state.journal.store import InboxRow, OutboxRow
 from state.model.shown_lists import ShownList

@@ -6,7 +6,7 @@ listed as clear (readable without a key). How events are stored and read is in `
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -18,6 +18,8 @@ from state.stored import JsonObject
 Fold = Callable[[SessionState, dict[str, Any], str], None]
 """A function that applies an event to a state in place: it gets the state, the event's data and its time (ISO). It validates nothing."""
 
+DEFAULT_ENGINE: Final = "crm_agent"
+"""The engine that stored calls, cards and messages mean which name none."""
 type_names: dict[str, type["Event"]] = {}
 
 

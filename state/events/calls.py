@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from state.events import leads
-from state.events.base import Event, Fold, forget_planned, keep_last, pick_values
+from state.events.base import DEFAULT_ENGINE, Event, Fold, forget_planned, keep_last, pick_values
 from state.events.personal import Personal
 from state.model.card import CardStatus
 from state.model.session_state import RunningCall, SessionState, UnknownCall
@@ -47,7 +47,7 @@ class CallStarted(Event):
     requested_by: str
     approved_by: str = ""
     confirmation_id: str = ""
-    proposed_by: str = "crm_agent"
+    proposed_by: str = DEFAULT_ENGINE
     essence: str = ""
     policy: str = ""
     """The hash of the policy that allows the call."""

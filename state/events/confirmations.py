@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
-from state.events.base import Event, Fold, forget_planned, keep_last, pick_values
+from state.events.base import DEFAULT_ENGINE, Event, Fold, forget_planned, keep_last, pick_values
 from state.events.conversation import trim_history
 from state.events.personal import Personal
 from state.model.card import OPEN_STATUSES, Card, CardStatus
@@ -35,7 +35,7 @@ class ConfirmationRequested(Event):
     preview: Personal[dict[str, Any]] = Field(default_factory=dict)
     reasons: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     comment: Personal[str] = ""
-    proposed_by: str = "crm_agent"
+    proposed_by: str = DEFAULT_ENGINE
     requested_by: str
     requested_by_name: Personal[str] = ""
     requested_at: str

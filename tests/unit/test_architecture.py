@@ -20,9 +20,7 @@ CHANNELS: Final = {
 }
 """The one file of the orchestrator that names channels: who needs one takes it from there or from an `Address`."""
 ENGINE_NAMES: Final = {
-    ("orchestrator/domain/effect.py", "crm_agent"): "what stored effects mean that name nobody",
-    ("orchestrator/domain/inputs.py", "crm_agent"): "who answers a message that names nobody, as inbox rows store it",
-    ("orchestrator/engines/base.py", "tool_agent"): "who answers /ask, as inbox rows store it",
+    ("state/events/base.py", "crm_agent"): "what stored calls, cards and messages mean that name nobody",
     ("orchestrator/engines/shared/rendering.py", "workflow"): "stands in buttons that people have in their chats",
     ("orchestrator/engines/scenarios/step_types.py", "engines.scenarios.core.step_types"): "the old name of an interface, see there",
     ("orchestrator/engines/workflows/rune_types.py", "engines.workflows.core.rune_types"): "as above",
@@ -139,7 +137,7 @@ def test_nobody_below_names_an_engine() -> None:
         rf"[\"'](?:{'|'.join(words)})[\"']|[\"']engines\.|(?:import|from) +engines\b"
     )  # reading all 1,500 trees takes long
     found: set[tuple[str, str]] = set()
-    for package in ("bot", "orchestrator"):
+    for package in ("bot", "orchestrator", "state"):
         for path in (ROOT / package).rglob("*.py"):
             source = path.read_text(encoding="utf-8")
             if candidate.search(source) is None:

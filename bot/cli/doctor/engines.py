@@ -14,14 +14,13 @@ from bot.i18n.translate import Locale, Translator
 from bot.plugins.building import build_engines
 from bot.plugins.faults import list_faults
 from bot.plugins.kind_face import KIND_FACE
-from bot.plugins.loading import find_part, find_part_of_kind, load_plugins
+from bot.plugins.loading import find_offering, find_part, find_part_of_kind, load_plugins
 from bot.plugins.plugin import EnginePlugin, Slot
 from bot.plugins.turn_face import TURN_FACE
 from bot.plugins.wiring import LIFETIME, WIRING
 from bot.rehearsing.case_face import CASE_FACE
 from bot.rehearsing.trial_face import TRIAL_FACE
-from orchestrator.domain.inputs import DEFAULT_ENGINE
-from orchestrator.engines.base import ASK_ENGINE
+from state.events.base import DEFAULT_ENGINE
 
 AREA: Final = Area("engines")
 LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
@@ -48,9 +47,11 @@ def _check_answering() -> Iterator[Finding]:
     if find_part(TURN_FACE, DEFAULT_ENGINE) is None:
         says = f"The engine {DEFAULT_ENGINE}, which answers messages, cannot be used: the bot does not start."
         yield AREA.report_wrong(DEFAULT_ENGINE, says, "Install the program anew: this engine is a part of it.")
-    if find_part(TURN_FACE, ASK_ENGINE) is None:
-        says = f"The engine {ASK_ENGINE} cannot be used: there is no /ask, and `sdelka ask` says so."
-        yield AREA.report_warning(ASK_ENGINE, says, "Put its folder back if people are to ask it; everything else works.")
+    asked = find_offering(ASK_FACE)
+    if find_part(TURN_FACE, asked) is None:
+        says = f"The engine {asked} cannot be used" if asked else "No engine answers /ask"
+        says = f"{says}: there is no /ask, and `sdelka ask` says so."
+        yield AREA.report_warning(asked or "ask", says, "Put its folder back if people are to ask it; everything else works.")
 
 
 def _check_slots(plugin: EnginePlugin) -> Iterator[Finding]:

@@ -10,7 +10,6 @@ from decimal import Decimal
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect
-from orchestrator.domain.inputs import DEFAULT_ENGINE
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits, modes
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
@@ -29,6 +28,7 @@ from orchestrator.gate.decide.unnamed_sums import find_unnamed_sum
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.gate.normalize.merge_multifields import merge_multifields
+from state.events.base import DEFAULT_ENGINE
 
 
 def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:

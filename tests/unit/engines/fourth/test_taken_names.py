@@ -17,11 +17,11 @@ from bot.plugins.faults import forget_faults, list_faults
 from bot.plugins.loading import find_own_kind, find_part
 from examples.engines.steps import StepsEngine
 from orchestrator.domain.errors import SettingsError
-from orchestrator.domain.inputs import DEFAULT_ENGINE, TextMessage
-from orchestrator.engines.base import ASK_ENGINE
+from orchestrator.domain.inputs import TextMessage
 from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from orchestrator.turns.feature import CommandSpec, Feature
+from state.events.base import DEFAULT_ENGINE
 from tests.unit.engines.fourth.plant_kit import planted, run_planted, write_plugin
 from tests.unit.spine_kit import ANNA, a_world, message
 
@@ -72,7 +72,7 @@ async def test_no_command_of_a_feature_is_missing_among_the_taken_ones(tmp_path:
     forget_faults()
 
 
-@pytest.mark.parametrize(("engine", "verdict"), [(DEFAULT_ENGINE, "wrong"), (ASK_ENGINE, "warning")])
+@pytest.mark.parametrize(("engine", "verdict"), [(DEFAULT_ENGINE, "wrong"), ("tool_agent", "warning")])
 def test_the_doctor_tells_that_an_engine_of_turns_is_away(monkeypatch: pytest.MonkeyPatch, engine: str, verdict: str) -> None:
     monkeypatch.setattr(engines_check, "find_part", lambda slot, name: None if name == engine else find_part(slot, name))
     found = [finding for finding in check_engines() if finding.check == engine]
@@ -87,10 +87,10 @@ async def test_a_question_for_an_engine_that_is_away_is_answered(tmp_path: Path)
     """A message that waited while the engine was taken out is told, and nothing breaks."""
     async with a_world(tmp_path) as world:
         world.orchestrator.tools = replace(
-            world.tools, engines={name: one for name, one in world.tools.engines.items() if name != ASK_ENGINE}
+            world.tools, engines={name: one for name, one in world.tools.engines.items() if name != "tool_agent"}
         )
         asked = message("сколько будет 2 на 2")
-        await world.work(replace(asked, body=TextMessage.model_validate(asked.body).model_copy(update={"engine": ASK_ENGINE}).to_json()))
+        await world.work(replace(asked, body=TextMessage.model_validate(asked.body).model_copy(update={"engine": "tool_agent"}).to_json()))
 
         assert [notice["code"] for row in world.outbox() for notice in row.body.get("notices", ())] == ["turn-engine-away"]
 
