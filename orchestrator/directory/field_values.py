@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from bitrix.errors import BitrixError
@@ -18,6 +18,9 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale, format_number
 from orchestrator.language.time_zones import parse_moment
 from state.stored import JsonObject
+
+if TYPE_CHECKING:
+    from orchestrator.directory.naming import Naming
 
 _NAME: Final = 80
 _MOST_NAMED: Final = 20
@@ -42,25 +45,6 @@ _LINKS: Final = {"crm_deal": "deal", "crm_lead": "lead", "crm_contact": "contact
 _WORDS: Final = {locale: _TITLES.read_table("own_values", locale) for locale in _LOCALES}
 
 
-class ValueNames(Protocol):
-    """The name finder that `describe_value` uses; in the program it is `Naming`."""
-
-    async def find_user_name(self, user_id: int) -> str:
-        """Return the name of the employee with the id `user_id`."""
-
-    async def find_titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
-        """Return the titles of the records `targets`, each given as (kind, id), as a mapping (kind, id) → title."""
-
-    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        """Return the name of the funnel `category_id` of the kind of record `entity`."""
-
-    async def find_status_name(self, book: str, code: str) -> str:
-        """Return the name of the entry with the code `code` in the CRM status list `book`, such as SOURCE."""
-
-    async def format_money(self, amount: object, currency: str, locale: Locale) -> str:
-        """Format a sum of money as the portal writes it."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class ValueContext:
     """The settings with which a field's value is described.
@@ -75,7 +59,7 @@ class ValueContext:
     portal_zone: str
 
 
-async def describe_value(value: object, field: Field, names: ValueNames, place: ValueContext) -> list[str] | None:
+async def describe_value(value: object, field: Field, names: "Naming", place: ValueContext) -> list[str] | None:
     """Describe the value of a field in words, one text for each of several values; None if the value needs no words.
 
     A value without a name is returned unchanged; of a long list the names of the first `_MOST_NAMED` are looked up. May raise BitrixError.
@@ -90,7 +74,7 @@ async def describe_value(value: object, field: Field, names: ValueNames, place: 
     return [str(item) if said is None else said for item, said in itertools.zip_longest(several, named)]
 
 
-async def _format_one(value: object, field: Field, names: ValueNames, place: ValueContext) -> str | None:
+async def _format_one(value: object, field: Field, names: "Naming", place: ValueContext) -> str | None:
     text = str(value).strip()
     match field.type:
         case "enumeration":
@@ -114,7 +98,7 @@ def _format_file(value: object, locale: Locale) -> str:
     return f"{_WORDS[locale]['file']} {format_number(found[2], locale)}" if found else _WORDS[locale]["file"]
 
 
-async def _find_name(text: str, field: Field, names: ValueNames, place: ValueContext) -> str | None:
+async def _find_name(text: str, field: Field, names: "Naming", place: ValueContext) -> str | None:
     """Return the name for the code or id `text`: that of a status list entry, a funnel, an employee or another portal object.
 
     If the portal gives no names for objects of the field's type, the result is a word for the type with the id, such as «раздел №7». None
@@ -136,7 +120,7 @@ def _is_id(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= _LONGEST_ID
 
 
-async def _find_linked_titles(values: Sequence[object], field: Field, names: ValueNames) -> dict[str, str]:
+async def _find_linked_titles(values: Sequence[object], field: Field, names: "Naming") -> dict[str, str]:
     """Return a mapping from each value that links to a record to that record's title, read in one request.
 
     If the titles cannot be read, or a record has none, "№" with the record's id stands in place of the title.

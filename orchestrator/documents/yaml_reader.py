@@ -26,7 +26,6 @@ _MOST_PASSES: Final = 20
 _LONGEST_REPEATED: Final = 50_000
 _UNREADABLE: Final = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 """Signs that nobody sees. YAML refuses most of them; at three it begins a new line, so that a text could hold keys that nobody reads."""
-_TAB: Final = re.compile(r"^ *\t[ \t]*(?=[^\s#])", re.MULTILINE)
 Value = dict[str, Any] | list[Any] | str | int | float | bool | None
 
 

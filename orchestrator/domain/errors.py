@@ -4,12 +4,10 @@ SdelkaError
 ├── SettingsError        operations staff: a setting is missing or wrong; the message names it
 ├── ModelClientError     the orchestrator: the model is unreachable or its answer broke the format (S004-20, S004-21)
 ├── OverBudget           the person: the month's budget is used up, so the model is not asked
-├── JournalUnwritable    the person and operations staff: the intent could not be stored, so nothing was done
 ├── ServiceFailed        the tool agent: a service beside it cannot be reached, or its answer is none
 ├── FileUnavailable      the person: a messenger, the folder of files or another host does not give a file
 ├── SessionTaken         the worker: another process holds the lease of this session
-├── RunOver              the player of a run: the run ended while its next step was being stored
-└── DefinitionError      the author of a definition file: what is wrong, where, and how to fix it
+└── RunOver              the player of a run: the run ended while its next step was being stored
 """
 
 
@@ -51,13 +49,6 @@ class FileUnavailable(SdelkaError):
         self.why, self.args_of_sentence = why, args
 
 
-class JournalUnwritable(SdelkaError):
-    """The journal could not be written, so nothing was sent to the portal.
-
-    The journal is the store of all events; a call is sent only after its intent is stored there.
-    """
-
-
 class SessionTaken(SdelkaError):
     """Another process is working on this session.
 
@@ -69,11 +60,4 @@ class RunOver(SdelkaError):
     """The run is over, so it can neither wait nor end again.
 
     It ended, or was cancelled, while this step was being prepared.
-    """
-
-
-class DefinitionError(SdelkaError):
-    """A definition file is wrong.
-
-    The message tells the file's author what is wrong, where, and how to fix it.
     """

@@ -22,7 +22,6 @@ from orchestrator.gate.approve import card_groups, confirmations
 from orchestrator.reports.viewer import Viewer
 from state.clock import build_lower_id
 from state.events.confirmations import ConfirmationRequested
-from state.events.fold import list_open_confirmations
 from state.journal.async_store import AsyncStore
 from state.journal.encryption import DamagedCiphertext
 from state.journal.journal import load_state
@@ -257,11 +256,6 @@ async def load_session_state(store: AsyncStore, session: str) -> SessionState:
     """Return the state of a session, computed from its events; an empty state if the session has no events."""
     state, _ = await store.read(load_state, to_stream(session))
     return state
-
-
-async def list_open_cards(store: AsyncStore, session: str) -> list[Card]:
-    """Return the session's cards that still wait for a person's answer, oldest first."""
-    return list_open_confirmations(await load_session_state(store, session))
 
 
 async def list_shown_cards(store: AsyncStore, session: str) -> list[Card]:

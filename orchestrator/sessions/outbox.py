@@ -6,7 +6,7 @@ messages become journal events, which clients fetch.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import is_shown_in_part
@@ -90,10 +90,6 @@ def build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, k
     return OutboxRow(
         id=generate_id(), session=session, channel=Address.parse(session).channel, kind=kind, body=body, key=key, created_at=now, due_at=now
     )
-
-
-RELAYED: Final = "retold"
-"""The kind of the input by which a session receives a message from another session: {kind, key, body}."""
 
 
 def split_pulled_rows(rows: Sequence[OutboxRow], session: str, cause: str) -> tuple[list[AnswerGiven], Sequence[OutboxRow]]:

@@ -114,11 +114,6 @@ def find_segments(folder: Path) -> dict[str, bool]:
     return found
 
 
-def find_unpacked_logs(folder: Path) -> set[str]:
-    """Return the file names of all logs in `folder` that have segments (renamed full files) to compress."""
-    return {name for name, is_unpacked in find_segments(folder).items() if is_unpacked}
-
-
 def list_logs(folder: Path) -> list[Path]:
     """Return the paths of all logs that have any file left in `folder`, sorted by name; archives or a lock file alone are enough."""
     names: set[str] = set()

@@ -63,15 +63,9 @@ def write_block(block_id: str, data: str) -> str:
     """Return the text of one block.
 
     Raises BlockUnwritable if the id has other characters than Latin letters, digits, `_`, `.` and `-`, or the data holds the closing mark.
-    In data that is JSON the mark can be written in another way: `escape_json_data` does.
     """
     if _ID.fullmatch(block_id) is None:
         raise BlockUnwritable(f"{block_id[:60]!r} is no id of a block: Latin letters, digits, _, . and - are allowed")
     if CLOSING in data:
         raise BlockUnwritable(f"the data of the block {block_id} holds {CLOSING}, which would end it")
     return f"[YAE-BLOCK:{block_id}]{data}{CLOSING}"
-
-
-def escape_json_data(data: str) -> str:
-    """Return JSON that says the same and does not hold the closing mark, which can stand within its texts alone."""
-    return data.replace(CLOSING, CLOSING.replace("/", r"\/"))

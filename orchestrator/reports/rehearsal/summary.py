@@ -8,7 +8,6 @@ from typing import Final
 from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, RehearsedStep, RehearsedVerdict, find_reason_code, format_reason
 
 EXAMPLES: Final = 3
-TOP: Final = 10
 _VERDICTS: tuple[RehearsedVerdict, ...] = ("allowed", "asked", "refused", "planned", "not begun", "not judged")
 
 

@@ -3,8 +3,6 @@
 import hashlib
 import os
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -68,13 +66,6 @@ def open_index(folder: Path, state_dir: Path, database_url: SecretStr | None) ->
 
         return PostgresIndex(url, f"documents_{key}")
     return SqliteIndex(state_dir / f"documents-{key}.db")
-
-
-@asynccontextmanager
-async def run_embedded(service: RagService) -> AsyncIterator[EmbeddedRag]:
-    """Run the service without a port while the block runs, with a token that only this process knows."""
-    async with service:
-        yield connect_embedded(service)
 
 
 def connect_embedded(service: RagService) -> EmbeddedRag:

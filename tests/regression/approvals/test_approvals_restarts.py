@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.reports.cards import list_open_cards
-from state.events.fold import create_state, fold_events
+from orchestrator.reports.cards import load_session_state
+from state.events.fold import create_state, fold_events, list_open_confirmations
 from state.journal.journal import load_state
 from tests.regression.approvals.approvals_kit import UPDATE, House, card_of, cards_of, dying, sent, status_of, worked
 from tests.unit.spine_kit import CHAT, command, message, press, raise_sum, reply, step
@@ -152,9 +152,9 @@ async def test_memory_wiped_the_pending_list_is_the_same(house: House) -> None:
     """Everything but the data folder gone: the same cards, with the same nonces, and each of them can still be decided."""
     async with house.started() as world:
         cards = await cards_of(world, raise_sum(1, 481), raise_sum(2, 482), ADD, text="сделки 481, 482 и новая на 5")
-        before = await list_open_cards(world.store, CHAT)
+        before = list_open_confirmations(await load_session_state(world.store, CHAT))
     async with house.started() as world:
-        assert await list_open_cards(world.store, CHAT) == before
+        assert list_open_confirmations(await load_session_state(world.store, CHAT)) == before
         assert [entry.nonce for entry in before] == [entry["nonce"] for entry in cards]
         await world.work(*(press(entry) for entry in cards))
     assert sorted(str(line) for line in sent(house)) == sorted(str(line) for line in [(UPDATE, 1), (UPDATE, 2), ("crm.deal.add", 5)])

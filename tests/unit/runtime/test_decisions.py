@@ -10,7 +10,8 @@ import pytest
 
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
-from orchestrator.reports.cards import list_open_cards, load_session_state
+from orchestrator.reports.cards import load_session_state
+from state.events.fold import list_open_confirmations
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Held, cut, lost
 
@@ -221,9 +222,9 @@ async def test_a_press_of_somebody_without_access_any_more_decides_nothing(world
 async def test_doors_read_what_waits(world: World) -> None:
     """The open cards of a session, oldest first; nothing for one that never was."""
     entry = await asked(world, raise_sum(1), raise_sum(2))
-    waiting = await list_open_cards(world.store, CHAT)
+    waiting = list_open_confirmations(await load_session_state(world.store, CHAT))
     assert [item.params["fields"]["OPPORTUNITY"] for item in waiting] == [1, 2]
     assert [item.confirmation_id for item in waiting] == [one["confirmation_id"] for one in entry["members"]]
     assert waiting[0].confirmation_id == entry["confirmation_id"]  # the card of the plan has the id of its oldest card
-    assert await list_open_cards(world.store, "tg:5") == []
+    assert list_open_confirmations(await load_session_state(world.store, "tg:5")) == []
     assert (await load_session_state(world.store, "tg:5")).history == []

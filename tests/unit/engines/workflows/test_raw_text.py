@@ -1,7 +1,6 @@
 """raw_text: words and blocks alternate, every text can be read, and what was written is what is read."""
 
 import itertools
-import json
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,6 @@ from orchestrator.engines.shared.raw_text import (
     BlockUnwritable,
     Part,
     Words,
-    escape_json_data,
     parse_raw_text,
     write_block,
     write_raw_text,
@@ -80,15 +78,6 @@ def test_a_block_is_read_as_it_was_written_or_refused(block_id: str, data: str) 
             write_block(block_id, data)
     else:
         assert parse_raw_text(f"до{write_block(block_id, data)}после") == [Words("до"), Block(block_id, data), Words("после")]
-
-
-@given(TRICKY)
-def test_json_that_holds_the_closing_mark_can_be_written(said: str) -> None:
-    """Escaped, it says the same."""
-    block = write_block("deal", escape_json_data(json.dumps({"said": said})))
-    (part,) = parse_raw_text(block)
-    assert isinstance(part, Block)
-    assert json.loads(part.data) == {"said": said}
 
 
 @pytest.mark.parametrize("block_id", ["", "a b", "a]", "ё", "a\n"])

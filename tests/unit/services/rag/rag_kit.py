@@ -11,7 +11,7 @@ import httpx
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest
 from orchestrator.services.rag.answering import FindModels
-from orchestrator.services.rag.building import EmbeddedRag, build_rag_service, run_embedded
+from orchestrator.services.rag.building import EmbeddedRag, build_rag_service, connect_embedded
 from orchestrator.services.rag.service import RagService
 from orchestrator.services.rag.stems import find_terms
 
@@ -85,6 +85,7 @@ def build_service(
 @asynccontextmanager
 async def run_rag(service: RagService) -> AsyncIterator[Rag]:
     """The service after it has read its documents once."""
-    async with run_embedded(service) as embedded, httpx.AsyncClient(transport=embedded.transport, base_url=embedded.base_url) as http:
+    embedded = connect_embedded(service)
+    async with service, httpx.AsyncClient(transport=embedded.transport, base_url=embedded.base_url) as http:
         await service.wait_until_read()
         yield Rag(embedded, http)

@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from state.audit_log.archives import build_ledger_path, find_unpacked_logs, pack_text
+from state.audit_log.archives import build_ledger_path, find_segments, pack_text
 from state.audit_log.chain import EMPTY, add_link
 from state.audit_log.interaction_log import InteractionLogger, read_records
 from state.audit_log.log_files import build_lock_path
@@ -211,7 +211,7 @@ def test_a_full_file_is_checked_in_no_time(tmp_path: Path) -> None:
     started = time.process_time()
     assert kinds(tmp_path) == ["missing"]
     assert time.process_time() - started < 0.25
-    assert find_unpacked_logs(tmp_path) == set()
+    assert not any(find_segments(tmp_path).values())
 
 
 def test_header_bytes_count_without_a_ledger_too(tmp_path: Path) -> None:
