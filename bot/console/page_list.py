@@ -10,8 +10,8 @@ from bot.console.conversations.talk_page import show_conversation
 from bot.console.definitions.editor_page import show_editor, show_new
 from bot.console.definitions.list_page import show_definitions
 from bot.console.definitions.version_page import show_definition
+from bot.console.frame import PageSpec
 from bot.console.health.page import show_health
-from bot.console.page_spec import PageSpec
 from bot.console.people.page import show_people
 from bot.console.policy.page import show_policy
 from bot.console.runs.list_page import show_runs

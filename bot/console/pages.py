@@ -17,11 +17,10 @@ from starlette.requests import Request
 from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
-from bot.console.frame import build_frame, show_problem
+from bot.console.frame import PageSpec, build_frame, show_problem
 from bot.console.keys import Pass
 from bot.console.live import ChangeFeed
 from bot.console.page_list import PAGES
-from bot.console.page_spec import PageSpec
 from bot.console.security import PageGuard, find_path
 from bot.console.services import ConsoleServices
 from bot.console.sockets import guard_sockets

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Protocol
 
+from bot.plugins.loading import find_part_of_kind
 from bot.plugins.plugin import Slot
 from orchestrator.charts.chart import Chart
 from orchestrator.domain.finding import Path
@@ -70,3 +72,25 @@ class KindFace:
 
 
 KIND_FACE: Final = Slot("kind", KindFace)
+
+
+def build_definition_chart(kind: str, document: object, parts: Mapping[str, object] = NO_PARTS) -> Chart | None:
+    """Return the chart of a definition, also of one with mistakes; None for a kind that has none.
+
+    `parts` are the documents of its parts, by what is written in it.
+    """
+    face = find_part_of_kind(KIND_FACE, kind)
+    return face.steps.draw(document, parts) if face is not None and face.steps is not None else None
+
+
+@cache
+def build_kind_schema(kind: str) -> JsonObject | None:
+    """Return the schema of a kind, None if none is published."""
+    face = find_part_of_kind(KIND_FACE, kind)
+    return face.build_schema() if face is not None and face.build_schema is not None else None
+
+
+def build_start(say: Say, kind: str) -> JsonObject:
+    """Return the document with which something new of this kind begins; an empty one for a kind that shows nothing."""
+    face = find_part_of_kind(KIND_FACE, kind)
+    return face.begin(say) if face is not None else {}

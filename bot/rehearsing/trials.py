@@ -7,11 +7,12 @@ runs in a thread of its own, for a bounded time, and can be stopped.
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol
 
 from bot.i18n.translate import Translator
+from orchestrator.definitions.references import StoredVersions, is_version_id
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.run_inputs import RunAnswer
@@ -19,6 +20,7 @@ from orchestrator.engines.runs import Ask, RunEffect, RunModelRequest, RunResult
 from orchestrator.rehearsals.case import Case, Given
 from orchestrator.rehearsals.rehearsal import Happening, Place, RehearsalStopped, TakeText
 from orchestrator.rehearsals.script import AnswerUnfit, Script, ScriptEnded
+from state.journal.async_store import AsyncStore
 from state.stored import JsonObject
 
 MOST_SECONDS: Final = 15.0
@@ -263,3 +265,13 @@ def build_tried(script: Asking, ended: RunResult, problem: str, *, result: JsonO
         status: Status = "waiting" if script.wanted is not None else "unfinished"
         return Tried(status=status, happenings=happened, wanted=script.wanted, problem="" if script.wanted is not None else problem)
     return Tried(status=ended.status, happenings=happened, code=ended.code, result=result, proposed=proposed)
+
+
+async def load_named(ids: Iterable[str], store: AsyncStore) -> Mapping[str, object]:
+    """Return the documents of versions by their ids."""
+    versions, documents = StoredVersions(store), dict[str, object]()
+    for version_id in dict.fromkeys(ids):
+        version = await versions.find_by_id(version_id.lower()) if is_version_id(version_id) else None
+        if version is not None:
+            documents[version_id] = version.document
+    return documents

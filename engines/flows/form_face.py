@@ -4,9 +4,8 @@ from typing import Final
 
 from bot.console.definitions.form.form_face import FormFace, FormSource
 from bot.console.visit import Visit
-from engines.flows.form.agent_choices import load_agents
 from engines.flows.form.flow_fields import FlowFields
-from engines.flows.form.source import FlowSource
+from engines.flows.form.source import FlowSource, load_agents
 
 
 async def open_form(visit: Visit) -> FormSource:

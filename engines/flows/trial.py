@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bot.rehearsing.loading import load_named
 from bot.rehearsing.trial_face import TrialFace
-from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case, build_tried
+from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case, build_tried, load_named
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import FLOW
 from engines.flows.rehearsal.case import FlowCase

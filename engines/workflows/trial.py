@@ -6,9 +6,8 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from bot.i18n.translate import Translator, split_method
-from bot.rehearsing.loading import load_named
 from bot.rehearsing.trial_face import TrialFace
-from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case, build_tried
+from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case, build_tried, load_named
 from bot.rehearsing.words import cut_text
 from engines.workflows.core.entities import find_entity
 from engines.workflows.core.registry import load_rune_types

@@ -3,12 +3,13 @@
 What a person reads of changes, cards and failures is added here and not left to the model.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outputs import Notice, Reply
-from orchestrator.engines.base import TurnEnd, TurnInput
+from orchestrator.domain.address import Address
+from orchestrator.domain.outputs import Notice, Reply, Table
+from orchestrator.engines.base import ListSource, TurnEnd, TurnInput
 from orchestrator.gate.approve.card_groups import find_group, find_shown_card
 from orchestrator.gate.undo import undo_policy
 from orchestrator.replies.code_notes import (
@@ -21,16 +22,16 @@ from orchestrator.replies.code_notes import (
 from orchestrator.replies.failed_reads import add_failed_reads
 from orchestrator.replies.made_changes import add_made_lines
 from orchestrator.replies.one_message import WAITING, drop_repetition
-from orchestrator.replies.shown_lists import collect_shown_lists
 from orchestrator.replies.turn_outcome import add_withdrawal_line
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.sessions.turn_context import Context
 from orchestrator.turns.feature import Tools
+from state.canonical import dumps
 from state.events.base import DEFAULT_ENGINE, Event
 from state.events.conversation import TurnFinished
 from state.journal.store import InboxRow, OutboxRow
-from state.model.shown_lists import ShownList
+from state.model.shown_lists import KEEP_IN_ANSWER, KEEP_ROWS, ShownList, ShownRow
 
 
 async def end_turn(end: TurnEnd, context: Context, engine: str, row: InboxRow, session: Session, tools: Tools) -> None:
@@ -150,3 +151,40 @@ async def _record_audit(context: Context, actor: Actor, session: Session, tools:
             mode=context.mode,
             state=session.state.agent,
         )
+
+
+def collect_shown_lists(end: TurnEnd, *, session: str, mask: Callable[[str], str]) -> list[ShownList]:
+    """Return the lists that the person sees in the reply, in its order, and after them those that the engine adds to the history.
+
+    `session` is the key of the conversation: of a long list a messenger shows fewer rows than other channels. `mask` hides secrets.
+    """
+    has_file = Address.parse(session).is_messenger
+    tables = {part.place: part for part in end.reply.parts if isinstance(part, Table) and part.place}  # one shown twice is one list
+    lists = [*(_read_table(table, _find_source(end, table, mask), has_file=has_file) for table in tables.values()), *end.lists]
+    return list(_limit_rows([_mask_rows(one, mask) for one in lists]))
+
+
+def _find_source(end: TurnEnd, table: Table, mask: Callable[[str], str]) -> ListSource | None:
+    """Return how the list was read; None if that holds a secret, which the state must not keep."""
+    source = end.sources.get(table.place)
+    return source if source is not None and mask(written := dumps(source.params)) == written else None
+
+
+def _read_table(table: Table, source: ListSource | None, *, has_file: bool) -> ShownList:
+    seen = table.rows[: min(table.count_seen(has_file=has_file), KEEP_ROWS)]
+    rows = tuple(ShownRow(row.target, " · ".join((row.label, *row.cells)) if table.is_grouped else row.label) for row in seen)
+    total = table.groups if table.is_grouped else table.total
+    shown = ShownList(place=table.place, total=max(total, table.first - 1 + len(table.rows)), rows=rows, first=table.first)
+    return replace(shown, method=source.method, params=source.params, by=source.by) if source is not None else shown
+
+
+def _mask_rows(shown: ShownList, mask: Callable[[str], str]) -> ShownList:
+    return replace(shown, rows=tuple(ShownRow(row.record, mask(row.label)) for row in shown.rows))
+
+
+def _limit_rows(lists: list[ShownList]) -> Iterator[ShownList]:
+    """Yield the lists, the last ones cut so that no more than `KEEP_IN_ANSWER` rows are kept of all."""
+    left = KEEP_IN_ANSWER
+    for one in lists:
+        yield replace(one, rows=one.rows[:left])
+        left -= len(one.rows[:left])

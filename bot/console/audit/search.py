@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.console.audit.query import AuditSearch, find_begin, find_end, find_methods
-from bot.console.call_words import describe_call
-from bot.console.run_titles import find_run_titles
 from bot.console.visit import Visit
+from bot.console.words import describe_call, find_run_titles
 from bot.http_api.approvals.card_models import join_words
 from bot.http_api.audit.audit_trail import build_voice, load_run_names
 from bot.rendering.headings import render_heading

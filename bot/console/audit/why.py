@@ -10,9 +10,8 @@ from typing import Final, cast
 
 from bot.console.audit.query import ADDRESS
 from bot.console.audit.search import ChangedField, find_name
-from bot.console.call_words import describe_call
-from bot.console.run_titles import find_run_title
 from bot.console.visit import Visit
+from bot.console.words import describe_call, find_run_title
 from bot.http_api.audit.audit_trail import build_voice
 from bot.http_api.server.errors import ApiError
 from orchestrator.domain.effect_record import EffectRecord

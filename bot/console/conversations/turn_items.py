@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bot.console.call_words import describe_call
 from bot.console.conversations.turns import Item, Line, Tone
+from bot.console.words import describe_call
 from bot.http_api.audit.event_models import SessionEvent, to_session_event
 from bot.http_api.audit.event_values import EventReader
 from bot.http_api.audit.run_events import format_value

@@ -13,7 +13,6 @@ from bot.console.definitions.form.form_view import FormView
 from bot.console.definitions.graph import GraphView
 from bot.console.definitions.publishing import open_publishing
 from bot.console.definitions.saving import Details, Saver, SomebodyWasFirst, says_title
-from bot.console.definitions.starting import build_start
 from bot.console.definitions.text_editor import TextEditor
 from bot.console.definitions.trial_panel import TrialPanel
 from bot.console.definitions.work import (
@@ -33,7 +32,7 @@ from bot.console.static_files import build_style_link
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_text
 from bot.http_api.server.errors import ApiError
-from bot.plugins.kind_face import KIND_FACE
+from bot.plugins.kind_face import KIND_FACE, build_start
 from bot.plugins.loading import find_part_of_kind
 from bot.rehearsing.trial_face import TRIAL_FACE
 from orchestrator.definitions.checking import Checked
@@ -60,7 +59,7 @@ async def show_new(visit: Visit) -> None:
     kind = visit.params["kind"]
     with reading():
         _check_rights(visit, kind)
-        text = await write_text(build_start(visit, kind))
+        text = await write_text(build_start(visit.say, kind))
     _draw_editor(visit, EditedDocument(kind, "", text, check=_build_check(visit)))
 
 

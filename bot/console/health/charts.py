@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from nicegui import ui
 
-from bot.console.amounts import format_count, format_duration, format_money
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_empty, show_heading
+from bot.console.words import format_count, format_duration, format_money
 from bot.monitoring.figures import Figures
 from orchestrator.language.date_format import format_short_day
 

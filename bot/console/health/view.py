@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Final
 
 from bot.console.health.glance import HealthGlance
-from bot.console.run_titles import find_run_title
 from bot.console.visit import Visit
+from bot.console.words import find_run_title
 from bot.monitoring.health_checks import PartyHealth
 from bot.monitoring.monitor import Monitor
 from bot.monitoring.queue_view import QueueRow, list_queue

@@ -6,12 +6,12 @@ from typing import Final
 
 from nicegui import ui
 
-from bot.console.call_words import describe_call
 from bot.console.runs.history import NodeLine
 from bot.console.runs.watch import RunWatch
 from bot.console.runs.words import TONES, say_failure, say_kind, say_origins, say_state, say_use
 from bot.console.visit import Visit
 from bot.console.widgets import show_badge, show_empty, show_text
+from bot.console.words import describe_call
 from bot.http_api.audit.run_events import format_value
 from bot.http_api.runs.run_models import RunError
 from orchestrator.reports.node_inputs import NodeInput, read_node_inputs

@@ -7,7 +7,6 @@ from typing import Final
 
 from nicegui import ui
 
-from bot.console.amounts import format_count, format_duration, format_money
 from bot.console.charts import ChartView, draw_chart
 from bot.console.runs.controls import Controls, OpenOption, OpenWaits, WaitsView
 from bot.console.runs.node_panel import NodeLoader, StepNodes, draw_nodes
@@ -17,6 +16,7 @@ from bot.console.runs.watch import RunView, RunWatch, StepLine
 from bot.console.runs.words import TONES, say_engine, say_failure, say_state, say_status, say_use
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_badge, show_heading, show_text
+from bot.console.words import format_count, format_duration, format_money
 from bot.http_api.audit.run_events import format_value
 from bot.http_api.runs.run_models import Run
 from bot.http_api.runs.usage import Usage

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from bot.console.definition_charts import build_definition_chart
 from bot.console.runs.chart_words import say_chart
 from bot.console.runs.history import NodeLine, RunHistory, StepState
 from bot.console.runs.run_face import NO_FACE, RUN_FACE, Follower, RunFace
@@ -17,6 +16,7 @@ from bot.http_api.runs.run_models import Run
 from bot.http_api.runs.run_reader import FoundRun
 from bot.http_api.runs.usage import Usage, value_use
 from bot.i18n.translate import Translator
+from bot.plugins.kind_face import build_definition_chart
 from bot.plugins.loading import find_own_kind, find_part
 from orchestrator.charts.chart import Chart
 from orchestrator.engines.runs import RunFailed

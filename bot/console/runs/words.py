@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from bot.console.amounts import format_duration
 from bot.console.runs.history import NodeLine, StepState, name_step
 from bot.console.visit import Visit
+from bot.console.words import format_duration
 from bot.http_api.runs.run_models import RunError, Status
 from bot.http_api.server.errors import ApiError
 

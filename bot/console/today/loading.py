@@ -9,8 +9,8 @@ from bot.console.approvals.loading import load_waiting
 from bot.console.approvals.shown_cards import ShownCard, build_shown_card
 from bot.console.health.glance import HealthGlance
 from bot.console.health.view import build_limits
-from bot.console.run_titles import find_run_titles
 from bot.console.visit import Visit
+from bot.console.words import find_run_titles
 from bot.http_api.runs.run_models import RunError, RunLine, RunQuery, Status
 from bot.monitoring.health_checks import PartyHealth
 from orchestrator.features.budgets.usage_meter import LimitUse

@@ -4,15 +4,14 @@ from typing import Final
 
 from nicegui import ui
 
-from bot.console.amounts import format_count, format_money
 from bot.console.approvals.drawing import show_line
-from bot.console.call_words import describe_call
 from bot.console.health.glance import HealthGlance
 from bot.console.runs.words import say_failure
 from bot.console.today.freeze import FreezeDesk
 from bot.console.today.loading import FAILED_DAYS, MOST, CardPart, RunPart, ShownRun, TodayView, load_today
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_heading, show_text
+from bot.console.words import describe_call, format_count, format_money
 from bot.http_api.approvals.freeze import describe_freeze
 from orchestrator.features.budgets.usage_meter import LimitUse
 from orchestrator.reports.unknown_calls import UnknownCall

@@ -3,10 +3,16 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
-from bot.http_api.camel import FlowApiModel
 from orchestrator.gate.call.budget import Budget
+
+
+class FlowApiModel(BaseModel):
+    """Base class of the answers: spelled like the seed's schema; instances are immutable."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
 class Usage(FlowApiModel):

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ValidationError
 from engines.flows.core.definition import USUAL_LIMIT, Flow, FlowStep, MemoryWrite, Outputs
 from engines.flows.core.references import EXAMPLE, MARK, list_references, read_reference
 from engines.flows.core.routes import find_route_after_failure, find_route_after_success, list_next, may_end
-from engines.flows.core.sentences import SENTENCES
 from orchestrator.definitions.mistakes import report_name_twice
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
@@ -20,7 +19,27 @@ from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Finding, Path, Severity
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.shared.declared import LaunchParameter
+from orchestrator.engines.shared.parameters import SENTENCES as PARAMETER_SENTENCES
 from orchestrator.engines.shared.parameters import check_launch_parameter
+
+SENTENCES: Final[dict[str, str]] = {
+    **PARAMETER_SENTENCES,
+    "finding-flow-step-unknown": 'there is no step "{name}"',
+    "finding-flow-sync-only": "syncOnly is always true: steps of flows do not stream",
+    "finding-flow-field-excluded": 'the field "{name}" is not part of flows: maxAttempts says how often a step is tried',
+    "finding-flow-success-open": "complete is false and no next step is named: it is not known what follows",
+    "finding-flow-next-unused": "complete is true, so the next step never follows",
+    "finding-flow-loop-endless": "the steps {names} repeat without end: none of them ends the flow",
+    "finding-flow-only-fails": "no way leads to an end at which the flow is complete: it can only fail",
+    "finding-flow-step-unreachable": "nothing leads to this step",
+    "finding-flow-payload-missing": "a write of mode STATIC without payload writes nothing",
+    "finding-flow-payload-unused": "the payload has no effect: the mode AGENT_OUTPUT writes the agent's answer",
+    "finding-flow-number-usual": '"{name}" below 1 counts as {usual}',
+    "finding-flow-reference-unknown": '"{name}" names no step of this flow',
+    "finding-flow-reference-form": '"{name}" is no path: one looks like {example}',
+    "finding-flow-title-missing": "the flow has no title: people will see its name instead",
+}
+
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 EXCLUDED: Final = ("retryPolicy", "timeoutSec")

@@ -1,11 +1,16 @@
-"""The form of flows."""
+"""The form of flows, and the agents that a step may name now: published, active and switched on (S002-54)."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from bot.console.definitions.form.fields import Field, Group
-from engines.flows.form.flow_fields import FlowFields
+from bot.console.definitions.work import build_editor
+from bot.console.visit import Visit
+from engines.flows.core.agents import KIND as AGENT
+from engines.flows.form.flow_fields import AgentChoice, FlowFields
 from engines.flows.form.flow_form import build_flow_definition, enter_text, find_new_step_id, read_flow_form
 from orchestrator.domain.finding import Path
+from state.model.definitions import DefinitionDamaged, DefinitionMissing, DefinitionVersion
 
 _STEPS: Final = "steps"
 
@@ -33,3 +38,39 @@ class FlowSource:
         if path != (_STEPS,):
             return {}
         return {"id": find_new_step_id(read_flow_form(document)), "agentVersionId": ""}
+
+
+MOST_AGENTS: Final = 500
+_LONGEST_PROMPT: Final = 300
+
+
+async def load_agents(visit: Visit) -> tuple[AgentChoice, ...]:
+    """Return the agents with their active versions, in the order of their titles. Raises VisitOver, StoreError."""
+    service, editor = visit.services.definitions, build_editor(visit)
+    if AGENT not in service.list_kinds(editor):
+        return ()
+    agent_choices: list[AgentChoice] = []
+    for head in await service.list_keys(editor, AGENT, limit=MOST_AGENTS):
+        if head.enabled and head.active_version:
+            try:
+                agent_choices.append(_describe(visit, await service.find_version(editor, AGENT, head.key, head.active_version)))
+            except (DefinitionDamaged, DefinitionMissing):
+                continue  # it cannot be used, and the others can
+    return tuple(sorted(agent_choices, key=lambda agent_choice: (agent_choice.title.casefold(), agent_choice.key)))
+
+
+def _describe(visit: Visit, version: DefinitionVersion) -> AgentChoice:
+    document: Mapping[str, object] = version.document if isinstance(version.document, Mapping) else {}
+    prompt, model, options = (document.get(name) for name in ("systemPrompt", "model", "defaultOptions"))
+    said = [str(model)] if model else []
+    if isinstance(options, Mapping):
+        said += [visit.say("console-form-option", name=str(name), value=str(option)) for name, option in options.items()]
+    text = " ".join(str(prompt or "").split())
+    return AgentChoice(
+        id=version.id,
+        key=version.key,
+        version=version.version,
+        title=version.title,
+        prompt=text if len(text) <= _LONGEST_PROMPT else f"{text[:_LONGEST_PROMPT]}…",
+        options=", ".join(said),
+    )

@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from bot.http_api.approvals.card_models import Moment
-from bot.http_api.camel import FlowApiModel
 from bot.http_api.definitions.definition_models import DiffLine, Mistake, to_diff_line, to_finding
 from bot.http_api.definitions.request_body import Note
+from bot.http_api.runs.usage import FlowApiModel
 from bot.http_api.server.endpoint_context import CursorText
 from bot.http_api.server.errors import Trouble
 from orchestrator.definitions.changes import Difference

@@ -1,9 +1,44 @@
-"""Files of scenarios: one starts those beside it by the names of their files."""
+"""Files of scenarios: one starts those beside it by the names of their files, and what it starts and nobody knows is told."""
 
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from bot.cli.author.faces import Family
-from engines.scenarios.core.authoring.references import find_unknown_uses
+from engines.scenarios.core.checks import SENTENCES
 from engines.scenarios.core.kind import KIND
+from engines.scenarios.core.plan import ACTION, ACTION_TYPE
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import MOST, Findings
+from orchestrator.documents.reports import quote_part
+from orchestrator.domain.finding import Finding
+from orchestrator.domain.suggestions import suggest_name
+
+_NAMED: Final[Mapping[str, str]] = {"execute_sub_scenario": "sub_scenario_id", "schedule_scenario_run": "scenario_id"}
+"""The parameter that names another scenario, by type."""
+_CODE: Final = "finding-scenario-elsewhere"
+
+
+def find_unknown_uses(document: Document, known: Collection[str]) -> Iterator[Finding]:
+    """Yield a finding for each scenario that this one starts and that is none of `known`, such as the files beside it."""
+    findings = Findings(document)
+    reported: list[str] = []
+    steps = document.data.get("steps") if isinstance(document.data, Mapping) else None
+    for index, step in enumerate(steps if isinstance(steps, list) else ()):
+        params = step.get("params") if isinstance(step, Mapping) else None
+        if not isinstance(params, Mapping):
+            continue
+        kind = params.get(ACTION_TYPE) if step.get("type") == ACTION else step.get("type")
+        field = _NAMED.get(kind) if isinstance(kind, str) else None
+        named = params.get(field) if field is not None else None
+        if field is not None and isinstance(named, str) and named and "{" not in named and named not in known:
+            args = {"name": quote_part(named)}
+            place = ("steps", index, "params", field)
+            hint = suggest_name(named, known)
+            if len(reported) == MOST:
+                break
+            reported.append(named)
+            findings.add(_CODE, SENTENCES[_CODE].format(**args), place, severity="warning", suggestion=hint, args=dict(args))
+    yield from findings.list_all()
+
 
 FAMILY: Final = Family(whole=KIND, find_unknown=find_unknown_uses)

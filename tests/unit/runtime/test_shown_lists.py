@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from engines.crm_agent.core.shown_text import format_history_line
 from orchestrator.domain.outputs import Reply, Row, Table, Text
 from orchestrator.engines.base import TurnEnd
-from orchestrator.replies.shown_lists import collect_shown_lists
 from orchestrator.sessions.session import Session
+from orchestrator.turns.turn_ending import collect_shown_lists
 from state.events.fold import create_state
 from state.model.session_state import HistoryLine, SessionState
 from state.model.shown_lists import ShownList, ShownRow

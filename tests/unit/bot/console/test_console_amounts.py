@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from bot.console.amounts import format_count, format_duration, format_money
+from bot.console.words import format_count, format_duration, format_money
 from bot.i18n.translate import Translator
 
 RU, EN = Translator("ru"), Translator("en")

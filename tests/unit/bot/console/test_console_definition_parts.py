@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from bot.console.definition_charts import build_definition_chart as build_chart
 from bot.console.definitions.graph import StepPlace, mark_boxes
 from bot.console.definitions.graph import find_places as find_step_places
 from bot.console.diffing import DiffLine, list_diff
 from bot.plugins.kind_face import KIND_FACE
+from bot.plugins.kind_face import build_definition_chart as build_chart
 from bot.plugins.loading import find_part_of_kind
 from orchestrator.charts.chart import Chart
 from orchestrator.domain.finding import Finding

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from bot.console.definition_charts import build_definition_chart
 from bot.console.runs.chart_words import say_chart
 from bot.console.runs.run_face import RUN_FACE
 from bot.i18n.translate import Translator
 from bot.plugins.building import load_installed_engines
+from bot.plugins.kind_face import build_definition_chart
 from bot.plugins.loading import find_part
 from engines.scenarios.core.kind import KIND as SCENARIO
 from orchestrator.charts.chart import Chart

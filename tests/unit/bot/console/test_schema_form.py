@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from bot.console.definitions.form.comments import has_comments
 from bot.console.definitions.form.fields import Field, FieldRefused, Group, Listing, Node, parse_value, show_value, walk_fields
-from bot.console.definitions.form.kind_schemas import build_kind_schema
 from bot.console.definitions.form.places import assign_findings
 from bot.console.definitions.form.schema import SchemaReader
 from bot.console.definitions.form.schema_form import SchemaForm
 from bot.console.definitions.form.sources import SchemaSource
 from bot.console.definitions.form.words import FormWords
 from bot.i18n.translate import Locale, Translator
-from bot.plugins.kind_face import KIND_FACE, Steps
+from bot.plugins.kind_face import KIND_FACE, Steps, build_kind_schema
 from bot.plugins.loading import find_part_of_kind
 from engines.flows.form.flow_fields import FlowFields
 from engines.flows.form.flow_form import read_flow_form

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from engines.flows.core.checks import check_flow
-from engines.flows.core.sentences import SENTENCES
+from engines.flows.core.checks import SENTENCES, check_flow
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST
 from orchestrator.documents.reading import read_document

@@ -10,14 +10,12 @@ import pytest
 
 from bot.cli.doctor.engines import check_engines
 from bot.composition.engines import build_turn_engines, open_lifetimes
-from bot.console.definition_charts import build_definition_chart
-from bot.console.definitions.starting import build_start
 from bot.http_api.routers import build_read_routers
 from bot.http_api.server.app import build_app
 from bot.i18n.translate import Translator
 from bot.plugins.building import build_engines, connect_engines, load_installed_engines
 from bot.plugins.faults import list_faults
-from bot.plugins.kind_face import KIND_FACE
+from bot.plugins.kind_face import KIND_FACE, build_definition_chart, build_start
 from bot.plugins.loading import find_part_of_kind, list_kinds, load_plugins
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
@@ -195,7 +193,7 @@ def test_an_engine_with_a_wrong_face_is_shown_without_it(tmp_path: Path, face: s
     plugin = "EnginePlugin(name='fourth', kinds=('fourth',), parts={'kind/fourth': 'engines.fourth.face:FACE', 'nothing': 'x:Y'})"
     with a_plugin(tmp_path, plugin, face=face):
         visit: Any = SimpleNamespace(say=Translator("ru").translate)
-        assert build_start(visit, "fourth") == {}
+        assert build_start(visit.say, "fourth") == {}
         assert build_definition_chart("fourth", {}) is None
         assert sorted(list_names()) == sorted([*OURS, "fourth"])
         assert describe_faults() == [("fourth", "kind/fourth")]

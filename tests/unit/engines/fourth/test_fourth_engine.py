@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.console.definition_charts import build_definition_chart
-from bot.console.definitions.form.kind_schemas import build_kind_schema
 from bot.console.definitions.form.sources import open_source
-from bot.console.definitions.starting import build_start
 from bot.console.runs.chart_words import say_chart
 from bot.console.runs.run_face import RUN_FACE
 from bot.console.runs.starting import list_choices
@@ -21,6 +18,7 @@ from bot.http_api.server.app import build_app
 from bot.i18n.translate import Locale, Translator
 from bot.plugins.building import build_engines, load_installed_engines
 from bot.plugins.faults import list_faults
+from bot.plugins.kind_face import build_definition_chart, build_kind_schema, build_start
 from bot.plugins.loading import find_part, find_part_of_kind, list_kinds, load_plugins
 from bot.rehearsing.trial_face import TRIAL_FACE
 from bot.rehearsing.trials import TrialInputs, Watch, try_definition
@@ -98,7 +96,7 @@ async def test_a_run_of_it_asks_to_its_end(world: World) -> None:
 @pytest.mark.parametrize("locale", ["ru", "en"])
 async def test_editors_begin_draw_and_fill_a_form(folder: Path, locale: Locale) -> None:
     visit: Any = SimpleNamespace(say=say_in(locale), tr=Translator(locale))
-    document = build_start(visit, "checklist")
+    document = build_start(visit.say, "checklist")
     assert document["title"] == {"ru": "Новый список", "en": "A new checklist"}[locale]
     assert list(load_engines().kinds["checklist"].check(Document.from_data(document))) == []
 

@@ -7,10 +7,9 @@ import pytest
 from bot.definition_service import build_host_judge
 from bot.i18n.translate import Translator
 from engines.scenarios.core import checks
-from engines.scenarios.core.checks import check_scenario
+from engines.scenarios.core.checks import SENTENCES, check_scenario
 from engines.scenarios.core.kind import build_kind
 from engines.scenarios.core.registry import build_step_types
-from engines.scenarios.core.sentences import SENTENCES
 from orchestrator.definitions.checking import check_document
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.document import Document

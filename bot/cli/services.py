@@ -1,4 +1,4 @@
-"""The command `sdelka services rag`: serves answers from the company's documents at GET /health, POST /search and GET /documents."""
+"""The command `sdelka services`: serves what the tool agent asks, documents and haiku, each as a program of its own."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -39,3 +39,30 @@ async def _serve(settings: "Settings", folder: Path, host: str, port: int) -> No
         service = await build_documents(settings, stack, folder)
         app = build_app(service, settings.rag_service_token)
         await uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_config=None, server_header=False, lifespan="off")).serve()
+
+
+def serve_haiku(
+    host: str = typer.Option("127.0.0.1", help="Address to listen at."),
+    port: int = typer.Option(8082, min=1, max=65535, help="Port to listen at."),
+) -> None:
+    """Write haiku for whoever asks: POST /generate_haiku {"theme": …}."""
+    import uvicorn  # noqa: PLC0415 - takes a while to import
+
+    from bot.composition.model_providers import build_providers  # noqa: PLC0415 - see above
+    from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - see above
+    from bot.settings.loading import load_settings  # noqa: PLC0415 - see above
+    from orchestrator.services.haiku.app import build_app  # noqa: PLC0415 - see above
+
+    settings = load_settings()
+    configure_logging(settings.log_level, settings.log_format)
+    uvicorn.run(build_app(build_providers(settings).router), host=host, port=port, log_config=None, server_header=False)
+
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Serve a service of the tool agent.")
+app.command("haiku")(serve_haiku)
+app.command("rag")(serve_rag)
+
+
+@app.callback()
+def choose() -> None:
+    """Serve a service of the tool agent, which other programs may ask too."""
