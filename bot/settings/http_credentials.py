@@ -9,8 +9,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from bot.settings.settings import Settings, read_variable
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
-from orchestrator.domain.http_address import OddSite, parse_listed_site
-from orchestrator.domain.http_credential import HttpCredential
+from orchestrator.domain.http_address import HttpCredential, OddSite, parse_listed_site
 
 LARGEST_FILE: Final = 100_000
 

@@ -1,4 +1,4 @@
-"""Reads the addresses of http effects, and the list of hosts in the policy that they may go to. Pure.
+"""Reads the addresses of http effects, and the list of hosts in the policy that they may go to; the secrets that go with them. Pure.
 
 An address that two programs could read differently is refused: what is shown on the card, compared with the policy and connected to must be
 the same host.
@@ -11,6 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote
+
+from pydantic import SecretStr
+
+from orchestrator.domain.frozen import Frozen
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -82,7 +86,7 @@ def parse_address(text: object) -> Address:
     if found is None:
         raise OddAddress("an address begins with https:// and a host")
     scheme, authority, path, query = found.groups()
-    return Address(site=_parse_site(scheme.lower(), authority), path=_parse_path(path or "/"), query=_parse_query(query or ""))
+    return Address(site=_parse_site(scheme.lower(), authority), path=_parse_path(path or "/"), query=_escape(query or ""))
 
 
 def _parse_site(scheme: str, authority: str) -> Site:
@@ -145,10 +149,6 @@ def _parse_path(path: str) -> str:
     if any(unicodedata.category(char) == "Cc" for char in read):
         raise OddAddress("a path has no invisible signs, however they are written")
     return written
-
-
-def _parse_query(query: str) -> str:
-    return _escape(query)
 
 
 def _escape(text: str) -> str:
@@ -229,3 +229,12 @@ _METADATA: Final = tuple(map(ipaddress.ip_network, ("100.100.100.200/32", "192.0
 def may_be_opened(address: IpAddress) -> bool:
     """Return whether the policy may open an address that is not public: those of private networks and of this machine, nothing else."""
     return any(address in network for network in _OPENABLE) and not any(address in network for network in _METADATA)
+
+
+class HttpCredential(Frozen):
+    """A secret that may be sent to one host: the header that carries it, and its value."""
+
+    host: str
+    """The host as in the policy's list: `api.example.com`."""
+    header: str = "Authorization"
+    value: SecretStr

@@ -15,8 +15,16 @@ from typing import Any, Final
 import httpx
 
 from orchestrator.domain.errors import FileUnavailable
-from orchestrator.domain.http_address import Address, IpAddress, Site, is_public, may_be_opened, parse_address, parse_listed_site
-from orchestrator.domain.http_credential import HttpCredential
+from orchestrator.domain.http_address import (
+    Address,
+    HttpCredential,
+    IpAddress,
+    Site,
+    is_public,
+    may_be_opened,
+    parse_address,
+    parse_listed_site,
+)
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.kinds.http_params import MARK, format_query
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from bot.console.runs.chart_words import say_chart
 from bot.console.runs.history import NodeLine, RunHistory, StepState
 from bot.console.runs.run_face import NO_FACE, RUN_FACE, Follower, RunFace
 from bot.console.visit import Visit
@@ -18,7 +17,7 @@ from bot.http_api.runs.usage import Usage, value_use
 from bot.i18n.translate import Translator
 from bot.plugins.kind_face import build_definition_chart
 from bot.plugins.loading import find_own_kind, find_part
-from orchestrator.charts.chart import Chart
+from orchestrator.charts.chart import Box, Chart
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.definitions import load_definition
 from orchestrator.runs.memo import PAGE, load_output
@@ -204,3 +203,28 @@ def _sum_step(key: str, title: str, state: StepState | None, nodes: list[NodeLin
         tokens=sum(node.prompt_tokens + node.completion_tokens for node in nodes),
         seconds=round(sum(node.seconds for node in nodes), 1),
     )
+
+
+_BETWEEN: Final = " · "
+"""What stands in a chart between the id of a step and its title."""
+_ENDS: Final = frozenset({"end", "failure"})
+
+
+def say_chart(tr: Translator, face: RunFace, document: object, chart: Chart) -> Chart:
+    """Return the chart in words; its boxes keep their places and keys."""
+    boxes = [face.say_box(tr, document, place, box) or _say_box(tr, box) for place, box in enumerate(chart.boxes)]
+    arrows = [replace(arrow, label=_say_way(tr, arrow.label) if face.says_ways else "") for arrow in chart.arrows]
+    return replace(chart, boxes=boxes, arrows=arrows)
+
+
+def _say_box(tr: Translator, box: Box) -> Box:
+    """Return the box of a step of a flow or workflow by its title alone, and the end of either as a word."""
+    if not box.key:
+        return replace(box, title=tr.translate("console-runs-end", end=box.title)) if box.shape in _ENDS else box
+    name, _, title = box.title.partition(_BETWEEN)
+    return replace(box, title=title if title and box.key.startswith(name) else box.title, text="")
+
+
+def _say_way(tr: Translator, label: str) -> str:
+    """Return when an arrow is followed."""
+    return tr.translate("console-runs-way", way=label.replace(", ", "-")) if label else ""

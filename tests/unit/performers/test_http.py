@@ -10,8 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from bitrix.catalogue.catalogue import Method
-from orchestrator.domain.http_address import IpAddress, Site
-from orchestrator.domain.http_credential import HttpCredential
+from orchestrator.domain.http_address import HttpCredential, IpAddress, Site
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import Rejected, Succeeded, Unknown
 from orchestrator.performers.http import MAX_ANSWER, HttpPerformer

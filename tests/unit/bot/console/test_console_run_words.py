@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.console.runs.chart_words import say_chart
 from bot.console.runs.run_face import RUN_FACE
+from bot.console.runs.watch import say_chart
 from bot.i18n.translate import Translator
 from bot.plugins.building import load_installed_engines
 from bot.plugins.kind_face import build_definition_chart

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from bot.console.definitions.form.sources import open_source
-from bot.console.runs.chart_words import say_chart
 from bot.console.runs.run_face import RUN_FACE
 from bot.console.runs.starting import list_choices
+from bot.console.runs.watch import say_chart
 from bot.http_api.routers import build_read_routers
 from bot.http_api.server.app import build_app
 from bot.i18n.translate import Locale, Translator
