@@ -40,12 +40,12 @@ from orchestrator.language.work_calendar import load_workdays
 from orchestrator.runs import feature as runs
 from orchestrator.runs.commands import COMMANDS as RUN_COMMANDS
 from orchestrator.runs.registry import RegisteredEngine
-from orchestrator.runtime.commands import ADMIN_COMMANDS, CARD_BUTTONS, COMMANDS
+from orchestrator.runtime.commands import CARD_BUTTONS, COMMANDS
 from orchestrator.schedules import feature as schedules
 from orchestrator.turns.feature import Feature, merge_features
 
 _COMMAND: Final = re.compile("[a-z][a-z0-9_]{0,31}", re.ASCII)
-_OF_FEATURES: Final = ("ask", "console", "docs", "schedules")
+_OF_FEATURES: Final = ("ask", "console", "docs", "freeze", "schedules", "unfreeze")
 """Commands of features, some of which only some installations have: no engine gets them, so that each offers the same everywhere."""
 _NOTHING: Final = Feature()
 
@@ -88,7 +88,7 @@ def build_features(
 
 def drop_taken_commands(engines: Mapping[str, RegisteredEngine], others: Feature = _NOTHING) -> dict[str, RegisteredEngine]:
     """Return the engines with those of their commands that nobody has before them: the program, features or an earlier engine."""
-    taken = {*COMMANDS, *ADMIN_COMMANDS, *CARD_BUTTONS, *RUN_COMMANDS, *_OF_FEATURES, *others.commands, *others.command_specs}
+    taken = {*COMMANDS, *CARD_BUTTONS, *RUN_COMMANDS, *_OF_FEATURES, *others.commands, *others.command_specs}
     free: dict[str, RegisteredEngine] = {}
     for engine, registered in engines.items():
         for name in registered.commands:

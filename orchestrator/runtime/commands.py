@@ -33,8 +33,6 @@ BuildReply = Callable[[Actor, Session, Tools], Awaitable[Reply]]
 
 COMMANDS = ("start", "help", "new", "stop", "pending", "today", "history", "reminders", "mode", "status", "language", "settings")
 """The first commands of every menu, in its order. The list is closed: a new command has its line of the menu from its feature."""
-ADMIN_COMMANDS = ("freeze", "unfreeze")
-"""The first of those offered to administrators in addition; closed as well."""
 CARD_BUTTONS = ("check", "details")
 """Names under which buttons of cards arrive here as commands."""
 _IN_PRIVATE = frozenset({"language", "settings"})
@@ -46,13 +44,13 @@ def list_commands(actor: Actor, session: str, features: Feature) -> tuple[str, .
     /language and /settings are offered only in the person's own Telegram chat.
     """
     names = (*(name for name in COMMANDS if session == actor.key or name not in _IN_PRIVATE), *list_offered_commands(features))
-    return (*names, *ADMIN_COMMANDS, *list_offered_commands(features, for_admins=True)) if actor.role == "admin" else names
+    return (*names, *list_offered_commands(features, for_admins=True)) if actor.role == "admin" else names
 
 
 def list_offered_commands(features: Feature, *, for_admins: bool = False) -> dict[str, Notice]:
     """Return the commands that features offer in the menu in addition to `COMMANDS`, as name → line of the menu.
 
-    With `for_admins` those that are offered to administrators alone, in addition to `ADMIN_COMMANDS`; otherwise those for everybody.
+    With `for_admins` those that are offered to administrators alone; otherwise those for everybody.
     """
     return {name: one.menu for name, one in features.command_specs.items() if one.menu is not None and one.for_admins is for_admins}
 

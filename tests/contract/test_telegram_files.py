@@ -11,7 +11,7 @@ from bot.telegram.intake.files import TelegramFiles
 from bot.telegram.outgoing.menus import IN_GROUPS, list_menus, map_own_menus, publish_common_menus, publish_own_menus
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import FileUnavailable
-from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
+from orchestrator.runtime.commands import COMMANDS
 from sandbox.telegram.speech import words_of
 from tests.contract.sandbox_telegram_kit import BORIS, Kit, opened
 
@@ -69,7 +69,7 @@ async def test_a_person_has_the_menu_in_the_language_of_their_answers(kit: Kit) 
         english = await kit.bot.get_my_commands(scope=BotCommandScopeChat(chat_id=1007), language_code=code)
         russian = await kit.bot.get_my_commands(scope=BotCommandScopeChat(chat_id=1001), language_code=code)
         assert [one.command for one in english] == list(COMMANDS)
-        assert [one.command for one in russian] == [*COMMANDS, *ADMIN_COMMANDS]
+        assert [one.command for one in russian] == list(COMMANDS)
         assert not re.search("[А-Яа-яЁё«»]", " ".join(one.description for one in english))
         assert re.search("[А-Яа-яЁё]", " ".join(one.description for one in russian))
     await publish_own_menus(kit.bot, first, map_own_menus([anna.model_copy(update={"locale": "ru"})]))

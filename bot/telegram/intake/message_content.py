@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from aiogram.enums import ContentType
 from aiogram.types import Contact, Message, MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser, User
 
-from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
+from orchestrator.runtime.commands import COMMANDS
 from state.canonical import to_storable_text
 
 _CONTENT_TYPES = frozenset(
@@ -114,7 +114,7 @@ def is_addressed_to(message: Message, content: MessageContent, me: User, command
     if message.chat.type == "private" or _is_reply_to(message, me):
         return True
     if command is not None:
-        return command["name"].lower() in (*COMMANDS, *ADMIN_COMMANDS, *commands)
+        return command["name"].lower() in (*COMMANDS, *commands)
     return not content.is_foreign and _has_mention(message, content.text, me)
 
 

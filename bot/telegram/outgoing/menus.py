@@ -19,7 +19,7 @@ from aiogram.types import (
 from bot.access.access import Access
 from bot.i18n.translate import Locale, Translator
 from orchestrator.domain.actor import Actor
-from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS, list_offered_commands
+from orchestrator.runtime.commands import COMMANDS, list_offered_commands
 from orchestrator.turns.feature import Feature
 
 IN_GROUPS: Final = ("help", "pending", "stop", "new", "history", "status")
@@ -65,7 +65,7 @@ def map_own_menus(people: Iterable[Actor], features: Feature = NO_FEATURES) -> d
     features registered.
     """
     names = (*COMMANDS, *_list_names(features))
-    more = (*ADMIN_COMMANDS, *_list_names(features, for_admins=True))
+    more = _list_names(features, for_admins=True)
     return {
         int(number): (person.locale, (*names, *more) if person.role == "admin" else names)
         for person in people

@@ -15,7 +15,7 @@ from bot.i18n.translate import Translator
 from bot.telegram.intake.people import ChatPeople
 from bot.telegram.view.message_builder import build_message
 from orchestrator.domain.outputs import Toast
-from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
+from orchestrator.runtime.commands import COMMANDS
 from state.journal.store import OutboxRow
 from tests.unit.spine_kit import CHAT, VERA, World, a_world, command, message, press, reply, step
 from tests.unit.spine_portal import Portal
@@ -162,7 +162,7 @@ async def test_a_request_its_card_its_details_and_its_end_are_english(world: Wor
     assert [line for row in rows for text in _read(row) for line in _list_russian(text)] == []
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, *ADMIN_COMMANDS, "nonsense"])
+@pytest.mark.parametrize("name", [*COMMANDS, "freeze", "unfreeze", "nonsense"])
 async def test_every_command_is_answered_in_english(world: World, name: str) -> None:
     await world.work(command(name, actor=PERSON))
     assert [line for row in world.outbox() for text in _read(row) for line in _list_russian(text)] == []

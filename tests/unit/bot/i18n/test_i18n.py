@@ -23,7 +23,7 @@ from bot.telegram.outgoing.progress import BEGUN, OVER, RUN_OVER, RUN_SHOWS, STE
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.reasons import SENTENCES
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
-from orchestrator.runtime.commands import ADMIN_COMMANDS, COMMANDS
+from orchestrator.runtime.commands import COMMANDS
 from state.clock import format_iso
 from state.events.calls import OutcomeReconciled
 from tests.unit.bot.i18n.message_ids import list_message_ids
@@ -37,7 +37,7 @@ BUILT = {
     "which-": ("deal", "lead", "contact", "company", "task"),
     "recovered-": tuple(verdict.replace("_", "-") for verdict in get_args(OutcomeReconciled.model_fields["verdict"].annotation)),
     "card-already-": ("approved", "denied", "expired", "superseded", "executed", "refused", "unknown"),
-    "menu-": (*COMMANDS, *ADMIN_COMMANDS),
+    "menu-": (*COMMANDS, "freeze", "unfreeze"),
     "button-make-": FORWARD_REQUESTS,
     "run-answer-": ("contact", "photo", "document"),
     "docs-": ("exists", "changed"),

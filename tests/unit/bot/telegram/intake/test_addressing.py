@@ -83,7 +83,7 @@ def test_what_telegram_notes_by_itself_is_answered_by_nobody(note: str, chat: in
         ("/TODAY@sdelka_bot завтра", GROUP, "today"),
         ("/nonsense@SDELKA_BOT", GROUP, "nonsense"),
         ("/today", GROUP, "today"),
-        ("/freeze", GROUP, "freeze"),
+        ("/pending", GROUP, "pending"),
         ("/Stop сейчас", GROUP, "stop"),
         ("/nonsense", GROUP, None),
         ("/nonsense", None, "nonsense"),
