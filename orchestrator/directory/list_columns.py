@@ -83,7 +83,7 @@ async def add_columns(outcome: Outcome, table: Table, asked: Sequence[str], cont
     rows = {RecordRow.model_validate(row).id: row for row in extract_rows(outcome.result)}
     found = [(name, await find_column(entity, name, list(rows.values()), context)) for name in asked]
     columns = [column for _, column in found if column is not None and not _is_in_title(entity, column)][:MOST_COLUMNS]
-    missing = [column for column in columns if not any(_has_value_of(row, column) for row in rows.values())]
+    missing = [column for column in columns if not any(find_value(row, column) is not None for row in rows.values())]
     if missing:
         rows = _merge_rows(rows, await _read_missing(outcome, entity, missing, len(rows), context))
     known = [rows.get(parse_target(row.target)[1] if row.target else 0, {}) for row in table.rows]
@@ -126,10 +126,6 @@ def _find_entity(table: Table) -> str:
 
 def _is_in_title(entity: str, column: Column) -> bool:
     return column.key in (_IN_TITLE if entity in {"contact", "user"} else {"title"})
-
-
-def _has_value_of(row: JsonObject, column: Column) -> bool:
-    return find_value(row, column) is not None
 
 
 def find_value(row: JsonObject, column: Column) -> object:

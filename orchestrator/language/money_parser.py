@@ -161,7 +161,7 @@ def _read_sum(text: str, start: int, locale: Locale) -> _Reading | None:
         currency, end = parse_currency(code.group().strip(" .")), code.end()
         if kopecks := _KOPECKS.match(text, end):
             amounts, end = tuple(a + Decimal(kopecks[1]) / 100 for a in amounts), kopecks.end()
-    if _is_glued_on(text, end):
+    if _GLUED_ON.match(text, end) is not None:
         return None
     return _Reading(amounts, currency, currency is not None or term.scale > 1 or term.grouped, end)
 
@@ -192,10 +192,6 @@ def _read_units(text: str, thousands: _Reading) -> _Reading:
     if number is None or number < _HUNDRED or thousands.currency is not None or not has_thousands:
         return thousands
     return _Reading(tuple(amount + number for amount in thousands.amounts), None, marked=True, end=len(text))
-
-
-def _is_glued_on(text: str, end: int) -> bool:
-    return _GLUED_ON.match(text, end) is not None
 
 
 def _read_next_term(text: str, end: int, least: int, locale: Locale) -> _Term | None:

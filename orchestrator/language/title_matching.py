@@ -219,7 +219,7 @@ def _measure_partial(asked: Sequence[str], have: Sequence[str]) -> float:
     places = [[i for i, word in enumerate(have) if is_same_word(one, word)] for one in asked]
     if not all(places) or all(map(_is_noise, asked)):
         return 0.0
-    if sum(map(len, asked)) < _SHORTEST and not _has_exact_words(asked, have):
+    if sum(map(len, asked)) < _SHORTEST and not set(asked) <= set(have):
         return 0.0
     covered = _SPAN * len(asked) / len(have)
     if any(_is_all_same(asked, have[i : i + len(asked)]) for i in range(len(have) - len(asked) + 1)):
@@ -227,10 +227,6 @@ def _measure_partial(asked: Sequence[str], have: Sequence[str]) -> float:
     if _is_in_order(places):
         return _ORDERED + covered
     return _LOOSE + covered if _has_distinct_places(places) else 0.0
-
-
-def _has_exact_words(asked: Sequence[str], have: Sequence[str]) -> bool:
-    return set(asked) <= set(have)
 
 
 def _is_in_order(places: Sequence[Sequence[int]]) -> bool:

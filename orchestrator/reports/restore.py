@@ -27,7 +27,7 @@ from state.events.transfer import BackupRestored
 from state.journal.journal import load_state
 from state.journal.run_index import PREFIX, RunFilter, build_run_row
 from state.journal.schedule_index import build_timer, iterate_timers
-from state.journal.store import Commit, EffectChange, EffectRow, StoreError, Timer
+from state.journal.store import Commit, EffectChange, StoreError, Timer
 from state.journal.streams import to_lease_key, to_stream
 from state.sql.checksummed_json import DamagedRow
 from state.sql.store import SqlStore
@@ -185,10 +185,6 @@ def _mark_unknown(store: SqlStore, effect_id: str, stream: str, clock: Clock) ->
     session = to_lease_key(stream)
     look = Timer(id=f"{TIMER}:{effect_id}", due_at=now + SETTLED, session=session, kind=TIMER, body={"effect_id": effect_id})
     _commit(store, stream, event, now=now, actor="system", effects=[change], timers=[look])
-    return _build_uncertain_call(row, session, call)
-
-
-def _build_uncertain_call(row: EffectRow, session: str, call: Mapping[str, Any]) -> UncertainCall:
     return UncertainCall(effect_id=row.effect_id, session=session, method=call["method"], status=row.status, at=format_iso(row.updated_at))
 
 

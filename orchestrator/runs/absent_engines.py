@@ -22,7 +22,7 @@ from orchestrator.sessions.steps import build_play_row
 from orchestrator.turns.feature import Receive, Tools
 from state.events.runs import WHOLE, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
-from state.journal.run_index import NO_TIME, PREFIX, RunFilter, RunRow
+from state.journal.run_index import NO_TIME, PREFIX, RunFilter
 from state.journal.store import InboxRow
 from state.model.run_state import RunState
 
@@ -94,13 +94,10 @@ class EngineReturns:
         after = (NO_TIME, "")
         while rows := await self._store.list_runs(RunFilter(statuses=_OPEN, after=after, limit=_PAGE)):
             absent.update(row.engine for row in rows if row.engine not in self._engines.runs)
-            if back := [row for row in rows if self._may_go_on(row)]:
+            if back := [row for row in rows if row.status == "paused" and row.engine in self._engines.runs]:
                 await receive([build_engine_back_row(PREFIX + row.run_id, now) for row in back])
             after = rows[-1].started_at, rows[-1].run_id
         for engine, count in sorted(absent.items()):
             log.warning(
                 "%d runs wait for the engine %s, which is not here", count, engine, extra={"action": "engine_absent", "engine": engine}
             )
-
-    def _may_go_on(self, row: RunRow) -> bool:
-        return row.status == "paused" and row.engine in self._engines.runs

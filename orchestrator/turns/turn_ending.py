@@ -161,7 +161,7 @@ def collect_shown_lists(end: TurnEnd, *, session: str, mask: Callable[[str], str
     has_file = Address.parse(session).is_messenger
     tables = {part.place: part for part in end.reply.parts if isinstance(part, Table) and part.place}  # one shown twice is one list
     lists = [*(_read_table(table, _find_source(end, table, mask), has_file=has_file) for table in tables.values()), *end.lists]
-    return list(_limit_rows([_mask_rows(one, mask) for one in lists]))
+    return list(_limit_rows([replace(one, rows=tuple(ShownRow(row.record, mask(row.label)) for row in one.rows)) for one in lists]))
 
 
 def _find_source(end: TurnEnd, table: Table, mask: Callable[[str], str]) -> ListSource | None:
@@ -176,10 +176,6 @@ def _read_table(table: Table, source: ListSource | None, *, has_file: bool) -> S
     total = table.groups if table.is_grouped else table.total
     shown = ShownList(place=table.place, total=max(total, table.first - 1 + len(table.rows)), rows=rows, first=table.first)
     return replace(shown, method=source.method, params=source.params, by=source.by) if source is not None else shown
-
-
-def _mask_rows(shown: ShownList, mask: Callable[[str], str]) -> ShownList:
-    return replace(shown, rows=tuple(ShownRow(row.record, mask(row.label)) for row in shown.rows))
 
 
 def _limit_rows(lists: list[ShownList]) -> Iterator[ShownList]:

@@ -5,7 +5,7 @@ Events that tell people nothing, such as the reservation of tokens, give no item
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bot.console.conversations.turns import Item, Line, Tone
@@ -76,11 +76,7 @@ def _read_message(to: ItemReader, message_received: conversation.MessageReceived
     quoted = message_received.quoted if message_received.text else ""
     note = to.say("console-talk-origin", origin=message_received.origin)
     item = Item(kind="asked", at=event.ts, who=to.name(event.actor), text=_shorten(text), note=note, details=_shorten(quoted))
-    return [_with_voice(item) if message_received.origin == "voice" else item]
-
-
-def _with_voice(item: Item) -> Item:
-    return Item(kind="asked", at=item.at, who=item.who, text=item.text, note=item.note, details=item.details, is_voice=True)
+    return [replace(item, is_voice=message_received.origin == "voice")]
 
 
 def _read_answer(to: ItemReader, model_answered: conversation.ModelAnswered, event: StoredEvent) -> Made:

@@ -57,7 +57,7 @@ def build_chat_router(chat: ChatContext) -> APIRouter:
         chat_request = await chat.reader.read(request)
         actor = chat.overrides.apply(client.actor, chat_request.overrides)
         row = _build_row(client, actor, chat_request, key, chat)
-        if _is_stream_wanted(request):
+        if MEDIA_TYPE in request.headers.get("accept", "").lower():
             row = await store_request(row, chat)
             headers = {HEADER: row.id, "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             return StreamingResponse(stream_answer(row, client, chat), media_type=MEDIA_TYPE, headers=headers)
@@ -146,7 +146,3 @@ def _parse_customer_message(chat_request: ChatRequest) -> tuple[Input, Lane]:
     if _CHOICE.fullmatch(chat_request.message) or _BUTTON.fullmatch(chat_request.message):
         return _parse_message(chat_request, Feature())
     return TextMessage(text="", quoted=f"{chat_request.message}\n\n{chat_request.quoted}".strip(), origin="typed", pieces=1), "turn"
-
-
-def _is_stream_wanted(request: Request) -> bool:
-    return MEDIA_TYPE in request.headers.get("accept", "").lower()

@@ -213,18 +213,7 @@ class ExportQuery(BaseModel):
 
 def to_definition(head: DefinitionKey) -> Definition:
     """Return the definition as a whole as clients get it."""
-    return Definition(
-        kind=head.kind,
-        key=head.key,
-        title=head.title,
-        enabled=head.enabled,
-        active_version=head.active_version,
-        last_version=head.last_version,
-        has_draft=head.has_draft,
-        revision=head.revision,
-        updated_at=head.updated_at,
-        updated_by=head.updated_by,
-    )
+    return Definition.model_validate(head, from_attributes=True)
 
 
 def to_version_line(definition_version: DefinitionVersion) -> VersionLine:

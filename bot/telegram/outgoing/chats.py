@@ -118,7 +118,7 @@ class Chats:
             await self.move(message.chat.id, message.migrate_to_chat_id)
         elif message is not None and message.migrate_from_chat_id is not None:
             await self.move(message.migrate_from_chat_id, message.chat.id)
-        match _find_subject(update):
+        match update.message or update.callback_query or update.my_chat_member:
             case ChatMemberUpdated() as change if _is_out(change):
                 await self.close(change.chat.id, change.new_chat_member.status)
             case ChatMemberUpdated() as change:
@@ -158,10 +158,6 @@ def _is_out(change: ChatMemberUpdated) -> bool:
     """Return whether the bot is no longer a member of the chat after this change. A restricted bot may still be a member."""
     member = change.new_chat_member
     return member.status in _OUTSIDE or (isinstance(member, ChatMemberRestricted) and not member.is_member)
-
-
-def _find_subject(update: Update) -> Message | CallbackQuery | ChatMemberUpdated | None:
-    return update.message or update.callback_query or update.my_chat_member
 
 
 NO_ACCESS: Final = "not shown: the person has no access any more"

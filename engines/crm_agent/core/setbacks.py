@@ -167,7 +167,7 @@ def _is_same_wish(wish: _Wish, other: _Wish, code: str, titles: Mapping[str, str
     changed = [name for name, value in wish.values.items() if other.values.get(name, value) != value]
     if code in _NAME_MISTAKES and not all(_is_like_name(wish.values[name], other.written.get(name, "")) for name in changed):
         return False
-    is_same_new = wish.number or (len(changed) <= 1 and not any(_find_leaf(name) in _NAMES for name in changed))
+    is_same_new = wish.number or (len(changed) <= 1 and not any(name.rpartition(".")[2] in _NAMES for name in changed))
     return bool(is_same_new) and _is_same_record(wish, other, titles) and _has_all_values(wish, other)
 
 
@@ -251,7 +251,3 @@ def _flatten(value: object, path: str = "") -> Iterator[tuple[str, str]]:
             yield from _flatten(item, f"{path}.{number}")
     else:
         yield path, str(value)
-
-
-def _find_leaf(path: str) -> str:
-    return path.rpartition(".")[2]

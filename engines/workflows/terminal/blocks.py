@@ -76,7 +76,7 @@ def write_blocks(record: str, tr: Translator, *, as_json: bool) -> None:
         return
     rows = [
         (
-            _shorten_run(one.block.run),
+            one.block.run.rpartition("-")[2],
             tr.translate("workflow-cli-block-status", status=one.status),
             one.workflow,
             one.block.by,
@@ -248,11 +248,6 @@ def _list_operation_rows(block: Block, tr: Translator) -> list[Sequence[object]]
 
 def _name_columns(names: Sequence[str], tr: Translator) -> list[str]:
     return [tr.translate("workflow-cli-block", what=name) for name in names]
-
-
-def _shorten_run(run: str) -> str:
-    """Return the end of a run's id, by which its block is found, too."""
-    return run.rpartition("-")[2]
 
 
 def _write_value(value: object, *, most: int | None = None) -> str:

@@ -101,7 +101,7 @@ class GroupView:
         self.group = group
         self._nodes: NodesView | None = None
         self._is_item = actions is not None
-        with ui.element("div").classes(self._choose_class()):
+        with ui.element("div").classes("form-item" if self._is_item else "form-group" if self.group.label else "form-inline"):
             if group.is_folded or self._is_item:
                 with ui.element("div").classes("form-head"):
                     self._draw_head()
@@ -113,9 +113,6 @@ class GroupView:
             self._message.set_visibility(False)
             self._body = ui.element("div").classes("form-body")
         self._show()
-
-    def _choose_class(self) -> str:
-        return "form-item" if self._is_item else "form-group" if self.group.label else "form-inline"
 
     def _draw_head(self) -> None:
         if not self.group.is_folded:
