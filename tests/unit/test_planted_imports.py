@@ -65,7 +65,7 @@ def test_without_a_plant_nothing_is_broken(graph: grimp.ImportGraph) -> None:
         ("engines.scenarios.run_face", "orchestrator.performers.bitrix", PERFORMERS),
         ("engines.scenarios.run_face", "engines.workflows.run_face", APART),
         ("engines.scenarios.terminal.app", "engines.workflows.core.kind", APART),
-        ("engines.scenarios.terminal.app", "bot.http_api.camel", FACES),
+        ("engines.scenarios.terminal.app", "bot.http_api.chat.responses", FACES),
         ("engines.scenarios.of_no_name_so_far", "orchestrator.runtime.worker", FACES),
         ("engines.scenarios.of_no_name_so_far", "bot.telegram.door", FACES),
         ("engines.scenarios.of_no_name_so_far.deeper", "state.sql.store", FACES),
