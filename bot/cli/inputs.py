@@ -42,18 +42,10 @@ def submit_input(store: "SqlStore", row: "InboxRow", wait: float) -> bool:
 def build_input_row(key: str, given: "Input", actor: "Actor", lane: "Lane" = "express") -> "InboxRow":
     """Return the inbox row that gives the session `key` this input of the actor."""
     from state.clock import SystemClock, generate_id  # noqa: PLC0415 - see the module docstring
-    from state.journal.store import InboxRow  # noqa: PLC0415 - see the module docstring
 
     row_id = generate_id()
-    return InboxRow(
-        id=row_id,
-        source=f"cli:{given.KIND}:{row_id}",
-        session=key,
-        lane=lane,
-        kind=given.KIND,
-        actor=actor.model_dump(mode="json"),
-        body=given.to_json(),
-        received_at=SystemClock().now(),
+    return given.to_row(
+        key, source=f"cli:{given.KIND}:{row_id}", actor=actor.model_dump(mode="json"), now=SystemClock().now(), lane=lane, row_id=row_id
     )
 
 

@@ -30,7 +30,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import ConsoleLogin
 from orchestrator.features.console.handlers import build_closing_row
 from state.clock import format_iso, generate_id, parse_iso, read_boottime
-from state.journal.store import InboxRow, StoreError
+from state.journal.store import StoreError
 from state.model.registry import CONSOLE_SINCE
 
 if TYPE_CHECKING:
@@ -129,15 +129,8 @@ class Console:
         actor = self.find_actor(login) if login is not None else None
         if login is None or actor is None:
             return self._login.show_trouble("wrong", locale)
-        row = InboxRow(
-            id=generate_id(),
-            source=f"console:login:{login.login_id}",
-            session=login.person,
-            lane="express",
-            kind=ConsoleLogin.KIND,
-            actor=actor.model_dump(mode="json"),
-            body=ConsoleLogin(login_id=login.login_id).to_json(),
-            received_at=now,
+        row = ConsoleLogin(login_id=login.login_id).to_row(
+            login.person, source=f"console:login:{login.login_id}", actor=actor.model_dump(mode="json"), now=now
         )
         try:
             [is_new] = await self.services.orchestrator.receive([row])

@@ -118,15 +118,8 @@ class PolicyDesk:
 
     def _build_news(self, saved: PolicyText, by: Actor) -> InboxRow:
         row_id = generate_id()
-        return InboxRow(
-            id=row_id,
-            source=f"policy:saved:{row_id}",
-            session=POLICY_FILE,
-            lane="express",
-            kind=PolicyFileSaved.KIND,
-            actor=by.model_dump(mode="json"),
-            body=PolicyFileSaved(digest=saved.digest).to_json(),
-            received_at=self.clock.now(),
+        return PolicyFileSaved(digest=saved.digest).to_row(
+            POLICY_FILE, source=f"policy:saved:{row_id}", actor=by.model_dump(mode="json"), now=self.clock.now(), row_id=row_id
         )
 
     def _build_rules(self, policy: Policy) -> Rules:

@@ -280,13 +280,6 @@ def _build_news_row(author: Author, version: DefinitionVersion, *, note: str) ->
     """Return the inbox row that tells of a version which `author` publishes; it is stored in the same commit."""
     row_id, at = generate_id(), format_iso(author.at)
     news = DefinitionNews(definition_kind=version.kind, key=version.key, version=version.version, title=version.title, at=at, note=note)
-    return InboxRow(
-        id=row_id,
-        source=f"definition:{row_id}",
-        session=NEWS_SESSION,
-        lane="express",
-        kind=DefinitionNews.KIND,
-        actor={"key": author.key, "name": author.name},
-        body=news.to_json(),
-        received_at=author.at,
+    return news.to_row(
+        NEWS_SESSION, source=f"definition:{row_id}", actor={"key": author.key, "name": author.name}, now=author.at, row_id=row_id
     )

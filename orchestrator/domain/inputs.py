@@ -7,14 +7,16 @@ program, so a new field needs a default.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final, Literal, Unpack
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Final, Literal, Unpack
 
 from pydantic import BeforeValidator, ConfigDict, StrictBool, ValidationError
 
 from orchestrator.domain.frozen import View
 from orchestrator.domain.outputs import Notice
+from state.clock import generate_id
 from state.events.base import DEFAULT_ENGINE
-from state.journal.store import InboxRow
+from state.journal.store import InboxRow, Lane
 from state.stored import JsonObject
 
 SYSTEM: Final = {"key": "system", "name": "system"}
@@ -31,6 +33,24 @@ class Input(View):
         """Set `KIND` from the class argument `kind`; a class without that argument has the kind of its base class."""
         cls.KIND = kind or cls.KIND
         super().__init_subclass__(**options)
+
+    def to_row(
+        self, session: str, *, source: str, actor: Mapping[str, Any], now: datetime, lane: Lane = "express", row_id: str = ""
+    ) -> InboxRow:
+        """Return the inbox row that gives this input to `session`; it is stored only once for each `source`.
+
+        `actor` is its sender as rows store it. Without `row_id` the row gets a new id.
+        """
+        return InboxRow(
+            id=row_id or generate_id(),
+            source=source,
+            session=session,
+            lane=lane,
+            kind=self.KIND,
+            actor=actor,
+            body=self.to_json(),
+            received_at=now,
+        )
 
 
 _TextOrBlank = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")]

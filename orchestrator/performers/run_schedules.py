@@ -15,7 +15,7 @@ from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.run_schedules import ARG_ORIGINS, DEFINITION, MARK, PERSON, TITLE
 from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
-from state.clock import UUID_NAMESPACE, Clock, format_iso, generate_id
+from state.clock import UUID_NAMESPACE, Clock, format_iso
 from state.journal.async_store import AsyncStore
 from state.journal.schedule_index import count_schedules
 from state.journal.store import InboxRow, StoreError
@@ -124,16 +124,7 @@ class RunSchedulePerformer:
             zone=given.get("zone") or "UTC",
             note=given.get("note", ""),
         )
-        return InboxRow(
-            id=generate_id(),
-            source=_build_source(call),
-            session=find_own_chat(person),
-            lane="express",
-            kind=ScheduleAdd.KIND,
-            actor={"key": person, "name": person},
-            body=asked.to_json(),
-            received_at=self._clock.now(),
-        )
+        return asked.to_row(find_own_chat(person), source=_build_source(call), actor={"key": person, "name": person}, now=self._clock.now())
 
 
 def build_schedule_id(effect_id: str) -> str:

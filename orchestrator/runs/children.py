@@ -10,10 +10,8 @@ from orchestrator.runs.memo import Memo, format_args
 from orchestrator.runs.run_pass import RunPass
 from orchestrator.runs.turns import play_turn
 from state.canonical import hash_text
-from state.clock import generate_id
 from state.events.runs import RunWaits, RunWoken
 from state.journal.run_index import PREFIX, RunFilter
-from state.journal.store import InboxRow
 
 MAX_DEPTH = 12
 """How many runs may wait for each other in a chain; a definition that starts itself ends here."""
@@ -54,15 +52,12 @@ class Children:
             )
             if node in ctx.known.retried and (status := await self._find_status(child)):
                 return await self._go_on(node, child, status)
-            row = InboxRow(
-                id=generate_id(),
+            row = order.to_row(
+                child,
                 source=f"start:{child}" if node not in ctx.known.retried else f"start:{child}:{ctx.session.seq}",
-                session=child,
-                lane="turn",
-                kind=RunStart.KIND,
                 actor=ctx.actor.model_dump(mode="json") if ctx.actor else SYSTEM,
-                body=order.to_json(),
-                received_at=ctx.now,
+                now=ctx.now,
+                lane="turn",
             )
             await ctx.store(RunWaits(node=node, on="run", waits_for=child), inbox_new=[row])
         raise RunSuspended(node)
@@ -85,15 +80,8 @@ class Children:
             if (end := memo.finished) is not None:
                 value = Value(end.result, frozenset(end.origins))  # type: ignore[arg-type]  # stored as text
                 return RunResult(value=value, status=end.status, code=end.code, title=memo.started.title if memo.started else "")
-        retry = InboxRow(
-            id=generate_id(),
-            source=f"retry:{child}:{ctx.session.seq}",
-            session=child,
-            lane="express",
-            kind=RunOrder.KIND,
-            actor=ctx.actor.model_dump(mode="json"),
-            body=RunOrder(order="retry", parent=ctx.session.key).to_json(),
-            received_at=ctx.now,
+        retry = RunOrder(order="retry", parent=ctx.session.key).to_row(
+            child, source=f"retry:{child}:{ctx.session.seq}", actor=ctx.actor.model_dump(mode="json"), now=ctx.now
         )
         await ctx.store(RunWaits(node=node, on="run", waits_for=child), inbox_new=[retry] if status == "failed" or is_orphan else [])
         raise RunSuspended(node)

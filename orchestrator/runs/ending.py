@@ -19,7 +19,7 @@ from orchestrator.runs.reminders import drop_reminders
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
-from state.clock import format_iso, generate_id
+from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunFinished
 from state.journal.store import Commit, EffectConflict, InboxRow, Timer
@@ -140,8 +140,8 @@ def _stop_children(session: Session, run: RunState) -> list[InboxRow]:
     children = [wait.waits_for for wait in run.waits.values() if wait.on == "run"]
     if not run.actor:
         return [build_owner_gone_row(child, session.now) for child in children]
-    body = RunOrder(order="cancel").to_json()
-    return [_build_row(child, f"cancel:{child}:{session.seq}", RunOrder.KIND, run.actor, body, session) for child in children]
+    order = RunOrder(order="cancel")
+    return [order.to_row(child, source=f"cancel:{child}:{session.seq}", actor=run.actor, now=session.now) for child in children]
 
 
 def find_owner(run: RunState) -> Actor:
@@ -151,35 +151,22 @@ def find_owner(run: RunState) -> Actor:
 
 def build_owner_gone_row(key: str, now: datetime) -> InboxRow:
     """Return the input that ends the run `key`, because its owner was erased."""
-    return _build_news(key, f"owner-gone:{key}", RunOwnerGone(), now)
+    return RunOwnerGone().to_row(key, source=f"owner-gone:{key}", actor=SYSTEM, now=now)
 
 
 def build_restored_row(key: str, made_at: str, now: datetime) -> InboxRow:
     """Return the input that tells the chat of the run `key` that a backup made `made_at` brought the run back, and that it is paused."""
-    return _build_news(key, f"restored:{key}:{format_iso(now)}", RunRestored(made_at=made_at), now)
+    return RunRestored(made_at=made_at).to_row(key, source=f"restored:{key}:{format_iso(now)}", actor=SYSTEM, now=now)
 
 
 def build_forget_row(key: str, now: datetime) -> InboxRow:
     """Return the input that removes what is kept of the run `key`, which ended long ago; one such order an hour is enough."""
-    return _build_news(key, f"forget:{key}:{format_iso(now)[:13]}", RunForget(), now)
+    return RunForget().to_row(key, source=f"forget:{key}:{format_iso(now)[:13]}", actor=SYSTEM, now=now)
 
 
 def build_engine_back_row(key: str, now: datetime) -> InboxRow:
     """Return the input that lets the run `key` go on if it waits for its engine; one such order an hour is enough."""
-    return _build_news(key, f"engine-back:{key}:{format_iso(now)[:13]}", RunEngineBack(), now)
-
-
-def _build_news(key: str, source: str, news: RunOwnerGone | RunRestored | RunForget | RunEngineBack, now: datetime) -> InboxRow:
-    return InboxRow(
-        id=generate_id(),
-        source=source,
-        session=key,
-        lane="express",
-        kind=type(news).KIND,
-        actor=SYSTEM,
-        body=news.to_json(),
-        received_at=now,
-    )
+    return RunEngineBack().to_row(key, source=f"engine-back:{key}:{format_iso(now)[:13]}", actor=SYSTEM, now=now)
 
 
 def _tell_parent(session: Session, run: RunState, result: RunResult, reasons: Reasons) -> list[InboxRow]:
@@ -188,17 +175,4 @@ def _tell_parent(session: Session, run: RunState, result: RunResult, reasons: Re
     child_end = RunChildEnd(node=run.parent_node, run=session.key, status=result.status, code=result.code, value=result.value.to_stored())
     if result.status != "done":
         child_end = child_end.model_copy(update={"title": run.title, "reasons": reasons.to_stored()})
-    return [_build_row(run.parent, f"ended:{session.key}:{session.seq}", RunChildEnd.KIND, SYSTEM, child_end.to_json(), session)]
-
-
-def _build_row(key: str, source: str, kind: str, actor: object, body: dict[str, object], session: Session) -> InboxRow:
-    return InboxRow(
-        id=generate_id(),
-        source=source,
-        session=key,
-        lane="express",
-        kind=kind,
-        actor=actor,  # type: ignore[arg-type]  # a stored actor
-        body=body,
-        received_at=session.now,
-    )
+    return [child_end.to_row(run.parent, source=f"ended:{session.key}:{session.seq}", actor=SYSTEM, now=session.now)]

@@ -158,13 +158,4 @@ def build_start(
 
 def build_input(given: Input, run: str, actor: Actor, session: Session, *, source: str, lane: Lane = "express") -> InboxRow:
     """Return an input for the session key `run` that comes from a person in another session."""
-    return InboxRow(
-        id=generate_id(),
-        source=source,
-        session=run,
-        lane=lane,
-        kind=type(given).KIND,
-        actor=actor.model_dump(mode="json"),
-        body=given.to_json(),
-        received_at=session.now,
-    )
+    return given.to_row(run, source=source, actor=actor.model_dump(mode="json"), now=session.now, lane=lane)

@@ -16,7 +16,7 @@ from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import Ask, Heard, Option
 from orchestrator.runs.foreign_texts import ForeignTexts
 from state.canonical import hash_text
-from state.clock import format_iso, generate_id
+from state.clock import format_iso
 from state.events.runs import RunWaits, RunWoken
 from state.journal.store import InboxRow
 from state.model.run_state import RunWait
@@ -116,7 +116,7 @@ def build_question_row(key: str, home: str, question: Question, *, now: datetime
     run_question = RunQuestion(
         run=key, question_id=question.question_id, takes=tuple(sorted(question.ask.takes)), answers=tuple(question.event.answers)
     )
-    return _build_row(home, f"asks:{key}:{question.question_id}", RunQuestion.KIND, run_question.to_json(), now)
+    return run_question.to_row(home, source=f"asks:{key}:{question.question_id}", actor=SYSTEM, now=now)
 
 
 def build_reopening_row(key: str, home: str, wait: RunWait, cause: str, *, now: datetime) -> InboxRow:
@@ -125,17 +125,13 @@ def build_reopening_row(key: str, home: str, wait: RunWait, cause: str, *, now: 
     The chat stopped listening when it passed the input `cause` on to the run, which did not take it.
     """
     run_question = RunQuestion(run=key, question_id=wait.waits_for, takes=tuple(wait.takes), answers=tuple(wait.answers))
-    return _build_row(home, f"asks:{key}:{wait.waits_for}:{cause}", RunQuestion.KIND, run_question.to_json(), now)
+    return run_question.to_row(home, source=f"asks:{key}:{wait.waits_for}:{cause}", actor=SYSTEM, now=now)
 
 
 def build_closing_row(key: str, home: str, question_id: str, *, now: datetime) -> InboxRow:
     """Return the input that tells the chat `home` that the run `key` does not wait for an answer to this question any more."""
     run_question = RunQuestion(run=key, question_id=question_id, is_over=True)
-    return _build_row(home, f"asked:{key}:{question_id}", RunQuestion.KIND, run_question.to_json(), now)
-
-
-def _build_row(session: str, source: str, kind: str, body: Mapping[str, Any], now: datetime) -> InboxRow:
-    return InboxRow(id=generate_id(), source=source, session=session, lane="express", kind=kind, actor=SYSTEM, body=body, received_at=now)
+    return run_question.to_row(home, source=f"asked:{key}:{question_id}", actor=SYSTEM, now=now)
 
 
 def is_answer_click(words: Sequence[str]) -> bool:

@@ -45,15 +45,8 @@ async def take_option(row: InboxRow, session: Session, tools: Tools) -> None:
         await session.commit(actor=actor.key, outbox=refuse_click(row, session, code), inbox_done=[row.id])
         return
     slot = f"{session.key}/{OPTION}/{run_id}/{number}"
-    inbox_row = InboxRow(
-        id=uuid5(UUID_NAMESPACE, slot).hex,
-        source=f"press:{slot}",
-        session=session.key,
-        lane="turn",
-        kind=TextMessage.KIND,
-        actor=row.actor,
-        body=TextMessage(text=_CHOSEN[actor.locale], quoted=option, origin="button").to_json(),
-        received_at=session.now,
+    inbox_row = TextMessage(text=_CHOSEN[actor.locale], quoted=option, origin="button").to_row(
+        session.key, source=f"press:{slot}", actor=row.actor, now=session.now, lane="turn", row_id=uuid5(UUID_NAMESPACE, slot).hex
     )
     is_known = await tools.store.find_inbox(inbox_row.source) is not None
     click_toasts = build_click_toasts(row, session, Notice(code="toast-already" if is_known else "toast-doing"))

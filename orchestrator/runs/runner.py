@@ -39,7 +39,7 @@ from orchestrator.sessions.session import Session
 from orchestrator.sessions.steps import build_passed_message
 from orchestrator.turns.feature import Tools
 from state.canonical import to_storable, to_storable_text
-from state.clock import generate_id, parse_iso
+from state.clock import parse_iso
 from state.events.runs import RunStarted
 from state.journal.async_store import AsyncStore
 from state.journal.restored_rows import RESTORED, SET_ASIDE
@@ -326,16 +326,7 @@ def _build_parent_row(notice: Notice, order: RunStart, row: InboxRow, session: S
         value=NOTHING.to_stored(),
         reasons=Reasons((notice,)).to_stored(),
     )
-    return InboxRow(
-        id=generate_id(),
-        source=f"ended:{session.key}:{row.id}",
-        session=order.parent,
-        lane="express",
-        kind=RunChildEnd.KIND,
-        actor=SYSTEM,
-        body=child_end.to_json(),
-        received_at=session.now,
-    )
+    return child_end.to_row(order.parent, source=f"ended:{session.key}:{row.id}", actor=SYSTEM, now=session.now)
 
 
 async def _fail(error: RunFailed, session: Session, tools: Tools, done: Sequence[str], foreign: ForeignTexts | None = None) -> None:

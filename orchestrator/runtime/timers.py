@@ -2,13 +2,14 @@
 
 from datetime import datetime, timedelta
 
-from orchestrator.domain.inputs import SYSTEM, CallTimerDue, TimerDue
+from orchestrator.domain.inputs import CallTimerDue, TimerDue
 from orchestrator.gate.approve import confirmations
 from orchestrator.runtime import recovery
+from orchestrator.sessions.input_filter import build_system_row
 from orchestrator.sessions.session import Session
 from orchestrator.turns.decisions import run_expiry
 from orchestrator.turns.feature import Tools
-from state.clock import format_iso, generate_id
+from state.clock import format_iso
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Timer
 
@@ -25,16 +26,8 @@ async def collect_due_rows(store: AsyncStore, now: datetime) -> list[InboxRow]:
 
 
 def _build_row(timer: Timer, now: datetime) -> InboxRow:
-    return InboxRow(
-        id=generate_id(),
-        source=f"timer:{timer.id}:{format_iso(timer.due_at)}",
-        session=timer.session,
-        lane="express",
-        kind=TimerDue.KIND,
-        actor=SYSTEM,
-        body={"timer": timer.id, "kind": timer.kind, **timer.body},
-        received_at=now,
-    )
+    body = {"timer": timer.id, "kind": timer.kind, **timer.body}
+    return build_system_row(TimerDue.KIND, timer.session, f"timer:{timer.id}:{format_iso(timer.due_at)}", now, body=body)
 
 
 async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:

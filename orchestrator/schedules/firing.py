@@ -27,7 +27,7 @@ from orchestrator.schedules.checks import DEFINITION_GONE, ENGINE_GONE, NOT_ALLO
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
-from state.clock import format_iso, generate_id, parse_iso
+from state.clock import format_iso, parse_iso
 from state.events.base import Event
 from state.events.schedules import ScheduleEnded, ScheduleFired, SchedulePaused, list_schedules
 from state.journal.async_store import AsyncStore
@@ -174,16 +174,7 @@ async def _start(moment: _Moment, actor: Actor, row: InboxRow, session: Session)
     entry = moment.entry
     key = build_run_key(moment.schedule, entry.due)
     order = RunStart(engine=entry.engine, definition=entry.definition, home=session.key, args=entry.args, since=entry.due)
-    start = InboxRow(
-        id=generate_id(),
-        source=f"start:{key}",
-        session=key,
-        lane="turn",
-        kind=RunStart.KIND,
-        actor=actor.model_dump(mode="json"),
-        body=order.to_json(),
-        received_at=session.now,
-    )
+    start = order.to_row(key, source=f"start:{key}", actor=actor.model_dump(mode="json"), now=session.now, lane="turn")
     is_late = moment.late > LATE
     notices = [words.build_late_notice(entry, moment.plan.missed, actor, session.now)] if is_late else []
     rows = [_build_row(session.key, notice, moment, session) for notice in notices]

@@ -15,8 +15,6 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
 from state.stored import JsonObject
 
-"""The stored actor of inputs that no person sent, such as those of timers."""
-
 
 async def recognize_answer(row: InboxRow, said: Input | None, session: Session, store: AsyncStore) -> InboxRow | None:
     """Return an input that holds a message as the answer to a question of the bot; None if the message is no such answer.
@@ -100,15 +98,12 @@ def _restate(row: InboxRow, said: Input) -> InboxRow:
 
     The new id is computed from the original id, so building the row again after a crash gives the same row.
     """
-    return InboxRow(
-        id=uuid5(UUID_NAMESPACE, f"{row.id}/{said.KIND}").hex,
+    return said.to_row(
+        row.session,
         source=f"{row.source}:{said.KIND}",
-        session=row.session,
-        lane="express",
-        kind=said.KIND,
         actor=row.actor,
-        body=said.to_json(),
-        received_at=row.received_at,
+        now=row.received_at,
+        row_id=uuid5(UUID_NAMESPACE, f"{row.id}/{said.KIND}").hex,
     )
 
 

@@ -19,7 +19,7 @@ from orchestrator.gate.approve.card_groups import find_origin_slots
 from orchestrator.gate.approve.duplicates import restore_outcome
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.serialization import build_effect_id
-from state.clock import generate_id, parse_iso
+from state.clock import parse_iso
 from state.events.base import DEFAULT_ENGINE
 from state.events.confirmations import ConfirmationDenied, ConfirmationRequested
 from state.events.conversation import MessageReceived, NameAsked, NameChosen, StepRefused, TurnFinished
@@ -99,15 +99,8 @@ def _find_last_card(
 
 
 def _build_row(turn: str, card: Card, key: str, step: Commit, paused: PausedTurn) -> InboxRow:
-    return InboxRow(
-        id=generate_id(),
-        source=f"{TurnGoesOn.KIND}:{turn}:{card.effect_id}",
-        session=key,
-        lane="turn",
-        kind=TurnGoesOn.KIND,
-        actor=paused.asker,
-        body=TurnGoesOn(turn_id=turn, engine=paused.engine or DEFAULT_ENGINE).to_json(),
-        received_at=step.now,
+    return TurnGoesOn(turn_id=turn, engine=paused.engine or DEFAULT_ENGINE).to_row(
+        key, source=f"{TurnGoesOn.KIND}:{turn}:{card.effect_id}", actor=paused.asker, now=step.now, lane="turn"
     )
 
 

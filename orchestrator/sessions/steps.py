@@ -90,16 +90,7 @@ def index_run(step: Commit, run: RunState | None) -> Commit:
 def build_play_row(key: str, now: datetime) -> InboxRow:
     """Return the input that makes the run `key` go on."""
     fresh = generate_id()
-    return InboxRow(
-        id=fresh,
-        source=f"play:{key}:{fresh}",
-        session=key,
-        lane="turn",
-        kind=RunPlay.KIND,
-        actor=SYSTEM,
-        body={},
-        received_at=now,
-    )
+    return RunPlay().to_row(key, source=f"play:{key}:{fresh}", actor=SYSTEM, now=now, lane="turn", row_id=fresh)
 
 
 def _goes_on(step: Commit, key: str) -> bool:
@@ -159,16 +150,7 @@ def _mark_card(body: Mapping[str, Any], key: str, home: str) -> dict[str, Any]:
 
 def build_passed_message(row: OutboxRow, home: str, body: dict[str, Any]) -> InboxRow:
     """Return the input that passes a message of a run on to `home`, a session whose client fetches its messages itself."""
-    return InboxRow(
-        id=generate_id(),
-        source=f"passed:{row.id}",
-        session=home,
-        lane="express",
-        kind=RunMessage.KIND,
-        actor=SYSTEM,
-        body=RunMessage(message=row.kind, key=row.key, body=body).to_json(),
-        received_at=row.created_at,
-    )
+    return RunMessage(message=row.kind, key=row.key, body=body).to_row(home, source=f"passed:{row.id}", actor=SYSTEM, now=row.created_at)
 
 
 def is_reads_only(step: Commit) -> bool:

@@ -20,7 +20,6 @@ from orchestrator.domain.inputs import AccessRequest, Input, JoinRequest, People
 from orchestrator.features.people.registry import build_proof
 from orchestrator.gate.call.escape_text import escape_text
 from state.canonical import to_storable_text
-from state.clock import generate_id
 from state.journal.store import InboxRow
 from state.model.registry import SESSION
 from state.stored import JsonObject
@@ -141,10 +140,7 @@ def parse_people_click(data: str, source: str, session: str, actor: Actor, now: 
 
 
 def _build_row(said: Input, source: str, actor: JsonObject, now: datetime) -> InboxRow:
-    body = said.to_json()
-    return InboxRow(
-        id=generate_id(), source=source, session=SESSION, lane="express", kind=said.KIND, actor=actor, body=body, received_at=now
-    )
+    return said.to_row(SESSION, source=source, actor=actor, now=now)
 
 
 def _describe_sender(user: User) -> dict[str, str]:

@@ -16,7 +16,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import AccessRequest, CardDecision, Command, DirectAnswer, FeatureClick, Input
 from orchestrator.domain.outputs import Notice
 from orchestrator.runs.questions import is_answer_click
-from state.clock import generate_id, parse_iso
+from state.clock import parse_iso
 from state.journal.async_store import AsyncStore
 from state.journal.restored_rows import RESTORED
 from state.journal.store import InboxRow, Lane
@@ -71,16 +71,7 @@ class RowBuilder:
         The row belongs to the conversation `session`, by default to the one in which the update was sent. With `lane` "turn" it waits until
         the running turn (processing of a message) ends; with "express" it does not.
         """
-        row = InboxRow(
-            id=generate_id(),
-            source=self.source,
-            session=session or self.session,
-            lane=lane,
-            kind=said.KIND,
-            actor=self.actor.model_dump(mode="json"),
-            body=said.to_json(),
-            received_at=self.now,
-        )
+        row = said.to_row(session or self.session, source=self.source, actor=self.actor.model_dump(mode="json"), now=self.now, lane=lane)
         return ParsedUpdate(session=self.session, rows=(row,), said=said)
 
     def build_answer(self, notice: Notice) -> ParsedUpdate:

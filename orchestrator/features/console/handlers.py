@@ -14,7 +14,7 @@ from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
 from orchestrator.turns.turn import admit_actor
-from state.clock import format_iso, generate_id
+from state.clock import format_iso
 from state.events.console import ConsoleEntered, PolicySaved
 from state.journal.store import InboxRow
 from state.model.registry import CONSOLE_SINCE
@@ -44,16 +44,7 @@ async def run_command(row: InboxRow, session: Session, tools: Tools, *, sign_lin
 def build_closing_row(source: str, actor: Actor, now: datetime) -> InboxRow:
     """Return the input that sets the time before which all logins of the person have ended; it is stored once for each `source`."""
     change = PreferenceChange(preference=CONSOLE_SINCE, value=format_iso(now))
-    return InboxRow(
-        id=generate_id(),
-        source=source,
-        session=PEOPLE,
-        lane="express",
-        kind=PreferenceChange.KIND,
-        actor=actor.model_dump(mode="json"),
-        body=change.to_json(),
-        received_at=now,
-    )
+    return change.to_row(PEOPLE, source=source, actor=actor.model_dump(mode="json"), now=now)
 
 
 async def record_login(row: InboxRow, session: Session, tools: Tools) -> None:

@@ -21,7 +21,7 @@ from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
 from orchestrator.turns.turn import admit_actor, build_click_toasts
-from state.clock import UUID_NAMESPACE, generate_id
+from state.clock import UUID_NAMESPACE
 from state.journal.store import InboxRow, OutboxRow, Timer
 
 LARGEST: Final = 20 * MEGABYTE
@@ -185,15 +185,12 @@ def _build_order(offer: Offer, actor: Actor, session: Session) -> InboxRow:
         offer=offer.id,
         readers=offer.readers,
     )
-    return InboxRow(
-        id=generate_id(),
+    return order.to_row(
+        session.key,
         source=f"docs:{session.key}:{offer.id}:{offer.tries}",
-        session=session.key,
-        lane="turn",
-        kind=DocumentOrder.KIND,
         actor=actor.model_dump(mode="json"),
-        body=order.to_json(),
-        received_at=session.now,
+        now=session.now,
+        lane="turn",
     )
 
 

@@ -106,16 +106,9 @@ def build_news_row(what: str, hand: SwitchOperator, *, reason: str = "") -> Inbo
     `what` is "frozen" or "released", `hand` is who operated the switch.
     """
     row_id = generate_id()
-    return InboxRow(
-        id=row_id,
-        source=f"freeze:{row_id}",
-        session=NEWS_SESSION,
-        lane="express",
-        kind=NEWS_KIND,
-        actor={"key": hand.key, "name": hand.name},
-        body=FreezeNews(what=what, at=format_iso(hand.at), via=hand.via, reason=reason).to_json(),
-        received_at=hand.at,
-    )
+    news = FreezeNews(what=what, at=format_iso(hand.at), via=hand.via, reason=reason)
+    actor = {"key": hand.key, "name": hand.name}
+    return news.to_row(NEWS_SESSION, source=f"freeze:{row_id}", actor=actor, now=hand.at, row_id=row_id)
 
 
 async def tell_administrators(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff) -> None:
