@@ -5,20 +5,21 @@ again gets the outcome of the first; nothing is done twice.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from bot.http_api.approvals.card_models import Confirmation, to_confirmation
 from bot.http_api.server.endpoint_context import CARD, EndpointContext, build_translator
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from bot.i18n.translate import Translator
+from orchestrator.domain.inputs import CardDecision
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
 from orchestrator.reports.cards import FoundCard, load_cards
 from orchestrator.reports.viewer import find_nonce, find_tap
 from orchestrator.turns.group_decisions import OVER_HTTP
 from state.canonical import to_storable_text
-from state.clock import generate_id, parse_iso
+from state.clock import parse_iso
 from state.journal.store import InboxRow
 from state.journal.streams import to_stream
 
@@ -113,12 +114,7 @@ class _DecisionFlow:
 
         Raises ApiError or DecisionConflict if the decision was refused.
         """
-
-        async def worked() -> bool | None:
-            stored = await self._desk.store.find_inbox(row.source)
-            return True if stored is None or stored.status != "new" else None
-
-        is_over = await self._desk.wait_until(worked, WITHIN)
+        is_over = await self._desk.wait_until_worked(row, WITHIN)
         card = await self._reload_card() or self._card
         refused = await self._find_refusal(row.id)
         if card.entry.status == "requested" and refused:
@@ -211,15 +207,6 @@ def _is_successor(one: FoundCard, card: FoundCard) -> bool:
 
 
 def _build_row(client: Client, confirmation_id: str, session: str, wish: DecisionRequest, nonce: str, desk: EndpointContext) -> InboxRow:
-    row_id = generate_id()
-    body: dict[str, Any] = {"confirmation_id": confirmation_id, "nonce": nonce, "approve": wish.approve, "via": wish.via}
-    return InboxRow(
-        id=row_id,
-        source=f"{client.actor.key}:decision:{row_id}",
-        session=session,
-        lane="express",
-        kind="decision",
-        actor=client.actor.model_dump(mode="json"),
-        body=body | {"reason": to_storable_text(wish.reason)},
-        received_at=desk.clock.now(),
-    )
+    reason = to_storable_text(wish.reason)
+    decision = CardDecision(confirmation_id=confirmation_id, nonce=nonce, approve=wish.approve, via=wish.via, reason=reason)
+    return desk.build_row(client, session, decision)

@@ -4,7 +4,7 @@ Each is stored as an inbox row, as from Telegram or the terminal, and the run's 
 first what can be told at once, and read the outcome from the run's events.
 """
 
-from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from bot.http_api.runs.run_models import AnswerBody, Run, RunAccepted, RunBody
@@ -13,7 +13,6 @@ from bot.http_api.server.endpoint_context import EndpointContext, store_once
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.address import find_own_chat
-from orchestrator.domain.inputs import Input
 from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunStart
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import Definition, RunFailed
@@ -26,7 +25,7 @@ from state.canonical import dumps, hash_text, to_storable, to_storable_text
 from state.clock import generate_id
 from state.events.runs import RunWoken
 from state.journal.run_index import PREFIX
-from state.journal.store import InboxRow, Lane, StoredEvent
+from state.journal.store import InboxRow, StoredEvent
 from state.journal.streams import to_stream
 from state.model.run_state import RunWait
 
@@ -61,8 +60,8 @@ class RunInputs:
         fresh = generate_id()
         source = f"{client.actor.key}:run:{hash_text(key)}" if key is not None else f"start:{PREFIX}{fresh}"
         asked = order.to_json()
-        row = self._build_row(client, f"{PREFIX}{fresh}", order, source=source, lane="turn", request=hash_text(dumps(asked)))
-        known = await store_once(row, self._take, self._desk.store)
+        row = self._desk.build_row(client, f"{PREFIX}{fresh}", order, source=source, lane="turn", request=hash_text(dumps(asked)))
+        known = await store_once(row, self._desk.take, self._desk.store)
         await self._wait_for_begin(known)
         return RunAccepted(id=known.session.removeprefix(PREFIX), home=home)
 
@@ -79,6 +78,10 @@ class RunInputs:
 
         await self._desk.wait_until(begun, BEGIN_WITHIN)
 
+    async def _submit(self, row: InboxRow) -> bool:
+        await self._desk.take(row)
+        return await self._desk.wait_until_worked(row, WITHIN)
+
     async def submit_order(self, client: Client, found: FoundRun, order: Order) -> tuple[Run, bool]:
         """Submit an order to a run. Return the run as it is then, and whether the order was already worked."""
         if not may_control(client.actor, found.run):
@@ -87,10 +90,9 @@ class RunInputs:
             )
         if found.run.status not in FITTING[order]:
             raise _build_late(order, found.run.status)
-        row = self._build_row(client, found.key, RunOrder(order=order))
-        worked = await self._submit(row)
+        worked = await self._submit(self._desk.build_row(client, found.key, RunOrder(order=order)))
         now = await self._reader.find_run(client, found.run_id)
-        if worked and not await self._has_happened(found, lambda event: is_carried_out(event, order)):
+        if worked and not await self._desk.has_happened(found.key, found.seq, lambda event: is_carried_out(event, order)):
             raise _build_late(order, now.run.status)
         return await self._reader.describe_run(client, now), worked
 
@@ -112,48 +114,11 @@ class RunInputs:
         run_answer = RunAnswer(question_id=question, option=body.option, **said)
         if not is_answer_fitting(run_answer, wait):
             raise ApiError(400, "answer_unfit", _describe_unfit(body, wait))
-        worked = await self._submit(self._build_row(client, found.key, run_answer))
-        if worked and not await self._has_happened(found, lambda event: _is_answer(event, node, client.actor.key, run_answer)):
+        worked = await self._submit(self._desk.build_row(client, found.key, run_answer))
+        fits = partial(_is_answer, node=node, by=client.actor.key, run_answer=run_answer)
+        if worked and not await self._desk.has_happened(found.key, found.seq, fits):
             raise ApiError(409, "question_closed", "Somebody else was first, or the run went on without an answer.")
         return await self._reader.describe_run(client, await self._reader.find_run(client, found.run_id)), worked
-
-    async def _take(self, row: InboxRow) -> bool:
-        [is_new] = await self._desk.orchestrator.receive([row])
-        return is_new
-
-    async def _submit(self, row: InboxRow) -> bool:
-        """Store the inbox row and wait until it is worked; return False if that takes more than `WITHIN` seconds."""
-        await self._desk.orchestrator.receive([row])
-
-        async def worked() -> bool | None:
-            stored = await self._desk.store.find_inbox(row.source)
-            return True if stored is None or stored.status != "new" else None
-
-        return bool(await self._desk.wait_until(worked, WITHIN))
-
-    async def _has_happened(self, found: FoundRun, fits: Callable[[StoredEvent], bool]) -> bool:
-        """Return whether the run has an event that `fits` among those that are newer than its state in `found`."""
-        after = found.seq
-        while page := await self._desk.store.read_events(found.key, after=after):
-            if any(fits(event) for event in page):
-                return True
-            after = page[-1].seq
-        return False
-
-    def _build_row(
-        self, client: Client, run: str, given: Input, *, source: str = "", lane: Lane = "express", request: str = ""
-    ) -> InboxRow:
-        row_id = generate_id()
-        return InboxRow(
-            id=row_id,
-            source=source or f"{client.actor.key}:{given.KIND}:{row_id}",
-            session=run,
-            lane=lane,
-            kind=given.KIND,
-            actor=client.actor.model_dump(mode="json"),
-            body={**given.to_json(), **({"request": request} if request else {})},
-            received_at=self._desk.clock.now(),
-        )
 
 
 async def check_start(engines: Engines, client: Client, engine: str, definition: str, *, by_person: bool = False) -> None:

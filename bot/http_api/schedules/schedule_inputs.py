@@ -4,6 +4,7 @@ Each is stored as an inbox row, as from Telegram or the terminal, and the schedu
 check first what can be told at once, and read the outcome from the journal.
 """
 
+from functools import partial
 from typing import Final
 
 from bot.http_api.runs.run_inputs import WITHIN, check_home, check_start
@@ -13,7 +14,6 @@ from bot.http_api.server.endpoint_context import EndpointContext, store_once
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.address import Address, find_own_chat
-from orchestrator.domain.inputs import Input
 from orchestrator.domain.schedule_inputs import MOST, ScheduleAdd, ScheduleOrder, ScheduleOrderName
 from orchestrator.domain.taint import Origins
 from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
@@ -61,11 +61,11 @@ class ScheduleInputs:
             note=" ".join(to_storable_text(body.note).split()),
         )
         same = {**asked.to_json(), "schedule": ""}
-        row = self._build_row(client, home, asked, source=source, request=hash_text(dumps([home, same])))
+        row = self._desk.build_row(client, home, asked, source=source, request=hash_text(dumps([home, same])))
         if not is_known and await self._desk.store.read(count_schedules, client.actor.key) >= MOST:
             raise ApiError(409, "too_many_schedules", f"This token has {MOST} schedules already, which is the most; cancel some.")
-        known = await store_once(row, self._take, self._desk.store)
-        await self._wait_until_worked(known)
+        known = await store_once(row, self._desk.take, self._desk.store)
+        await self._desk.wait_until_worked(known, WITHIN)
         schedule = str(known.body["schedule"])
         if await self._desk.store.read(find_schedule, schedule) is None and not await self._was_added(known, schedule):
             raise ApiError(409, "schedule_refused", f"It was refused; GET /sessions/{home}/events says why.")
@@ -90,7 +90,8 @@ class ScheduleInputs:
         stored = await self._desk.store.find_inbox(row.source)
         if stored is not None and stored.status == "new":
             return True
-        return await self._has_happened(row.session, 0, ScheduleAdded.__name__, schedule)
+        is_own = partial(_is_about, kind=ScheduleAdded.__name__, schedule=schedule)
+        return await self._desk.has_happened(to_stream(row.session), 0, is_own)
 
     async def submit_order(self, client: Client, schedule: str, order: ScheduleOrderName) -> tuple[Schedule, bool]:
         """Submit an order to a schedule. Return the schedule as it is then, and whether the order was already worked."""
@@ -105,9 +106,10 @@ class ScheduleInputs:
     async def cancel_schedule(self, client: Client, schedule: str) -> tuple[ScheduleCancelled, bool]:
         """Cancel a schedule. Return that it is cancelled, and whether that was already carried out."""
         found = await self._reader.find_schedule(client, schedule)
-        seq, _ = await self._desk.store.read_head(to_stream(found.home))
+        stream = to_stream(found.home)
+        seq, _ = await self._desk.store.read_head(stream)
         worked = await self._submit(client, found, "cancel")
-        if worked and not await self._has_happened(found.home, seq, ScheduleEnded.__name__, schedule):
+        if worked and not await self._desk.has_happened(stream, seq, partial(_is_about, kind=ScheduleEnded.__name__, schedule=schedule)):
             raise build_not_found()  # somebody else was first
         return ScheduleCancelled(id=schedule, status="cancelled" if worked else "accepted"), worked
 
@@ -120,42 +122,10 @@ class ScheduleInputs:
             wanted = " or ".join(sorted(FITTING[order]))
             told = f"The schedule is {found.entry.status}; {order} is for a schedule that is {wanted}."
             raise ApiError(409, "order_late", told)
-        row = self._build_row(client, found.home, ScheduleOrder(schedule=found.schedule, order=order))
-        await self._take(row)
-        return await self._wait_until_worked(row)
+        row = self._desk.build_row(client, found.home, ScheduleOrder(schedule=found.schedule, order=order))
+        await self._desk.take(row)
+        return await self._desk.wait_until_worked(row, WITHIN)
 
-    async def _take(self, row: InboxRow) -> bool:
-        [is_new] = await self._desk.orchestrator.receive([row])
-        return is_new
 
-    async def _wait_until_worked(self, row: InboxRow) -> bool:
-        async def worked() -> bool | None:
-            stored = await self._desk.store.find_inbox(row.source)
-            return True if stored is None or stored.status != "new" else None
-
-        return bool(await self._desk.wait_until(worked, WITHIN))
-
-    async def _has_happened(self, home: str, after: int, kind: str, schedule: str) -> bool:
-        """Return whether the session has an event of this kind about the schedule among those after the number `after`."""
-
-        def fits(event: StoredEvent) -> bool:
-            return event.type == kind and event.data.get("schedule") == schedule
-
-        while page := await self._desk.store.read_events(to_stream(home), after=after):
-            if any(fits(event) for event in page):
-                return True
-            after = page[-1].seq
-        return False
-
-    def _build_row(self, client: Client, home: str, given: Input, *, source: str = "", request: str = "") -> InboxRow:
-        row_id = generate_id()
-        return InboxRow(
-            id=row_id,
-            source=source or f"{client.actor.key}:{given.KIND}:{row_id}",
-            session=home,
-            lane="express",
-            kind=given.KIND,
-            actor=client.actor.model_dump(mode="json"),
-            body={**given.to_json(), **({"request": request} if request else {})},
-            received_at=self._desk.clock.now(),
-        )
+def _is_about(event: StoredEvent, kind: str, schedule: str) -> bool:
+    return event.type == kind and event.data.get("schedule") == schedule

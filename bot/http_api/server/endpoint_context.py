@@ -8,6 +8,7 @@ import base64
 import binascii
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Annotated, Final, TypeVar
 
 import orjson
@@ -16,15 +17,16 @@ from pydantic import Field
 from bot.http_api.server.errors import MEANINGS, ApiError
 from bot.http_api.server.tokens import Client
 from bot.i18n.translate import Translator
+from orchestrator.domain.inputs import Input
 from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.reports.cards import CardSessions, FoundCard, load_cards
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.worker import Orchestrator
-from state.clock import Clock, read_boottime
+from state.clock import Clock, generate_id, read_boottime
 from state.journal.async_store import AsyncStore
 from state.journal.encryption import DamagedCiphertext
-from state.journal.store import InboxRow
+from state.journal.store import InboxRow, Lane, StoredEvent
 
 T = TypeVar("T")
 CARD: Final = re.compile(r"[0-9a-f]{6,64}", re.ASCII)
@@ -80,6 +82,38 @@ class EndpointContext:
         if home:
             await self.card_homes.refresh()  # the same work as for an unknown card, so that timing reveals nothing
         return None
+
+    def build_row(
+        self, client: Client, session: str, given: Input, *, source: str = "", lane: Lane = "express", request: str = ""
+    ) -> InboxRow:
+        """Return the inbox row with which the client gives this input to a session; `request` is the hash that `store_once` compares."""
+        row_id = generate_id()
+        source = source or f"{client.actor.key}:{given.KIND}:{row_id}"
+        actor = client.actor.model_dump(mode="json")
+        row = given.to_row(session, source=source, actor=actor, now=self.clock.now(), lane=lane, row_id=row_id)
+        return replace(row, body={**row.body, "request": request}) if request else row
+
+    async def take(self, row: InboxRow) -> bool:
+        """Store the inbox row and return whether it is new."""
+        [is_new] = await self.orchestrator.receive([row])
+        return is_new
+
+    async def wait_until_worked(self, row: InboxRow, within: float) -> bool:
+        """Wait until the inbox row is worked; return False if that takes more than `within` seconds."""
+
+        async def worked() -> bool | None:
+            stored = await self.store.find_inbox(row.source)
+            return True if stored is None or stored.status != "new" else None
+
+        return bool(await self.wait_until(worked, within))
+
+    async def has_happened(self, stream: str, after: int, fits: Callable[[StoredEvent], bool]) -> bool:
+        """Return whether the stream has an event that `fits` among those after the number `after`."""
+        while page := await self.store.read_events(stream, after=after):
+            if any(fits(event) for event in page):
+                return True
+            after = page[-1].seq
+        return False
 
     async def wait_until(self, look: Callable[[], Awaitable[T | None]], within: float) -> T | None:
         """Call `look` until it returns something other than None, and return that; return None after `within` seconds.
