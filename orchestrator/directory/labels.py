@@ -16,7 +16,7 @@ from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, f
 from orchestrator.language.text import Locale, format_number, to_visible_line, trim_text
 
 SEPARATOR: Final = " · "
-LIMIT: Final = 64
+_LIMIT: Final = 64
 _SHORTEST_TITLE: Final = 12
 _DETAIL: Final = 24
 _UNTITLED: Final = load_lexicon("records").read_titles("untitled")
@@ -24,61 +24,51 @@ _UNTITLED: Final = load_lexicon("records").read_titles("untitled")
 _DISGUISE: Final = str.maketrans(dict.fromkeys("·•∙⋅・‧᛫", "-"))
 
 
-def format_deal_label(
-    row: RecordRow, *, stage_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
-) -> str:
+def format_deal_label(row: RecordRow, *, stage_name: str | None, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
     """Format a deal as «Ромашка · 1,2 млн ₽ · Договор · №481» (title, sum, stage, number).
 
     A long title is cut, so that the sum, the stage and the number always fit.
     """
     details = (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row, locale))
-    return _join_line(_find_title(row, locale), details, limit)
+    return _join_line(_find_title(row, locale), details)
 
 
-def format_lead_label(
-    row: RecordRow, *, status_name: str | None, locale: Locale = "ru", limit: int = LIMIT, book: CurrencyBook = NO_CURRENCY_BOOK
-) -> str:
+def format_lead_label(row: RecordRow, *, status_name: str | None, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
     """Format a lead as «Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12» (title, person, sum, status, number).
 
     A sum of zero and a person's name that equals the title are left out.
     """
     title, person = _find_title(row, locale), _clean_detail(row.full_name)
     amount = _format_sum(row, locale, book) if parse_amount(row.opportunity) else ""
-    return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row, locale)), limit)
+    return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row, locale)))
 
 
 def format_item_label(
-    row: RecordRow,
-    *,
-    kind_name: str,
-    stage_name: str | None,
-    locale: Locale = "ru",
-    limit: int = LIMIT,
-    book: CurrencyBook = NO_CURRENCY_BOOK,
+    row: RecordRow, *, kind_name: str, stage_name: str | None, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK
 ) -> str:
     """Format an item of a smart process, an invoice or a quote as «Поставка · 100 ₽ · Подготовка · №12» (title, sum, stage, number).
 
     If the item has no title, `kind_name` stands in its place.
     """
     title = _clean_text(row.title) or _clean_text(kind_name) or _UNTITLED[locale]
-    return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row, locale)), limit)
+    return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row, locale)))
 
 
-def format_company_label(row: RecordRow, *, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def format_company_label(row: RecordRow, *, locale: Locale = "ru") -> str:
     """Format a company as «ООО Ромашка · №3»."""
-    return _join_line(_find_title(row, locale), (_format_number(row, locale),), limit)
+    return _join_line(_find_title(row, locale), (_format_number(row, locale),))
 
 
-def format_contact_label(row: RecordRow, *, company_name: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def format_contact_label(row: RecordRow, *, company_name: str | None = None, locale: Locale = "ru") -> str:
     """Format a contact as «Анна Ковалёва · ООО Ромашка · директор · №43»."""
     details = (_clean_detail(company_name), _clean_detail(row.post), _format_number(row, locale))
-    return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
+    return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details)
 
 
-def format_user_label(row: RecordRow, *, department: str | None = None, locale: Locale = "ru", limit: int = LIMIT) -> str:
+def format_user_label(row: RecordRow, *, department: str | None = None, locale: Locale = "ru") -> str:
     """Format an employee as «Борис Орлов · менеджер · Отдел продаж · №7»."""
     details = (_clean_detail(row.work_position), _clean_detail(department), _format_number(row, locale))
-    return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details, limit)
+    return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details)
 
 
 def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
@@ -124,9 +114,9 @@ def parse_amount(value: object) -> Decimal | None:
     return amount if amount.is_finite() else None
 
 
-def _join_line(title: str, details: Sequence[str], limit: int) -> str:
+def _join_line(title: str, details: Sequence[str]) -> str:
     tail = "".join(SEPARATOR + detail for detail in details if detail)
-    return trim_text(title, limit=max(limit - len(tail), _SHORTEST_TITLE)) + tail
+    return trim_text(title, limit=max(_LIMIT - len(tail), _SHORTEST_TITLE)) + tail
 
 
 def _clean_text(value: str | None) -> str:

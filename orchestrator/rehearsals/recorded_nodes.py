@@ -8,12 +8,13 @@ from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
+from orchestrator.engines.runs import RunFailed, RunResult
 from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, Given, Person
 from orchestrator.rehearsals.rehearsal import Happening
-from orchestrator.runs.memo import Memo
-from state.canonical import hash_text, loads
+from orchestrator.runs.memo import Memo, load_output
+from state.canonical import dumps, hash_text, loads
 from state.clock import parse_iso
-from state.events.runs import RunStarted, RunWoken
+from state.events.runs import NodeDone, RunStarted, RunWoken
 from state.journal.async_store import AsyncStore
 from state.stored import JsonObject
 
@@ -71,6 +72,34 @@ def check_effects(recorded: Sequence[Done], played: Sequence[Done]) -> None:
     for had, came in zip_longest(recorded, played):
         if had != came:
             raise NotRecordable(f"the run did {had or 'nothing more'}, and played again it does {came or 'nothing more'}")
+
+
+def check_end(recorded: tuple[str, str], played: RunResult, problem: str, *, left: int = 0) -> None:
+    """Raise NotRecordable unless the run, played again, comes to its end, asks for all inputs and ends with the same status and code."""
+    if problem:
+        raise NotRecordable(f"played again it does not come to its end: {problem}")
+    if left:
+        raise NotRecordable(f"played again it asks for {left} inputs less")
+    if (played.status, played.code) != recorded:
+        came = f"{played.status} {played.code}".strip()
+        raise NotRecordable(f"the run ended as {recorded[0]} {recorded[1]}, and played again it ends as {came}")
+
+
+def compare_variables(had: JsonObject, came: JsonObject) -> dict[str, str]:
+    """Return the variables whose value differs, with both values. Raises NotRecordable if only one of the two runs has one of them."""
+    if only := sorted(had.keys() ^ came.keys()):
+        where = "the run" if only[0] in had else "the run that was played again"
+        raise NotRecordable(f"only {where} has the variable {only[0]}")
+    differing = [name for name, one in had.items() if dumps(one) != dumps(came[name])]
+    return {name: f"{name}: the run had {dumps(had[name])}, played again it is {dumps(came[name])}" for name in differing}
+
+
+async def load_recorded_output(done: NodeDone, store: AsyncStore) -> Any:
+    """Return what a node gave. Raises NotRecordable if it is gone."""
+    try:
+        return (await load_output(done, store)).data
+    except RunFailed as error:
+        raise NotRecordable(error.detail) from None
 
 
 def build_mocks(values: Sequence[Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Final
 
 from engines.flows.core.agents import Agent
@@ -107,18 +106,9 @@ class FlowScript(Script):
 
 
 async def play_flow(
-    key: str,
-    document: object,
-    agents: Mapping[str, object],
-    test: FlowCase,
-    *,
-    find_classes: FindClasses = find_shipped_classes,
-    now: datetime = BEGINS,
+    key: str, document: object, agents: Mapping[str, object], test: FlowCase, *, find_classes: FindClasses = find_shipped_classes
 ) -> FlowPlayed:
-    """Return what comes of a flow under this test. `agents` are their documents as its steps name them; others have a stand-in.
-
-    It begins at `now`, or at the hour of `now` on the day that the test names.
-    """
+    """Return what comes of a flow under this test. `agents` are their documents as its steps name them; others have a stand-in."""
 
     async def find_agents(names: list[str]) -> Mapping[str, object]:
         return {name: agents.get(name) or STAND_IN.model_dump(mode="json", by_alias=True) for name in names}
@@ -127,7 +117,7 @@ async def play_flow(
     engine = FlowEngine(find_agents, note_step=trace.note)
     actor = build_actor(test.person)
     rehearsal = Rehearsal(
-        {FLOW: engine}, lambda kind, _: document if kind == FLOW else None, script, now=test.find_start(now), person=actor
+        {FLOW: engine}, lambda kind, _: document if kind == FLOW else None, script, now=test.find_start(BEGINS), person=actor
     )
     problem, result = "", RunResult(status="cancelled")
     try:

@@ -15,7 +15,6 @@ from engines.flows.rehearsal.case import ExpectedFlow, FlowCase, is_operation
 from engines.flows.rehearsal.playing import FlowPlayed, is_tool, play_flow
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
-from orchestrator.engines.runs import RunFailed
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT
 from orchestrator.engines.step_nodes import find_step_id
 from orchestrator.rehearsals.case import FAILED, Given
@@ -29,8 +28,10 @@ from orchestrator.rehearsals.recorded_nodes import (
     build_mock,
     build_mocks,
     check_effects,
+    check_end,
     describe_start,
     list_done,
+    load_recorded_output,
     load_run_document,
     read_finished,
     read_input,
@@ -38,7 +39,7 @@ from orchestrator.rehearsals.recorded_nodes import (
 from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Place
 from orchestrator.rehearsals.script import find_shipped_classes
 from orchestrator.runs.limits import RETRY
-from orchestrator.runs.memo import PAGE, load_output, read_args
+from orchestrator.runs.memo import PAGE, read_args
 from state.canonical import dumps
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
@@ -193,10 +194,7 @@ async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
     is_wanted = done.kind in {"model", "effect"} or (done.kind == "memo" and (done.node == _AGENTS or is_tool(place)))
     if not is_wanted or "#" in done.node:
         return
-    try:
-        output = (await load_output(done, store)).data
-    except RunFailed as error:
-        raise NotRecordable(error.detail) from None
+    output = await load_recorded_output(done, store)
     if done.node == _AGENTS:
         tape.agents = output
     elif done.kind == "model":
@@ -228,11 +226,7 @@ async def complete_flow_recording(recorded: RecordedFlow, find_classes: FindClas
     """
     case = recorded.case
     played = await play_flow(recorded.key, recorded.document, recorded.agents, case, find_classes=find_classes)
-    if played.problem:
-        raise NotRecordable(f"played again it does not come to its end: {played.problem}")
-    if (played.result.status, played.result.code) != (recorded.status, recorded.code):
-        came = f"{played.result.status} {played.result.code}".strip()
-        raise NotRecordable(f"the run ended as {recorded.status} {recorded.code}, and played again it ends as {came}")
+    check_end((recorded.status, recorded.code), played.result, played.problem)
     if played.path != list(recorded.path):
         raise NotRecordable(f"the run did the steps {', '.join(recorded.path)}, and played again it does {', '.join(played.path)}")
     check_effects(recorded.effects, list_done(played.happenings))

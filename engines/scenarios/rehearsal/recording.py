@@ -16,7 +16,6 @@ from engines.scenarios.rehearsal.playing import Played, play_dialogue, select_ow
 from engines.scenarios.rehearsal.step_names import name_steps
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
-from orchestrator.engines.runs import RunFailed
 from orchestrator.rehearsals.case import FAILED, Given
 from orchestrator.rehearsals.comparing import list_effects, list_messages
 from orchestrator.rehearsals.recorded_nodes import (
@@ -27,15 +26,17 @@ from orchestrator.rehearsals.recorded_nodes import (
     build_mock,
     build_mocks,
     check_effects,
+    check_end,
+    compare_variables,
     describe_start,
     list_done,
+    load_recorded_output,
     load_run_document,
     read_finished,
     read_input,
 )
 from orchestrator.rehearsals.script import Script, find_shipped_classes
-from orchestrator.runs.memo import PAGE, Memo, load_output, read_args
-from state.canonical import dumps
+from orchestrator.runs.memo import PAGE, Memo, read_args
 from state.events.runs import NodeDone, RunStarted, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
 
@@ -116,27 +117,13 @@ async def complete_recording(recorded: Recorded, types: StepTypes, find_classes:
     """
     script = Script(recorded.dialogue, find_classes=find_classes)
     played = await play_dialogue(recorded.key, recorded.documents, types, recorded.dialogue, script)
-    if played.problem:
-        raise NotRecordable(f"played again it does not come to its end: {played.problem}")
-    if (played.result.status, played.result.code) != (recorded.status, recorded.code):
-        came = f"{played.result.status} {played.result.code}".strip()
-        raise NotRecordable(f"the run ended as {recorded.status} {recorded.code}, and played again it ends as {came}")
+    check_end((recorded.status, recorded.code), played.result, played.problem)
     check_effects(recorded.effects, list_done(played.happenings))
-    left_out = _compare_variables(recorded.result, played) if recorded.result is not None else {}
+    had = select_own_variables(recorded.result) if isinstance(recorded.result, Mapping) else {}
+    left_out = compare_variables(had, played.own_variables) if recorded.result is not None else {}
     expected = build_expected(played)
     expected = expected.model_copy(update={"variables": {name: one for name, one in expected.variables.items() if name not in left_out}})
     return Completed(recorded.dialogue.model_copy(update={"expect": expected}), list(left_out.values()))
-
-
-def _compare_variables(result: Any, played: Played) -> dict[str, str]:
-    """Return the variables whose value differs, with both values. Raises NotRecordable if one of them was set only in one of the two."""
-    had = select_own_variables(result) if isinstance(result, Mapping) else {}
-    came = played.own_variables
-    if only := sorted(had.keys() ^ came.keys()):
-        where = "the run" if only[0] in had else "the run that was played again"
-        raise NotRecordable(f"only {where} has the variable {only[0]}")
-    differing = [name for name, one in had.items() if dumps(one) != dumps(came[name])]
-    return {name: f"{name}: the run had {dumps(had[name])}, played again it is {dumps(came[name])}" for name in differing}
 
 
 def build_expected(played: Played) -> Expected:
@@ -199,10 +186,7 @@ class _Reader:
         is_own = done.kind in {"model", "effect"} and kind not in {_DOCUMENTS, _AGENT} and "#" not in done.node
         if not (is_own or done.kind == "turn" or (done.kind == "memo" and kind == _DOCUMENTS)):
             return
-        try:
-            output = (await load_output(done, self._store)).data
-        except RunFailed as error:
-            raise NotRecordable(error.detail) from None
+        output = await load_recorded_output(done, self._store)
         label, node = done.node.partition("/")[0], f"{self._stream}/{done.node}"
         step = self._names.get(label, label)
         if done.kind == "effect":

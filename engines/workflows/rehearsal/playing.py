@@ -178,23 +178,16 @@ def _build_result(ended: RunResult, execution: Execution | None, happenings: Seq
 
 
 async def play_workflow(
-    workflow: PlayableWorkflow,
-    test: WorkflowCase,
-    scripts: ScriptRunner,
-    *,
-    find_classes: FindClasses = find_shipped_classes,
-    now: datetime = BEGINS,
+    workflow: PlayableWorkflow, test: WorkflowCase, scripts: ScriptRunner, *, find_classes: FindClasses = find_shipped_classes
 ) -> WorkflowPlayed:
-    """Return what comes of a workflow under this test. It begins at `now`, or at the hour of `now` on the day that the test names."""
-    return await play_script(workflow, test, WorkflowScript(test, find_classes=find_classes), scripts, now=now)
+    """Return what comes of a workflow under this test."""
+    return await play_script(workflow, test, WorkflowScript(test, find_classes=find_classes), scripts)
 
 
-async def play_script(
-    workflow: PlayableWorkflow, test: WorkflowCase, script: WorkflowScript, scripts: ScriptRunner, *, now: datetime = BEGINS
-) -> WorkflowPlayed:
+async def play_script(workflow: PlayableWorkflow, test: WorkflowCase, script: WorkflowScript, scripts: ScriptRunner) -> WorkflowPlayed:
     """Return what comes of a workflow that is started as this test says, with this outside."""
     person = build_actor(test.person)
-    return await rehearse_workflow(workflow, build_launch_args(test), script, scripts, now=test.find_start(now), person=person)
+    return await rehearse_workflow(workflow, build_launch_args(test), script, scripts, now=test.find_start(BEGINS), person=person)
 
 
 def compare_workflow(expect: ExpectedWorkflow, played: WorkflowPlayed) -> list[str]:

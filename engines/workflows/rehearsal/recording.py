@@ -25,7 +25,7 @@ from engines.workflows.rehearsal.playing import (
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.run_inputs import RunAnswer
-from orchestrator.engines.runs import Ask, RunFailed
+from orchestrator.engines.runs import Ask
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT
 from orchestrator.engines.step_nodes import find_step_id
 from orchestrator.expressions.scripts.runner import ScriptRunner
@@ -37,14 +37,17 @@ from orchestrator.rehearsals.recorded_nodes import (
     NotRecordable,
     build_mock,
     build_mocks,
+    check_end,
+    compare_variables,
     describe_start,
+    load_recorded_output,
     load_run_document,
     read_finished,
     read_input,
 )
 from orchestrator.rehearsals.rehearsal import NO_ANSWER, Place
 from orchestrator.rehearsals.script import find_shipped_classes
-from orchestrator.runs.memo import PAGE, load_output, read_args
+from orchestrator.runs.memo import PAGE, read_args
 from state.canonical import dumps
 from state.events.runs import NodeDone, NodeFailed, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
@@ -178,10 +181,7 @@ async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
     is_change = done.node.startswith(_APPLY) and not done.node.startswith(_BEFORE)
     if not is_wanted or is_change or "#" in done.node or done.node.startswith(_UNREAD):
         return
-    try:
-        output = (await load_output(done, store)).data
-    except RunFailed as error:
-        raise NotRecordable(error.detail) from None
+    output = await load_recorded_output(done, store)
     if done.node == TUUMS:
         tape.tuums = output
     elif done.kind == "model":
@@ -264,34 +264,19 @@ async def complete_workflow_recording(
     workflow = PlayableWorkflow(key=recorded.key, document=document, tuums=recorded.tuums, types=types)
     script = _Again(recorded.case, recorded.inputs, find_classes)
     played = await play_script(workflow, recorded.case, script, scripts)
-    if played.problem:
-        raise NotRecordable(f"played again it does not come to its end: {played.problem}")
-    if played.left:
-        raise NotRecordable(f"played again it asks for {played.left} inputs less")
-    if (played.ended.status, played.ended.code) != (recorded.status, recorded.code):
-        came = f"{played.ended.status} {played.ended.code}".strip()
-        raise NotRecordable(f"the run ended as {recorded.status} {recorded.code}, and played again it ends as {came}")
+    check_end((recorded.status, recorded.code), played.ended, played.problem, left=played.left)
     had = recorded.result if isinstance(recorded.result, Mapping) else {}
     came_result = played.result.model_dump(mode="json", by_alias=True, exclude_none=True)
     for name in _COMPARED if had else ():
         if dumps(had[name]) != dumps(came_result[name]):
             raise NotRecordable(f"{name}: the run had {dumps(had[name])}, and played again it is {dumps(came_result[name])}")
-    left_out = _compare_globals(had["globals"], played.result.globals) if "globals" in had else {}
+    left_out = compare_variables(had["globals"], played.result.globals) if "globals" in had else {}
     kept = {name: one for name, one in played.result.globals.items() if name not in left_out} if "globals" in had else {}
     expect = build_expected_workflow(played, kept)
     case = recorded.case.model_copy(update={"inputs": script.pressed, "expect": expect})
     if differences := compare_workflow(expect, await play_workflow(workflow, case, scripts, find_classes=find_classes)):
         raise NotRecordable(f"played twice it does not come as before: {differences[0]}")
     return CompletedWorkflow(case=case, left_out=list(left_out.values()))
-
-
-def _compare_globals(had: JsonObject, came: JsonObject) -> dict[str, str]:
-    """Return the variables whose value differs, with both values. Raises NotRecordable if only one of the two runs has one of them."""
-    if only := sorted(had.keys() ^ came.keys()):
-        where = "the run" if only[0] in had else "the run that was played again"
-        raise NotRecordable(f"only {where} has the variable {only[0]}")
-    differing = [name for name, one in had.items() if dumps(one) != dumps(came[name])]
-    return {name: f"{name}: the run had {dumps(had[name])}, played again it is {dumps(came[name])}" for name in differing}
 
 
 def build_expected_workflow(played: WorkflowPlayed, variables: JsonObject) -> ExpectedWorkflow:
