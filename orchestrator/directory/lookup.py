@@ -36,7 +36,7 @@ from orchestrator.directory.value_references import (
 )
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
-from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, find_base_currency
+from orchestrator.language.money_format import find_base_currency
 from orchestrator.language.text import to_visible_line
 from orchestrator.language.title_matching import extract_words, is_mentioned, list_search_pieces
 from state.clock import Clock
@@ -55,7 +55,6 @@ class Lookup:
     def __init__(self, reads: PortalReader, naming: Naming, clock: Clock) -> None:
         """Store the portal reader, the name finder and the clock."""
         self._reads = reads
-        self._reference = reads.reference
         self._naming = naming
         self._dates = DateReferences(reads, naming, clock)
         self._fields = FieldReferences(reads, naming)
@@ -250,7 +249,7 @@ class Lookup:
         currency = find_currency(words, place.actor)
         if not currency or method is None or method.reads_only:
             return resolve_sum(words, place.actor, written=to_number)
-        book = await self._load_currency_book()
+        book = await self._naming.load_currency_book()
         if book and currency not in book:
             notice = Notice(code="currency-not-here", args={"currency": currency, "known": ", ".join(sorted(book))})
             return Unresolved(notice=notice, detail=f"the portal has no currency {currency}; it has: {', '.join(sorted(book))}")
@@ -263,13 +262,6 @@ class Lookup:
             return resolve_sum(words, place.actor, written=to_number)
         new = method.verb == "add" and to_field_key(field) == "opportunity" and not has_field(place.params, "currencyid")
         return resolve_sum(words, place.actor, written=to_number if new and is_base else to_portal_money)
-
-    async def _load_currency_book(self) -> CurrencyBook:
-        """Return the portal's currencies; an empty book if the portal fails."""
-        try:
-            return await self._reference.load_currency_book()
-        except BitrixError:
-            return NO_CURRENCY_BOOK
 
     async def _find_field_type(self, field: str, place: ReferenceContext) -> str:
         """Return the portal's type of a custom field; "" for a standard field, whose type follows from its name."""

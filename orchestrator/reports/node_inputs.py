@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
@@ -34,8 +33,8 @@ from orchestrator.engines.runs import (
     RunUpdate,
 )
 from orchestrator.runs.children import read_child_result
-from orchestrator.runs.definitions import list_pins, load_definition
-from orchestrator.runs.memo import ACCEPTED, Memo, load_output, read_args
+from orchestrator.runs.definitions import describe_run
+from orchestrator.runs.memo import ACCEPTED, Memo, load_output
 from orchestrator.runs.questions import build_answer
 from orchestrator.runs.registry import RegisteredEngine
 from orchestrator.turns.feature import Tools
@@ -68,7 +67,8 @@ async def read_node_inputs(key: str, run: RunState, registered: RegisteredEngine
     if memo.started is None or memo.is_incomplete or run.replay not in registered.engine.replays:
         return {}
     try:
-        context = _Context(await _describe_run(key, run, memo, tools), Actor.model_validate(run.actor), memo, tools)
+        info = await describe_run(key, run, memo.started, memo.started_at, tools)
+        context = _Context(info, Actor.model_validate(run.actor), memo, tools)
     except (RunFailed, ValidationError):
         return {}
     try:
@@ -79,27 +79,6 @@ async def read_node_inputs(key: str, run: RunState, registered: RegisteredEngine
     except Exception:
         log.exception("run %s could not be played up to its last node", key, extra={"action": "run_inputs_unread"})
     return context.found
-
-
-async def _describe_run(key: str, run: RunState, memo: Memo, tools: Tools) -> RunInfo:
-    """Return the run as its engine was told of it. Raises RunFailed if its text is gone."""
-    started, then = memo.started, Actor.model_validate(run.actor)
-    if started is None:
-        raise RunFailed("run-not-begun")
-    return RunInfo(
-        run_id=key.removeprefix("run:"),
-        definition=await load_definition(started, tools),
-        owner=run.owner,
-        home=run.home,
-        owner_name=then.name,
-        employee=then.bitrix_user_id,
-        time_zone=then.time_zone,
-        today=parse_iso(memo.started_at).astimezone(ZoneInfo(then.time_zone)).date().isoformat(),
-        parent=run.parent,
-        depth=started.depth,
-        args=read_args(started),
-        pins=list_pins(started),
-    )
 
 
 class _Context(RunContext):

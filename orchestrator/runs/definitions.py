@@ -6,14 +6,19 @@ The texts are kept as blobs, named by their digests, so that an author may chang
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
+from orchestrator.domain.actor import Actor
 from orchestrator.domain.run_inputs import RunStart
-from orchestrator.engines.runs import Definition, RunFailed
+from orchestrator.engines.runs import Definition, RunFailed, RunInfo
+from orchestrator.runs.memo import read_args
 from orchestrator.runs.registry import Engines
 from orchestrator.turns.feature import Tools
 from state.canonical import dumps, hash_text, loads
+from state.clock import parse_iso
 from state.events.runs import RunStarted
 from state.journal.async_store import AsyncStore
+from state.model.run_state import RunState
 
 MAX_USED: Final = 500
 """How many definitions a run fixes; those that it uses beyond these are looked up when they are started."""
@@ -54,6 +59,25 @@ async def find_definitions(order: RunStart, engines: Engines, store: AsyncStore)
             found[name] = one
             named.extend(_list_uses(one, engines))
     return list(found.values())
+
+
+async def describe_run(key: str, run: RunState, started: RunStarted, started_at: str, tools: Tools) -> RunInfo:
+    """Return the run as its engine is told of it. Raises RunFailed if the text of its definition is gone or damaged."""
+    then = Actor.model_validate(run.actor)
+    return RunInfo(
+        run_id=key.removeprefix("run:"),
+        definition=await load_definition(started, tools),
+        owner=run.owner,
+        home=run.home,
+        owner_name=then.name,
+        employee=then.bitrix_user_id,
+        time_zone=then.time_zone,
+        today=parse_iso(started_at).astimezone(ZoneInfo(then.time_zone)).date().isoformat(),
+        parent=run.parent,
+        depth=started.depth,
+        args=read_args(started),
+        pins=list_pins(started),
+    )
 
 
 def build_pins(definitions: Sequence[Definition]) -> list[dict[str, Any]]:

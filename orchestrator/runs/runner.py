@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
-from zoneinfo import ZoneInfo
 
 import orjson
 
@@ -22,14 +21,14 @@ from orchestrator.domain.errors import ModelClientError, OverBudget, RunOver
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunChildEnd, RunPlay, RunStart
-from orchestrator.engines.runs import NOTHING, Definition, Reasons, RunEngine, RunFailed, RunInfo, RunResult, RunSuspended, find_cause
+from orchestrator.engines.runs import NOTHING, Definition, Reasons, RunEngine, RunFailed, RunResult, RunSuspended, find_cause
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.runs.absent_engines import EngineAbsent, rest_without_engine
 from orchestrator.runs.context import Context
-from orchestrator.runs.definitions import build_blobs, build_pins, find_definitions, list_pins, load_definition
+from orchestrator.runs.definitions import build_blobs, build_pins, describe_run, find_definitions
 from orchestrator.runs.ending import finish_run
 from orchestrator.runs.foreign_texts import ForeignTexts
-from orchestrator.runs.memo import Memo, read_args
+from orchestrator.runs.memo import Memo
 from orchestrator.runs.nodes import MAX_DETAIL, EngineMistake, check_result, trim_args
 from orchestrator.runs.planned import build_plan_notices
 from orchestrator.runs.registry import Engines, RegisteredEngine, may_start
@@ -161,21 +160,7 @@ class Runner:
             raise RunFailed("run-not-begun", "the event that started the run is missing")
         if memo.is_incomplete:
             raise RunFailed("run-value-gone", "a person was erased whose answer or value the run worked with")
-        then = Actor.model_validate(run.actor)
-        info = RunInfo(
-            run_id=session.key.removeprefix("run:"),
-            definition=await load_definition(memo.started, tools),
-            owner=run.owner,
-            home=run.home,
-            owner_name=then.name,
-            employee=then.bitrix_user_id,
-            time_zone=then.time_zone,
-            today=parse_iso(memo.started_at).astimezone(ZoneInfo(then.time_zone)).date().isoformat(),
-            parent=run.parent,
-            depth=memo.started.depth,
-            args=read_args(memo.started),
-            pins=list_pins(memo.started),
-        )
+        info = await describe_run(session.key, run, memo.started, memo.started_at, tools)
         mode = _choose_mode(memo.started.mode, resolve_mode(tools.mode, actor))
         memo.came_back = await self._restored.has_come_back(memo.since, tools.store)
         return Context(session, row, tools, run=info, actor=actor, mode=mode, memo=memo), registered

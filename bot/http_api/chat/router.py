@@ -5,6 +5,7 @@ The orchestrator processes the message; this module decides nothing.
 
 import re
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Final
 
 from fastapi import APIRouter, Request
@@ -110,16 +111,10 @@ def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None
     said, lane = _parse_customer_message(asked) if client.customers else _parse_message(asked, chat.orchestrator.tools.features)
     quoted = {"quoted": asked.quoted} if asked.quoted else {}
     request = hash_text(dumps({"user_id": asked.user_id, "message": asked.message, **quoted, **asked.overrides}))
-    return InboxRow(
-        id=row_id,
-        source=f"{client.actor.key}:key:{hash_text(key)}" if key is not None else f"{client.actor.key}:{row_id}",
-        session=f"{client.actor.key}:{asked.conversation}",
-        lane=lane,
-        kind=said.KIND,
-        actor=actor.model_dump(mode="json"),
-        body={**said.to_json(), "request": request},
-        received_at=chat.clock.now(),
-    )
+    session = f"{client.actor.key}:{asked.conversation}"
+    source = f"{client.actor.key}:key:{hash_text(key)}" if key is not None else f"{client.actor.key}:{row_id}"
+    row = said.to_row(session, source=source, actor=actor.model_dump(mode="json"), now=chat.clock.now(), lane=lane, row_id=row_id)
+    return replace(row, body={**row.body, "request": request})
 
 
 def _parse_message(chat_request: ChatRequest, features: Feature) -> tuple[Input, Lane]:
