@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from bot.cli.inputs import format_time
 from bot.cli.ops import AS_JSON, escape_text, write_json_lines, write_table
 from orchestrator.domain.errors import SettingsError
 
@@ -112,7 +113,7 @@ def _write_heads(found: "Sequence[DefinitionKey]") -> None:
             "on" if definition_key.enabled else "off",
             definition_key.active_version or "—",
             f"{definition_key.last_version}{' (draft)' if definition_key.has_draft else ''}",
-            _format_time(definition_key.updated_at),
+            format_time(definition_key.updated_at),
             definition_key.updated_by,
         )
         for definition_key in found
@@ -126,7 +127,7 @@ def _write_head(head: "DefinitionKey") -> None:
         "title": head.title,
         "switch": "on" if head.enabled else "off: no new run begins",
         "active version": head.active_version or "none is published",
-        "changed": f"{_format_time(head.updated_at)} by {head.updated_by}",
+        "changed": f"{format_time(head.updated_at)} by {head.updated_by}",
     }
     write_table(("what", "is"), list(told.items()))
 
@@ -137,7 +138,7 @@ def _write_versions(versions: "Sequence[DefinitionVersion]") -> None:
             definition_version.version,
             f"{definition_version.status}, active" if definition_version.active else definition_version.status,
             definition_version.revision,
-            _format_time(definition_version.updated_at),
+            format_time(definition_version.updated_at),
             ", ".join(writer.key for writer in definition_version.writers),
             definition_version.published_by,
             definition_version.note,
@@ -158,7 +159,7 @@ def _add_reading(app: typer.Typer, load_engines: "Callable[[], Engines]") -> Non
         if as_json:
             write_json_lines([_to_json(history_entry) for history_entry in entries])
             return
-        rows = [(_format_time(one.at), one.what.replace("_", " "), one.version or "—", one.by_name, one.by, one.note) for one in entries]
+        rows = [(format_time(one.at), one.what.replace("_", " "), one.version or "—", one.by_name, one.by, one.note) for one in entries]
         write_table(("when", "what", "version", "who", "account", "note"), rows)
 
     @app.command()
@@ -387,10 +388,6 @@ def _format_value(value: object, names: "Mapping[str, str]") -> str:
     for version_id, name in names.items():
         text = text.replace(dumps(version_id), dumps(name))
     return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
-
-
-def _format_time(ts: str) -> str:
-    return f"{ts[:19].replace('T', ' ')}Z" if ts else ""
 
 
 app = build_app(_load_shipped_engines)

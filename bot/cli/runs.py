@@ -54,20 +54,7 @@ def list_(
         write_json_lines([row._asdict() for row in runs])
         return
     columns = ("run", "status", "engine", "definition", "owner", "home", "when", "last activity")
-    rows = [
-        (
-            row.run_id,
-            row.status,
-            row.engine,
-            row.definition,
-            row.owner,
-            row.home,
-            format_time(row.started_at),
-            format_time(row.updated_at),
-        )
-        for row in runs
-    ]
-    write_table(columns, rows)
+    write_table(columns, [_build_cells(row) for row in runs])
 
 
 @app.command()

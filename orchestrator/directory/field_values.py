@@ -22,7 +22,6 @@ from state.stored import JsonObject
 if TYPE_CHECKING:
     from orchestrator.directory.naming import Naming
 
-_NAME: Final = 80
 _MOST_NAMED: Final = 20
 _LONGEST_ID: Final = 15
 _LONG_AGO: Final = date(1, 1, 1)  # any other year than the shown one, so that the year always stands there

@@ -10,7 +10,7 @@ from bot.composition.features import drop_taken_commands
 from bot.console.definitions.form.form_face import FORM_FACE
 from bot.console.runs.run_face import RUN_FACE
 from bot.http_api.engine_face import HTTP_FACE
-from bot.i18n.translate import Locale, Translator
+from bot.i18n.translate import Translator
 from bot.plugins.building import build_engines
 from bot.plugins.faults import list_faults
 from bot.plugins.kind_face import KIND_FACE
@@ -23,7 +23,6 @@ from bot.rehearsing.trial_face import TRIAL_FACE
 from state.events.base import DEFAULT_ENGINE
 
 AREA: Final = Area("engines")
-LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
 SLOTS: Final[tuple[Slot[Any], ...]] = (WIRING, TURN_FACE, LIFETIME, RUN_FACE, ASK_FACE, HTTP_FACE)
 SLOTS_OF_KINDS: Final[tuple[Slot[Any], ...]] = (KIND_FACE, FORM_FACE, TRIAL_FACE, CASE_FACE, FAMILY, LIVE_FACE)
 _MENDING: Final = "Install the version of it that fits this program, or remove it; everything else works."

@@ -24,7 +24,6 @@ from orchestrator.services.rag.file_kinds import find_kind
 from orchestrator.services.rag.passages import cut_passages
 
 _MOST_FILES: Final = 64
-_CHUNK: Final = 1 << 20
 
 
 class ParseOrder(BaseModel, frozen=True):
