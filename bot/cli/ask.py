@@ -22,7 +22,7 @@ from bot.cli.ask_face import ASK_FACE, FAILED, INTERRUPTED, AskFace, AskPorts
 from bot.composition.model_providers import build_providers
 from bot.composition.tool_services import build_service_clients, open_documents
 from bot.monitoring.logging_setup import configure_logging
-from bot.plugins.loading import find_offering, find_part
+from bot.plugins.loading import list_parts
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
@@ -78,10 +78,9 @@ def ask(verbose: bool = typer.Option(False, "--verbose", help="Show the log on s
     """Ask the tool agent in this terminal: questions about documents, haiku, sums."""
     settings = load_settings()
     configure_logging("ERROR")
-    engine = find_offering(ASK_FACE)
-    face = find_part(ASK_FACE, engine)
+    face = next(iter(list_parts(ASK_FACE).values()), None)
     if face is None:
-        raise SettingsError(f"the engine {engine}, which answers here, cannot be used; `sdelka doctor` says why")
+        raise SettingsError("no engine that answers here can be used; `sdelka doctor` says why")
     open_log(face.logger, settings.log_dir, verbose=verbose)
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):

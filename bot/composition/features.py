@@ -15,7 +15,7 @@ from bot.composition.outside import Outside
 from bot.composition.people import People
 from bot.composition.portal import Portal
 from bot.plugins.faults import note_fault
-from bot.plugins.loading import find_offering
+from bot.plugins.loading import list_offering
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.domain.actor import Actor
 from orchestrator.features.asking import feature as asking
@@ -73,7 +73,7 @@ def build_features(
         undo.build_feature(),
         history.build_feature(),
         talking.build_feature(ear),
-        *([asking.build_feature(asker)] if (asker := find_offering(ASK_FACE)) in engines.turns else []),
+        *[asking.build_feature(name) for name in list_offering(ASK_FACE) if name in engines.turns][:1],
         freezing.build_feature(installation.switch, members),
         definitions.build_feature(members),
         documents.build_feature(outside.shelf, files),

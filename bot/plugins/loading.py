@@ -92,9 +92,9 @@ def find_own_kind(engine: str) -> str:
     return next((plugin.kinds[0] for plugin in load_plugins() if plugin.name == engine and plugin.kinds), engine)
 
 
-def find_offering(slot: Slot[T]) -> str:
-    """Return the first engine that offers something in a slot, "" for none; what it offers is not imported."""
-    return next((plugin.name for plugin in load_plugins() if slot.name in plugin.parts), "")
+def list_offering(slot: Slot[T]) -> list[str]:
+    """Return the engines that offer something in a slot; what they offer is not imported."""
+    return [plugin.name for plugin in load_plugins() if slot.name in plugin.parts]
 
 
 def find_part(slot: Slot[T], engine: str) -> T | None:

@@ -1,5 +1,6 @@
 """Offers the definitions that a person may start: a list with buttons, of which each starts one run."""
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -23,6 +24,7 @@ from state.journal.definition_turn import STREAM
 from state.journal.store import InboxRow
 from state.stored import JsonObject
 
+log = logging.getLogger(__name__)
 OFFER: Final = "begin"
 """The first word of the buttons of offers: ("begin", name of the offer, id of the list)."""
 NO_SUMMARY: Final = "none"
@@ -37,18 +39,13 @@ _LIST_LENGTH: Final = 8
 
 async def list_offers(engine: str, command: str, actor: Actor, engines: Engines) -> Reply:
     """Return the message that lists the definitions of an engine which the actor may start, each with its button."""
-    registered = engines.runs[engine]
-    definitions = [one for one in await engines.definitions.list_all(engine) if may_choose(actor, registered, one.document)]
-    if not definitions:
+    choices = await _list_choices(actor, engine, engines)
+    if not choices:
         return build_reply(Notice(code="run-offers-none", args={"command": command}))
     list_id = generate_id()[-_LIST_LENGTH:]
     lines, buttons = [], []
-    for one in definitions:
-        summary = registered.describe(one.document)[1]
-        title = find_title(one.document, registered) or one.key[:LONGEST_TITLE]
-        lines.append(
-            Notice(code="run-offer-line", args={"title": title, "summary": " ".join(summary.split())[:LONGEST_SUMMARY] or NO_SUMMARY})
-        )
+    for one, title, summary in choices:
+        lines.append(Notice(code="run-offer-line", args={"title": title, "summary": summary or NO_SUMMARY}))
         buttons.append(Action(words=(OFFER, _name_offer(engine, one), list_id), label=Notice(code="run-offer", args={"title": title})))
     return Reply(notices=(Notice(code="run-offers", args={"command": command}), *lines), actions=tuple(buttons))
 
@@ -113,14 +110,24 @@ async def list_startable(actor: Actor, engines: Engines) -> list[JsonObject]:
     found: list[JsonObject] = []
     for engine in listed if not actor.for_customers else ():
         registered = engines.runs[engine]
-        offered = [one for one in await engines.definitions.list_all(engine) if may_choose(actor, registered, one.document)]
-        for one in offered[:MOST_TOLD]:
-            title, summary = find_title(one.document, registered) or one.key[:LONGEST_TITLE], registered.describe(one.document)[1]
-            does = " ".join(summary.split())[:LONGEST_SUMMARY]
+        for one, title, does in (await _list_choices(actor, engine, engines))[:MOST_TOLD]:
             words = [OFFER, _name_offer(engine, one)]
             told = {"kind": engine, "name": one.key, "title": title, "does": does, "words": words}
             found.append({**told, "is_offered": registered.is_offered})
     return found
+
+
+async def _list_choices(actor: Actor, engine: str, engines: Engines) -> list[tuple[Definition, str, str]]:
+    """Return the definitions of an engine that the actor may start, each with its title and summary."""
+    registered, choices = engines.runs[engine], list[tuple[Definition, str, str]]()
+    for one in await engines.definitions.list_all(engine):
+        try:
+            if may_choose(actor, registered, one.document):
+                title, summary = find_title(one.document, registered) or one.key[:LONGEST_TITLE], registered.describe(one.document)[1]
+                choices.append((one, title, " ".join(summary.split())[:LONGEST_SUMMARY]))
+        except Exception:  # an engine that cannot read its own definition hides no other, and stops no turn
+            log.exception("a definition cannot be offered", extra={"action": "choice_failed", "definition": one.key})
+    return choices
 
 
 def _name_offer(engine: str, definition: Definition) -> str:

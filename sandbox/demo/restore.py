@@ -32,8 +32,9 @@ def _list_examples(kind: str, folder: str) -> tuple[Example, ...]:
 
 
 SCENARIOS: Final = tuple(
-    Example(kind="scenario", file=_ENGINES / "scenarios" / "examples" / f"{key}.yaml")
+    Example(kind="scenario", file=file)
     for key in ("lead_qualification", "discount_approval")
+    if (file := _ENGINES / "scenarios" / "examples" / f"{key}.yaml").is_file()
 )
 """What the bot offers with /run."""
 AGENTS: Final = _list_examples("agent", "flows/examples/agents")

@@ -14,7 +14,7 @@ from bot.i18n.translate import Translator
 from bot.plugins.building import build_engines
 from bot.plugins.faults import list_faults
 from bot.plugins.kind_face import KIND_FACE
-from bot.plugins.loading import find_offering, find_part, find_part_of_kind, load_plugins
+from bot.plugins.loading import find_part, find_part_of_kind, list_offering, load_plugins
 from bot.plugins.plugin import EnginePlugin, Slot
 from bot.plugins.turn_face import TURN_FACE
 from bot.plugins.wiring import LIFETIME, WIRING
@@ -46,11 +46,9 @@ def _check_answering() -> Iterator[Finding]:
     if find_part(TURN_FACE, DEFAULT_ENGINE) is None:
         says = f"The engine {DEFAULT_ENGINE}, which answers messages, cannot be used: the bot does not start."
         yield AREA.report_wrong(DEFAULT_ENGINE, says, "Install the program anew: this engine is a part of it.")
-    asked = find_offering(ASK_FACE)
-    if find_part(TURN_FACE, asked) is None:
-        says = f"The engine {asked} cannot be used" if asked else "No engine answers /ask"
-        says = f"{says}: there is no /ask, and `sdelka ask` says so."
-        yield AREA.report_warning(asked or "ask", says, "Put its folder back if people are to ask it; everything else works.")
+    if all(find_part(TURN_FACE, name) is None for name in list_offering(ASK_FACE)):
+        says = "No engine that answers /ask can be used: there is no /ask, and `sdelka ask` says so."
+        yield AREA.report_warning("ask", says, "Put the folder of one back if people are to ask it; everything else works.")
 
 
 def _check_slots(plugin: EnginePlugin) -> Iterator[Finding]:

@@ -58,7 +58,7 @@ def parse_update(
     if message is None or content is None:
         return parse_stop(update, access, source, now) or ParsedUpdate()
     is_new = update.message is not None
-    commands = {*features.commands, *features.command_specs} if is_new and message.chat.type != "private" else ()
+    commands = {*features.commands, *features.command_specs} if message.chat.type != "private" else ()
     if not is_addressed_to(message, content, me, commands):
         return ParsedUpdate()
     if message.from_user is None or message.from_user.is_bot or message.sender_chat is not None:

@@ -1,6 +1,7 @@
 """What a model is told that people may start is kept, and every change of definitions is in its next prompt."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -103,3 +104,15 @@ async def test_a_change_while_the_list_is_made_is_not_missed(monkeypatch: pytest
         monkeypatch.setattr(type(engines.definitions), "list_all", publish_behind)
         assert "plan" not in await _name(offers)
         assert await _name(offers) == ["plan", "shipped"]
+
+
+@pytest.mark.parametrize("broken", [{"describe": lambda document: document["nothing"]}, {"roles": None}])
+async def test_an_engine_that_cannot_read_its_definition_stops_no_prompt(broken: dict[str, Any]) -> None:
+    """What the others have is told as before."""
+    async with a_desk() as desk:
+        made = build_engines({("steps", "shipped"): HELLO, ("fan", "odd"): {}})
+        fan = replace(made.runs["fan"], commands=made.runs["steps"].commands, **broken)
+        engines = add_stored_definitions(
+            replace(made, runs={"fan": fan, **{name: one for name, one in made.runs.items() if name != "fan"}}), desk.store
+        )
+        assert await _name(StartableOffers(engines, desk.store, _Seconds())) == ["shipped"]

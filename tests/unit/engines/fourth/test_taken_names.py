@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from bot.cli import schema
+from bot.cli.ask_face import ASK_FACE
 from bot.cli.doctor import engines as engines_check
 from bot.cli.doctor.engines import check_engines
 from bot.composition.features import drop_taken_commands
 from bot.console.runs.starting import list_choices
 from bot.plugins.building import load_installed_engines
 from bot.plugins.faults import forget_faults, list_faults
-from bot.plugins.loading import find_own_kind, find_part
+from bot.plugins.loading import find_own_kind, find_part, list_parts
 from examples.engines.steps import StepsEngine
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import TextMessage
@@ -72,11 +73,20 @@ async def test_no_command_of_a_feature_is_missing_among_the_taken_ones(tmp_path:
     forget_faults()
 
 
-@pytest.mark.parametrize(("engine", "verdict"), [(DEFAULT_ENGINE, "wrong"), ("tool_agent", "warning")])
-def test_the_doctor_tells_that_an_engine_of_turns_is_away(monkeypatch: pytest.MonkeyPatch, engine: str, verdict: str) -> None:
+@pytest.mark.parametrize(("engine", "check", "verdict"), [(DEFAULT_ENGINE, DEFAULT_ENGINE, "wrong"), ("tool_agent", "ask", "warning")])
+def test_the_doctor_tells_that_an_engine_of_turns_is_away(monkeypatch: pytest.MonkeyPatch, engine: str, check: str, verdict: str) -> None:
     monkeypatch.setattr(engines_check, "find_part", lambda slot, name: None if name == engine else find_part(slot, name))
-    found = [finding for finding in check_engines() if finding.check == engine]
-    assert [(finding.verdict, engine in finding.says) for finding in found] == [(verdict, True)]
+    assert [finding.verdict for finding in check_engines() if finding.check == check] == [verdict]
+
+
+async def test_ask_is_answered_by_the_first_engine_that_can(tmp_path: Path) -> None:
+    """One before it that offers the conversation in a terminal, and no turns, takes nothing away."""
+    plugin = "EnginePlugin(name='aaa', position=0, parts={'ask': 'engines.aaa.nope:FACE'})"
+    with planted(write_plugin(tmp_path / "engines", "aaa", plugin)):
+        async with a_world(tmp_path) as world:
+            assert world.tools.features.command_specs["ask"].engine == "tool_agent"
+        assert list(list_parts(ASK_FACE)) == ["tool_agent"]
+    forget_faults()
 
 
 def test_without_an_engine_no_command_of_runs_stands_in_a_menu() -> None:

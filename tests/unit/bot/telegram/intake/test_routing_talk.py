@@ -12,6 +12,7 @@ from bot.telegram.intake.typed_answers import may_decide
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.registry import build_proof
 from orchestrator.language.foreign_text import split_foreign_text
+from orchestrator.turns.feature import CommandSpec, Feature
 from state import canonical
 from state.journal.store import InboxRow
 from tests.unit.bot.telegram.door_kit import (
@@ -116,6 +117,14 @@ def test_an_edit_is_an_input_of_its_own_and_never_a_request_or_a_decision(update
     routed = _routed(update, CARD)
     assert [row.kind for row in routed.rows] == kinds
     assert answer_in(routed) is None
+
+
+@pytest.mark.parametrize("command", ["/status", "/freeze"])
+def test_a_command_of_a_group_that_is_corrected_is_told_to_be_sent_anew(command: str) -> None:
+    """The program's own, and those that features register."""
+    features = Feature(command_specs={"freeze": CommandSpec()})
+    routed = parse_update(_edited(command, chat=GROUP), access(), ME, (), NOW, features)
+    assert [row.kind for row in routed.rows] == ["edited"]
 
 
 @pytest.mark.parametrize(
