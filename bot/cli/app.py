@@ -3,7 +3,6 @@
 A SettingsError ends the program with one sentence on stderr and exit code 2.
 """
 
-import asyncio
 import errno
 import gc
 import os
@@ -32,7 +31,9 @@ _PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
 @app.command()
 def run() -> None:
     """Run the bot until it is stopped: serve Telegram, the HTTP API, or both, as the settings say."""
-    from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - each command imports what it needs: help and refusals come at once
+    import asyncio  # noqa: PLC0415 - each command imports what it needs: help and refusals come at once
+
+    from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - see above
     from bot.settings.loading import load_settings  # noqa: PLC0415 - see above
 
     settings = load_settings()
@@ -56,6 +57,8 @@ def chat(
     language: Literal["ru", "en"] = typer.Option("ru", help="The language of the copilot."),
 ) -> None:
     """Talk to the copilot in this terminal; changes are confirmed with y or n."""
+    import asyncio  # noqa: PLC0415 - see run
+
     from bot.cli.chat import run_chat  # noqa: PLC0415 - see run
     from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - see run
     from bot.settings.loading import load_settings  # noqa: PLC0415 - see run
