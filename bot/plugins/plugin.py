@@ -27,6 +27,13 @@ class TerminalGroup:
     module: str
     """The module with the Typer application `app`."""
 
+    def __post_init__(self) -> None:
+        """Raise TypeError or ValueError for what no command can be made of, which would stop every other one."""
+        if not isinstance(self.summary, str) or not isinstance(self.module, str):
+            raise TypeError("the summary and the module of a TerminalGroup must be texts")
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"{self.name!r} is no name of a TerminalGroup: small letters, digits, - and _, a letter first")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EnginePlugin:
