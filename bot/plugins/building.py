@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from typing import get_args
 
 from bot.plugins.faults import note_fault
 from bot.plugins.loading import UNUSABLE, list_kinds, list_parts, load_plugins
 from bot.plugins.wiring import WIRING, EnginePorts, Wiring
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.outputs import Notice
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand
+from state.journal.store import Lane
 
 
 @cache
@@ -63,7 +66,19 @@ def _find_wrong_value(engine: RegisteredEngine) -> str:
         return "parts are no sequence of DefinitionKind"
     if not isinstance(commands, Mapping) or not all(isinstance(command, RunCommand) for command in commands.values()):
         return "commands do not map names to RunCommand"
-    return ""
+    return next((f"command {name} {why}" for name, command in commands.items() if (why := _find_wrong_command(name, command))), "")
+
+
+def _find_wrong_command(name: object, command: RunCommand) -> str:
+    definition: object = command.definition
+    menu: object = command.menu
+    if not isinstance(name, str):
+        return f"has a name of the type {type(name).__name__}, str was expected"
+    if not isinstance(definition, str):
+        return f"has a definition of the type {type(definition).__name__}, str was expected"
+    if not isinstance(menu, Notice | None):
+        return f"has a menu of the type {type(menu).__name__}, Notice was expected"
+    return "" if command.lane in get_args(Lane) else f"has a lane that is none of {', '.join(get_args(Lane))}"
 
 
 def connect_engines(engines: Mapping[str, RegisteredEngine], ports: EnginePorts) -> dict[str, RegisteredEngine]:

@@ -5,6 +5,7 @@ Nothing that is wrong with an engine stops the program: the engine, or what cann
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -127,7 +128,22 @@ def _load_part(slot: Slot[T], name: str, plugin: EnginePlugin) -> T | None:
     if not isinstance(part, slot.type):
         note_fault(plugin.name, name, _explain_type(place, part, slot.type))
         return None
+    if uncallable := _find_uncallable(part):
+        note_fault(plugin.name, name, f"{place} has a field {uncallable} that cannot be called")
+        return None
     return part
+
+
+def _find_uncallable(part: object) -> str:
+    """Return a field of this part, or of one in it, that must be callable and is not; "" for none."""
+    for field in fields(part) if is_dataclass(part) and not isinstance(part, type) else ():
+        content = getattr(part, field.name)
+        must = str(field.type).removeprefix("collections.abc.")  # as it is written; resolving it would import more
+        if must.startswith("Callable[") and not callable(content) and not (content is None and must.endswith("| None")):
+            return field.name
+        if inner := _find_uncallable(content):
+            return f"{field.name}.{inner}"
+    return ""
 
 
 def _import(place: str) -> object:

@@ -38,6 +38,11 @@ from dataclasses import replace
 from bot.plugins.wiring import Wiring
 from engines.scenarios.wiring import build_scenarios
 """
+COMMANDS = f"""{WIRING}
+from orchestrator.runs.registry import RunCommand
+def build(commands):
+    return Wiring(build=lambda: replace(build_scenarios(), commands=commands))
+"""
 
 
 @contextmanager
@@ -134,6 +139,13 @@ def test_a_kind_that_only_the_engine_knows_of_is_told(tmp_path: Path) -> None:
         (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), kind='fourth'))", "whose kind is of the type str"),
         (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), parts=None))", "whose parts are no sequence"),
         (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), commands={{'x': 'y'}}))", "whose commands do not map"),
+        (f"{COMMANDS}WIRING = build({{5: RunCommand(definition='x')}})", "whose command 5 has a name of the type int"),
+        (f"{COMMANDS}WIRING = build({{'x': RunCommand(definition=None)}})", "whose command x has a definition of the type NoneType"),
+        (f"{COMMANDS}WIRING = build({{'x': RunCommand(definition='', menu='menu-x')}})", "whose command x has a menu of the type str"),
+        (
+            f"{COMMANDS}WIRING = build({{'x': RunCommand(definition='', lane='fast')}})",
+            "whose command x has a lane that is none of turn, express",
+        ),
         (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), engine=None))", "whose engine is no RunEngine"),
     ],
 )
@@ -167,7 +179,7 @@ WIRING = Wiring(build=build_scenarios, connect=connect)"""
     ("build", "reason"),
     [
         ("lambda ports: 1 / 0", "it cannot be built: ZeroDivisionError: division by zero"),
-        ("7", "it cannot be built: TypeError: 'int' object is not callable"),
+        ("7", "engines.fourth.turn_face:TURN_FACE has a field build that cannot be called"),
         ("lambda ports: 7", "it builds the type int, which has no run"),
     ],
 )
@@ -224,6 +236,22 @@ async def test_endpoints_that_cannot_be_built_are_left_out(tmp_path: Path, value
             paths = build_app(*build_read_routers(world.orchestrator, world.clock, load_installed_engines())).openapi()["paths"]
         assert "/confirmations" in paths
         assert describe_faults() == [("fourth", "http")]
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ("begin=5", "begin"),
+        ("begin=print, build_schema={}", "build_schema"),
+        ("begin=print, steps=Steps(field='steps', draw='x')", "steps.draw"),
+    ],
+)
+def test_a_face_that_cannot_be_called_is_not_used(tmp_path: Path, values: str, field: str) -> None:
+    plugin = "EnginePlugin(name='fourth', kinds=('fourth',), parts={'kind/fourth': 'engines.fourth.face:FACE'})"
+    with a_plugin(tmp_path, plugin, face=f"from bot.plugins.kind_face import KindFace, Steps\nFACE = KindFace({values})"):
+        visit: Any = SimpleNamespace(say=Translator("ru").translate)
+        assert build_start(visit.say, "fourth") == {}
+        assert list_reasons() == [f"engines.fourth.face:FACE has a field {field} that cannot be called"]
 
 
 def test_what_an_engine_cannot_keep_open_is_told_and_the_rest_is_opened(tmp_path: Path) -> None:
