@@ -49,7 +49,10 @@ class Sentences:
         pattern = self._bundle.get_message(code).value
         if pattern is None:
             return code, False
-        text, errors = self._bundle.format_pattern(pattern, dict(values))
+        try:
+            text, errors = self._bundle.format_pattern(pattern, dict(values))
+        except RecursionError:  # it names another sentence that names it
+            return code, False
         return str(text), not errors
 
     def _parse(self, code: str) -> None:

@@ -286,6 +286,16 @@ def test_sentences_with_a_name_of_ours_are_not_used(tmp_path: Path, caplog: pyte
         assert caplog.text.count(told) == 1
 
 
+def test_sentences_that_name_each_other_are_said_by_their_names(tmp_path: Path) -> None:
+    folder = write_plugin(tmp_path, "fourth", "EnginePlugin(name='fourth', texts=Path(__file__).parent / 'texts')")
+    for locale in ("ru", "en"):
+        (folder / "fourth" / "texts" / locale).mkdir(parents=True)
+        (folder / "fourth" / "texts" / locale / "x.ftl").write_text("a = { b }\nb = { a }\n")
+    with planted(folder):
+        assert Translator("en").translate("a") == "a"
+        assert Translator("en").translate_complete("b") == ""
+
+
 def test_sentences_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
     folder = write_plugin(tmp_path, "fourth", "EnginePlugin(name='fourth', texts=Path(__file__).parent / 'texts')")
     (folder / "fourth" / "texts" / "en").mkdir(parents=True)
