@@ -13,7 +13,7 @@ from typing import Final, Literal
 import typer
 
 from bot.plugins.faults import note_fault
-from bot.plugins.loading import load_plugins
+from bot.plugins.loading import UNUSABLE, load_plugins
 from orchestrator.domain.errors import SettingsError
 
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # its command line imports rich and pygments
@@ -68,15 +68,22 @@ def chat(
     asyncio.run(run_chat(settings, name=name, user=user, language=language))
 
 
-def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app") -> None:
+def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app", engine: str = "") -> None:
     """Add a command whose module is imported only when the command is called.
 
-    `what` is its help text, `attribute` the name of the Typer application in the module.
+    `what` is its help text, `attribute` the name of the Typer application in the module, `engine` whose command it is.
     """
 
     @app.command(name, help=what, context_settings=_PASS_THROUGH, add_help_option=False)
     def handed_on(context: typer.Context) -> None:
-        getattr(import_module(module), attribute)(context.args, prog_name=f"sdelka {name}")
+        try:
+            command = getattr(import_module(module), attribute)
+        except UNUSABLE as error:
+            if not engine or isinstance(error, SettingsError):
+                raise
+            why = f"{type(error).__name__}: {error}"
+            raise SettingsError(f"sdelka {name} of the engine {engine} cannot be used: {module}: {why}") from error
+        command(context.args, prog_name=f"sdelka {name}")
 
 
 _add_lazy_command("ask", "bot.cli.ask", "Ask the tool agent in this terminal: questions about documents, haiku, sums.")
@@ -123,7 +130,7 @@ def _add_groups_of_engines() -> None:
                 note_fault(plugin.name, "terminal", f"the command sdelka {group.name} is taken")
                 continue
             names.add(group.name)
-            _add_lazy_command(group.name, group.module, group.summary)
+            _add_lazy_command(group.name, group.module, group.summary, engine=plugin.name)
     place = next(number for number, command in enumerate(own, start=1) if command.name == "author")
     app.registered_commands[:] = [*own[:place], *app.registered_commands[added:], *own[place:]]
 

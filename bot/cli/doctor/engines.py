@@ -1,6 +1,7 @@
 """Checks that every engine can be used with all that it offers."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any, Final
 
 from bot.cli.ask_face import ASK_FACE
@@ -11,7 +12,7 @@ from bot.console.definitions.form.form_face import FORM_FACE
 from bot.console.runs.run_face import RUN_FACE
 from bot.http_api.engine_face import HTTP_FACE
 from bot.i18n.translate import Translator
-from bot.plugins.building import build_engines
+from bot.plugins.building import build_engines, leave_out
 from bot.plugins.faults import list_faults
 from bot.plugins.kind_face import KIND_FACE
 from bot.plugins.loading import find_part, find_part_of_kind, list_offering, load_plugins
@@ -57,6 +58,10 @@ def _check_slots(plugin: EnginePlugin) -> Iterator[Finding]:
     for slot in SLOTS_OF_KINDS:
         for kind in plugin.kinds:
             find_part_of_kind(slot, kind)
+    for group in plugin.terminal:
+        with leave_out(plugin.name, "terminal", f"sdelka {group.name} cannot be used"):
+            if find_spec(group.module) is None:
+                raise ModuleNotFoundError(f"No module named {group.module!r}")
     known = {slot.name for slot in SLOTS} | {f"{slot.name}/{kind}" for slot in SLOTS_OF_KINDS for kind in plugin.kinds}
     for name in sorted(plugin.parts.keys() - known):
         yield AREA.report_warning(plugin.name, f"No door has a slot {name}, for which the engine {plugin.name} offers something.", _MENDING)

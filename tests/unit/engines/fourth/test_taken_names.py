@@ -120,6 +120,22 @@ def test_a_group_of_commands_that_is_taken_is_left_out_and_told(tmp_path: Path) 
     assert told.stdout.index(" author ") < told.stdout.index(" workflow ") < told.stdout.index(" haggle ") < told.stdout.index(" schema ")
 
 
+def test_a_group_of_commands_without_its_module_is_told(tmp_path: Path) -> None:
+    groups = "TerminalGroup(name='zz', summary='x', module='nowhere'), TerminalGroup(name='zzz', summary='x', module='nowhere.cli')"
+    with planted(write_plugin(tmp_path, "fourth", f"EnginePlugin(name='fourth', terminal=({groups}))")):
+        says = [finding.says for finding in check_engines() if finding.verdict == "warning"]
+    told = "The engine fourth is shown without its part terminal: sdelka {} cannot be used: ModuleNotFoundError: No module named 'nowhere'"
+    assert says == [f"{told.format(name)}." for name in ("zz", "zzz")]
+
+
+@pytest.mark.slow
+def test_a_command_without_its_module_says_so(tmp_path: Path) -> None:
+    write_plugin(tmp_path, "fourth", "EnginePlugin(name='fourth', terminal=(TerminalGroup(name='zz', summary='x', module='nowhere'),))")
+    ended = run_planted(tmp_path, "from bot.cli.app import main\nmain()", "zz")
+    says = "sdelka zz of the engine fourth cannot be used: nowhere: ModuleNotFoundError: No module named 'nowhere'\n"
+    assert (ended.returncode, ended.stderr) == (2, says)
+
+
 async def test_a_definition_that_its_engine_cannot_describe_hides_no_other() -> None:
     """The start panel offers those of the other engines; the fault is in the log."""
 
