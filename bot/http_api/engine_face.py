@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fastapi import APIRouter
+from fastapi.routing import iter_route_contexts
 
 from bot.http_api.audit.session_events import StreamReader
 from bot.http_api.server.endpoint_context import EndpointContext
@@ -29,19 +30,44 @@ class HttpFace:
 
 
 HTTP_FACE: Final = Slot("http", HttpFace)
+_OF_OTHERS: Final = ("/bitrix/events", "/chat", "/console", "/docs", "/freeze", "/healthz", "/metrics", "/openapi.json", "/readyz")
+"""Addresses beside those that read the database, some of which only some installations have: no engine gets them."""
 
 
 def build_engine_routers(
-    desk: EndpointContext, reading: StreamReader, engines: Engines, definitions: DefinitionService
+    desk: EndpointContext, reading: StreamReader, engines: Engines, definitions: DefinitionService, ours: Sequence[APIRouter] = ()
 ) -> Iterator[APIRouter]:
-    """Yield the routers of all engines; those of an engine that cannot build them are left out."""
+    """Yield the routers of all engines, without those that cannot be built or included.
+
+    They are also without the addresses that others have: `ours`, other doors of the port, and earlier engines.
+    """
+    taken = [*_OF_OTHERS, *_list_paths(ours)]
     for name, face in list_parts(HTTP_FACE).items():
         try:
             routers = tuple(face.build_routers(desk, reading, engines, definitions))
+            for router in routers:
+                if isinstance(router, APIRouter):
+                    APIRouter().include_router(router)  # what the app will do, where it would end all endpoints
         except UNUSABLE as error:
             note_fault(name, HTTP_FACE.name, f"its routers cannot be built: {type(error).__name__}: {error}", error)
             continue
         if stray := [router for router in routers if not isinstance(router, APIRouter)]:
             note_fault(name, HTTP_FACE.name, f"it gives the type {type(stray[0]).__name__}, APIRouter was expected")
             continue
+        for router in routers:
+            _drop_taken_routes(name, router, taken)
+        taken += _list_paths(routers)
         yield from routers
+
+
+def _list_paths(routers: Sequence[APIRouter]) -> list[str]:
+    return [context.path for router in routers for context in iter_route_contexts(router.routes) if context.path]
+
+
+def _drop_taken_routes(engine: str, router: APIRouter, taken: Sequence[str]) -> None:
+    """Drop the routes that would be asked in place of one whose path is taken, whatever their methods are."""
+    for route in tuple(router.routes):
+        patterns = [found for context in iter_route_contexts([route]) if (found := getattr(context, "path_regex", None)) is not None]
+        if path := next((path for path in taken if any(pattern.match(path) for pattern in patterns)), ""):
+            router.routes.remove(route)
+            note_fault(engine, HTTP_FACE.name, f"the address {path} is taken")

@@ -60,12 +60,12 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
     stored = add_stored_definitions(engines, desk.store)
     deps = orchestrator.tools.gate.deps
     definitions = build_definition_service(desk.store, engines, policies=deps.policies, catalogue=lambda: deps.catalogue, clock=clock)
-    return [
+    own = [
         build_confirmations_router(desk),
         build_session_events_router(desk, reading),
         build_audit_router(desk),
         build_runs_router(desk, reading, stored),
         build_schedules_router(desk, stored),
         build_definitions_router(definitions),
-        *build_engine_routers(desk, reading, stored, definitions),
     ]
+    return [*own, *build_engine_routers(desk, reading, stored, definitions, own)]

@@ -3,14 +3,16 @@
 Its pages load nothing from other servers. The API is described (OpenAPI) only if API tokens are configured.
 """
 
+import logging
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
-from fastapi.routing import APIRoute
+from fastapi.routing import APIRoute, RouteContext, iter_route_contexts
 
 from bot.http_api.chat.router import PATH as CHAT
 from bot.http_api.definitions.request_body import MAX_BODY as MAX_DOCUMENT
@@ -22,9 +24,10 @@ from bot.http_api.server.error_handlers import explain_errors
 from bot.http_api.server.middleware import BodyLimit, TraceHeaders
 from bot.http_api.server.portal_events import PATH as EVENTS
 from bot.http_api.server.portal_events import build_closed_portal_events_router
-from bot.plugins.loading import list_parts
+from bot.plugins.loading import UNUSABLE, list_parts
 from state.clock import SystemClock
 
+log = logging.getLogger(__name__)
 _ABOUT = "The copilot over HTTP: the same conversations, the same gate and the same confirmations as in the chat."
 
 
@@ -74,16 +77,30 @@ class _App(FastAPI):
     """
 
     def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI description, built once."""
-        made = self.openapi_schema is None
-        schema = super().openapi()
-        if made:
-            for responses in (operation["responses"] for path in schema["paths"].values() for operation in path.values()):
-                if "/HTTPValidationError" in str(responses.get("422")):
-                    del responses["422"]
-            for name in ("HTTPValidationError", "ValidationError"):
-                schema.get("components", {}).get("schemas", {}).pop(name, None)
+        """Return the OpenAPI description, built once. What an engine has without a JSON Schema is left out of it."""
+        if self.openapi_schema is not None:
+            return self.openapi_schema
+        try:
+            schema = super().openapi()
+        except UNUSABLE:
+            routes = [route for route in iter_route_contexts(self.routes) if self._is_describable(route)]
+            schema = get_openapi(title=self.title, version=self.version, description=self.description, routes=routes)
+        for responses in (operation["responses"] for path in schema["paths"].values() for operation in path.values()):
+            if "/HTTPValidationError" in str(responses.get("422")):
+                del responses["422"]
+        for name in ("HTTPValidationError", "ValidationError"):
+            schema.get("components", {}).get("schemas", {}).pop(name, None)
+        self.openapi_schema = schema
         return schema
+
+    def _is_describable(self, route: RouteContext) -> bool:
+        try:
+            get_openapi(title=self.title, version=self.version, routes=[route])
+        except UNUSABLE:
+            module = getattr(route.endpoint, "__module__", "")
+            log.exception("%s of %s cannot be described", route.path, module, extra={"action": "openapi_trouble"})
+            return False
+        return True
 
 
 def _describe(app: FastAPI) -> None:

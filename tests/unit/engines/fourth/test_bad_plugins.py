@@ -38,6 +38,20 @@ from dataclasses import replace
 from bot.plugins.wiring import Wiring
 from engines.scenarios.wiring import build_scenarios
 """
+ENDPOINTS = "EnginePlugin(name='fourth', parts={'http': 'engines.fourth.face:FACE'})"
+ADD = """
+from collections.abc import Callable
+from fastapi import APIRouter
+from pydantic import BaseModel
+from bot.http_api.engine_face import HttpFace
+class Wrong(BaseModel):
+    call: Callable[[], int]
+def answer(): ...
+def add(path, model):
+    router = APIRouter()
+    router.add_api_route(path, answer, response_model=model)
+    return router
+"""
 COMMANDS = f"""{WIRING}
 from orchestrator.runs.registry import RunCommand
 def build(commands):
@@ -223,19 +237,37 @@ def test_an_engine_with_a_wrong_face_is_shown_without_it(tmp_path: Path, face: s
     [
         "build_routers=lambda *_: 1 / 0",
         "build_routers=lambda *_: (7,)",
+        "build_routers=lambda *_: (add('', dict),)",
+        "build_routers=lambda *_: (add('/freeze', dict),)",
+        "build_routers=lambda *_: (add('/{name}', dict),)",
+        "build_routers=lambda *_: (add('/runs/{number}', dict),)",
         "build_routers=lambda *_: (), large_bodies=None",
         "build_routers=lambda *_: (), large_bodies='/x'",
         "build_routers=lambda *_: (), large_bodies={7}",
     ],
 )
 async def test_endpoints_that_cannot_be_built_are_left_out(tmp_path: Path, values: str) -> None:
-    face = f"from bot.http_api.engine_face import HttpFace\nFACE = HttpFace({values})"
-    plugin = "EnginePlugin(name='fourth', parts={'http': 'engines.fourth.face:FACE'})"
-    with a_plugin(tmp_path / "engines", plugin, face=face):
+    with a_plugin(tmp_path / "engines", ENDPOINTS, face=f"{ADD}FACE = HttpFace({values})"):
         async with a_world(tmp_path) as world:
             paths = build_app(*build_read_routers(world.orchestrator, world.clock, load_installed_engines())).openapi()["paths"]
         assert "/confirmations" in paths
+        assert not {"", "/freeze", "/{name}", "/runs/{number}"} & paths.keys()
         assert describe_faults() == [("fourth", "http")]
+
+
+async def test_an_endpoint_that_cannot_be_described_is_left_out_of_the_description(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is answered; all others are described as ever, and it is told once."""
+    async with a_world(tmp_path) as world:
+        before = build_app(*build_read_routers(world.orchestrator, world.clock, load_installed_engines())).openapi()
+        values = "build_routers=lambda *_: (add('/fourth', Wrong), add('/fifth', dict))"
+        with a_plugin(tmp_path / "engines", ENDPOINTS, face=f"{ADD}FACE = HttpFace({values})"):
+            app = build_app(*build_read_routers(world.orchestrator, world.clock, load_installed_engines()))
+            described = [app.openapi() for _ in range(2)][1]
+    assert described["paths"].pop("/fifth")
+    assert described == before
+    assert caplog.text.count("/fourth of engines.fourth.face cannot be described") == 1
 
 
 @pytest.mark.parametrize(
