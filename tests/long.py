@@ -1,10 +1,11 @@
 """Which tests are `long`: `make test-long` runs them and `make test` does not. What a test is or asks for decides, and a mark where only measuring can.
 
 Long are whole folders of processes, files of programs that are killed or in trouble, what needs PostgreSQL or a browser, the sandbox's own tests, properties
-of more than 100 examples, and most cases of a test that builds a world on disk for each of many.
+of more than 100 examples, and most cases of a test that builds a world for each of many.
 """
 
 from collections.abc import Iterator, Sequence
+from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Final
 
@@ -19,9 +20,11 @@ HARDSHIPS: Final = ("_killed", "_survive", "test_e2e_trouble", "test_e2e_tricks"
 POSTGRES: Final = "postgres"
 """The fixture, and how its parameter begins where a test takes several stores."""
 MOST_EXAMPLES: Final = 100
-SAMPLED: Final = (str(TESTS / "unit"), str(TESTS / "regression"))
+SAMPLED: Final = tuple(str(TESTS / name) for name in ("unit", "regression", "dialogues"))
 FEW, ONE_OF = 4, 6
 """From how many cases on a test that builds a world on disk for each is sampled, and which part of them stays in `make test`."""
+FEW_IN_MEMORY: Final = 8
+"""The same for a test that builds one in memory: one that is a coroutine."""
 ON_DISK: Final = "tmp_path"
 _EXAMPLES: Final = "_hypothesis_internal_use_settings"
 _SHORT_RUN: Final = "not long"
@@ -48,18 +51,24 @@ def is_long(item: pytest.Item) -> bool:
 
 
 def find_left_out(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
-    """Yield the cases that are long because a test has too many, few of them where it builds a world on disk for each.
+    """Yield the cases that are long because a test has too many, few of them where it builds a world for each.
 
     The first and every sixth are not.
     """
-    tests: dict[tuple[str, bool], list[pytest.Item]] = {}
+    tests: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
         if str(item.path).startswith(SAMPLED):
-            is_on_disk = ON_DISK in getattr(item, "fixturenames", ())
-            tests.setdefault((item.nodeid.partition("[")[0], is_on_disk), []).append(item)
-    for (_, is_on_disk), cases in tests.items():
-        if len(cases) >= FEW if is_on_disk else len(cases) > MOST_EXAMPLES:
+            tests.setdefault((item.nodeid.partition("[")[0], _find_most(item)), []).append(item)
+    for (_, most), cases in tests.items():
+        if len(cases) >= most:
             yield from (item for number, item in enumerate(cases) if number % ONE_OF)
+
+
+def _find_most(item: pytest.Item) -> int:
+    """Return from how many cases on a test is sampled."""
+    if ON_DISK in getattr(item, "fixturenames", ()):
+        return FEW
+    return FEW_IN_MEMORY if iscoroutinefunction(getattr(item, "obj", None)) else MOST_EXAMPLES + 1
 
 
 def _list_parameters(item: pytest.Item) -> list[object]:

@@ -97,8 +97,7 @@ class _App(FastAPI):
         try:
             get_openapi(title=self.title, version=self.version, routes=[route])
         except UNUSABLE:
-            module = getattr(route.endpoint, "__module__", "")
-            log.exception("%s of %s cannot be described", route.path, module, extra={"action": "openapi_trouble"})
+            log.exception("the endpoint %s cannot be described", route.path, extra={"action": "openapi_trouble"})
             return False
         return True
 
