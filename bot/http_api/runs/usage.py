@@ -9,14 +9,10 @@ from pydantic.alias_generators import to_camel
 from orchestrator.gate.call.budget import Budget
 
 
-class FlowApiModel(BaseModel):
-    """Base class of the answers: spelled like the seed's schema; instances are immutable."""
+class Usage(BaseModel):
+    """The tokens that were used, and what they cost."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
-
-
-class Usage(FlowApiModel):
-    """The tokens that were used, and what they cost."""
 
     prompt_tokens: int = Field(examples=[812])
     completion_tokens: int = Field(examples=[240])

@@ -9,7 +9,6 @@ from pydantic.alias_generators import to_camel
 from bot.http_api.approvals.card_models import Moment
 from bot.http_api.definitions.definition_models import DiffLine, Mistake, to_diff_line, to_finding
 from bot.http_api.definitions.request_body import Note
-from bot.http_api.runs.usage import FlowApiModel
 from bot.http_api.server.endpoint_context import CursorText
 from bot.http_api.server.errors import Trouble
 from orchestrator.definitions.changes import Difference
@@ -23,6 +22,12 @@ MOST_LISTED: Final = 100
 Status = Literal["DRAFT", "PUBLISHED"]
 _OF_WHOLE: Final = frozenset({"published", "deactivated", "switched_off", "switched_on"})
 """Entries of the history that concern a published version."""
+
+
+class FlowApiModel(BaseModel):
+    """Base class of the answers: spelled like the seed's schema; instances are immutable."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
 class Row(FlowApiModel):

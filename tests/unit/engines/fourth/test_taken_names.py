@@ -6,6 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fastapi import APIRouter
+from fastapi.routing import iter_route_contexts
 
 from bot.cli import schema
 from bot.cli.ask_face import ASK_FACE
@@ -13,6 +15,9 @@ from bot.cli.doctor import engines as engines_check
 from bot.cli.doctor.engines import check_engines
 from bot.composition.features import drop_taken_commands
 from bot.console.runs.starting import list_choices
+from bot.http_api import engine_face
+from bot.http_api.engine_face import HttpFace
+from bot.http_api.server.app import build_app
 from bot.plugins.building import load_installed_engines
 from bot.plugins.faults import forget_faults, list_faults
 from bot.plugins.loading import find_own_kind, find_part, list_parts
@@ -23,6 +28,7 @@ from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
 from orchestrator.turns.feature import CommandSpec, Feature
 from state.events.base import DEFAULT_ENGINE
+from tests.unit.bot.http_api.chat_kit import a_door
 from tests.unit.engines.fourth.plant_kit import planted, run_planted, write_plugin
 from tests.unit.spine_kit import ANNA, a_world, message
 
@@ -154,3 +160,19 @@ def test_a_kind_without_a_schema_is_said_to_have_none(tmp_path: Path) -> None:
         assert find_own_kind("haggle") == "prices-1"
         with pytest.raises(SettingsError, match="definitions of the kind prices-1 have no schema"):
             schema._write("prices-1")
+
+
+async def test_no_address_of_the_program_is_free_for_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every endpoint that the app has without engines, whoever includes it."""
+    router, faces = APIRouter(), dict[str, HttpFace]()
+    monkeypatch.setattr(engine_face, "list_parts", lambda _: faces)
+    async with a_door(tmp_path) as door:
+        routers = door.api.build_routers(door.world.orchestrator, Engines())
+        own = {context.path for context in iter_route_contexts(build_app(*routers, identity=door.api.identity).routes) if context.path}
+        for path in sorted(own):
+            router.add_api_route(path, forget_faults)
+        faces["fourth"] = HttpFace(build_routers=lambda *_: (router,))
+        door.api.build_routers(door.world.orchestrator, Engines())
+    assert {"/chat", "/freeze", "/healthz", "/docs", "/runs/{run_id}"} <= own
+    assert router.routes == []
+    forget_faults()
