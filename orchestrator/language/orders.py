@@ -1,0 +1,218 @@
+"""Counts the orders in a message: sentences that begin with an order to change something in the CRM. Pure.
+
+What counts is where the order stands, not what else is said: «Запиши в 410: …» is one, «Клиент просит: запишите …» is none. The count only
+lets additions run without a card (see `orchestrator.gate.decide.consent`), so an order that is not recognised costs one press.
+"""
+
+import re
+from typing import Final
+
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import fold
+
+_WORDS: Final = load_lexicon("orders")
+_FENCE: Final = "```"
+"""Typed around a block of code or a text of others, where no messenger turns it into formatting."""
+LONGEST_LINE: Final = 300
+LONGEST_DICTATION: Final = 1500
+_LONGEST_LOOKED_AT: Final = LONGEST_DICTATION + 100
+_LONGEST_SENTENCE: Final = 600
+"""How many characters of a sentence are looked at; its order stands at the beginning."""
+_MOST_SENTENCES: Final = 100
+_MOST_OPENINGS: Final = 6
+_MOST_BETWEEN: Final = 6
+"""The most words between a place, hour or thing at the beginning and the order that follows it: «в сделку четыреста десять запиши»."""
+_FEWEST_BEFORE: Final = 3
+"""The fewest words of a fact before a comma and an order; fewer are mostly a name, and the order is for its bearer: «Наташа, запиши»."""
+
+
+def _join(*keys: str) -> str:
+    return "|".join(_WORDS.join_patterns(key) for key in keys)
+
+
+def _compile(*keys: str, before: str = r"(?<!\w)", after: str = r"(?!\w)") -> re.Pattern[str]:
+    return re.compile(rf"{before}(?:{_join(*keys)}){after}")
+
+
+_VERB: Final = _compile("verbs")
+_NEED: Final = re.compile(rf"(?:{_join('needs')})(?!\w)")
+_INFINITIVE: Final = re.compile(rf"(?<!\w)(?:{_join('infinitives')})(?!\w)")
+_OPENING: Final = re.compile(rf"(?:{_join('openings')})(?!\w)")
+_FIRST: Final = re.compile(rf"(?:{_join('places', 'times', 'objects')})(?!\w)")
+_JOINT: Final = re.compile(rf"(?:,\s*|(?<!\w)(?:{_join('joints')})\s+)(?:(?:{_join('joints', 'openings')})\s+){{0,2}}$")
+_READING: Final = re.compile(rf"(?:{_join('readings')})(?!\w)")
+_NOUN: Final = re.compile(
+    rf"(?:(?:{_join('nouns')})(?!\w)\s+[^:\n]|(?:{_join('new_things')})(?!\w))(?:[^:\n]|:(?=[0-9])){{0,80}}:(?![0-9])"
+)
+_WANTED: Final = re.compile(rf"(?:{_join('wanted')})(?!\w)(?!.*(?:{_join('verbs')})(?!\w))")
+_ASSIGNMENT: Final = re.compile(rf"(?:{_join('fields')})(?!\w)\s+[^—–:;?!,\n]{{2,60}}?(?:{_join('giving')})\s*\w")
+_SEVERAL: Final = re.compile(
+    rf"(?<!\w)(?:{_join('several')})\s+(?:[#№]\s?)?[0-9]{{1,9}}(?:(?:,?\s(?:{_join('joints')})\s|,\s?)(?:[#№]\s?)?[0-9]{{1,9}})+(?![0-9]|:[0-9])"
+)
+_NUMBER: Final = re.compile(r"[0-9]+")
+_FOREIGN: Final = _compile("reported", "denials")
+_DENIED: Final = re.compile(rf"(?:{_join('denials')})(?!\w)")
+_CANCELLED: Final = re.compile(rf"(?:^|[.,!;…–—-]+\s*|\s{{2,}})(?:(?:{_join('before_cancelled')})\s*,?\s*)?(?:{_join('cancelled')})(?!\w)")
+_FORBIDDEN: Final = re.compile(rf"(?<!\w)(?:{_join('forbidden')})")
+_TEXT_WORK: Final = _compile("text_work", before="")
+_SIGNED: Final = _compile("signed", after="")
+_QUOTATION: Final = re.compile(r"«[^«»]*»|“[^“”]*”|„[^“”]*[“”]|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+")
+_LIST: Final = _compile("lists")
+_BULLET: Final = re.compile(r"\s*(?:[-–—*•]|[0-9]{1,2}[.)])\s")
+_REFUSAL: Final = re.compile(rf"\W*(?:{_join('refusals', 'denials')})(?!\w)")
+_AGAIN: Final = re.compile(rf"\W*(?:(?:{_join('openings')})[\s,]+)?(?:{_join('again')})(?:[\s,]+(?:{_join('openings')}))?\W*")
+_OWNER: Final = _compile("owners")
+_STAGE: Final = _compile("stages")
+_SPACING: Final = re.compile(r"[^\w<>\[\]{}#«»]*")
+"""What may stand before the first word of a sentence: signs and pictures, but no brackets and no marks of code."""
+_DIVIDING: Final = re.compile(r"[:;!?()<>\[\]{}]|,(?! ?(?:№ ?)?[0-9])")
+_WORD: Final = re.compile(r"[\w@.+%-]*\w|«»")
+
+
+def count_orders(text: str) -> int:
+    """Return how many orders the message gives; 0 if it asks, forbids, takes its order back, or works on a text."""
+    first, _, below = text.strip()[:_LONGEST_LOOKED_AT].partition("\n")
+    dictated = below if first.rstrip().endswith(":") else ""  # what is to be noted gives no orders, but may be a list of tasks
+    said = _QUOTATION.sub(" «» ", "\n".join(map(fold, [first] if dictated else [first, *below.split("\n")])))
+    if _SIGNED.search(said) or _TEXT_WORK.match(said, _skip_openings(said)):
+        return 0
+    found, last = 0, -1
+    sentences = [sentence[:_LONGEST_SENTENCE] for sentence in _SENTENCE_END.split(said)]
+    if len(sentences) > _MOST_SENTENCES:
+        return 0
+    for number, sentence in enumerate(sentences):
+        if not sentence.rstrip().endswith("?") and (orders := _count_in_sentence(sentence)):
+            found, last = found + orders, number
+    if not found or any(sentence.rstrip().endswith("?") or _is_taken_back(sentence) for sentence in sentences[last + 1 :]):
+        return 0
+    return max(found, sum(1 for line in dictated.split("\n") if _BULLET.match(line))) if _LIST.search(said) else found
+
+
+def names_owner(text: str) -> bool:
+    """Return whether the message says whose a new record is to be."""
+    return _OWNER.search(fold(text)) is not None
+
+
+def names_stage(text: str) -> bool:
+    """Return whether the message says on which stage or in which funnel a new record is to begin."""
+    return _STAGE.search(fold(text)) is not None
+
+
+def gives_order(text: str) -> bool:
+    """Return whether the message orders a change."""
+    return count_orders(text) > 0
+
+
+def speaks_of_change(text: str) -> bool:
+    """Return whether any word of the message is one of a change, whoever is to make it."""
+    said = fold(text[:_LONGEST_LOOKED_AT])
+    return _VERB.search(said) is not None or _INFINITIVE.search(said) is not None
+
+
+def is_refusal(text: str) -> bool:
+    """Return whether an answer to a question begins with a refusal or thanks, so that it goes on with nothing."""
+    return _REFUSAL.match(fold(text)) is not None
+
+
+def asks_again(text: str) -> bool:
+    """Return whether the message only wants what was ordered before to be tried again."""
+    return _AGAIN.fullmatch(fold(text)) is not None
+
+
+def is_plain(text: str) -> bool:
+    """Return whether the message is short enough to be looked over: one line of 300 letters, or 1,500 that begin with an order.
+
+    Of several lines the first one must be the order, and end with a colon: «Запиши в 481:», and below it what is to be noted.
+    """
+    said = text.strip()
+    first, broken, _ = said.partition("\n")
+    if not broken and len(said) <= LONGEST_LINE:
+        return _FENCE not in said
+    return (
+        _FENCE not in said and len(said) <= LONGEST_DICTATION and (not broken or first.rstrip().endswith(":")) and _begins_with_order(first)
+    )
+
+
+def _begins_with_order(line: str) -> bool:
+    first = _SENTENCE_END.split(_QUOTATION.sub(" «» ", fold(line)))[0][:_LONGEST_SENTENCE]
+    return _find_first_order(first, _skip_openings(first), may_follow_fact=False) is not None
+
+
+def _count_in_sentence(sentence: str) -> int:
+    """Return how many orders the sentence gives; 0 if it begins with none and joins none to a fact."""
+    start = _skip_openings(sentence)
+    end = _find_first_order(sentence, start)
+    if end is None or _is_taken_back(sentence[end:]):
+        return 0
+    several = _SEVERAL.search(sentence)
+    records = len(_NUMBER.findall(several[0])) if several else 1
+    return records + sum(1 for verb in _VERB.finditer(sentence, end) if _JOINT.search(sentence, end, verb.start()))
+
+
+def _skip_openings(sentence: str) -> int:
+    """Return where the sentence begins behind greetings, courtesies, signs and the number of a list."""
+    bullet = _BULLET.match(sentence)
+    place = bullet.end() if bullet else 0
+    for _ in range(_MOST_OPENINGS):
+        place = _end(_SPACING, sentence, place)
+        opening = _OPENING.match(sentence, place)
+        if opening is None:
+            break
+        place = opening.end()
+    return _end(_SPACING, sentence, place)
+
+
+def _end(pattern: re.Pattern[str], sentence: str, place: int) -> int:
+    found = pattern.match(sentence, place)
+    return found.end() if found else place
+
+
+def _find_first_order(sentence: str, start: int, *, may_follow_fact: bool = True) -> int | None:
+    """Return where the order ends with which the sentence begins, or which follows a fact; None if there is none."""
+    if _DENIED.match(sentence, start):
+        return None
+    if noun := _NOUN.match(sentence, start):
+        return None if _FOREIGN.search(sentence, start, noun.end()) else noun.end()
+    if wanted := _WANTED.match(sentence, start):
+        return None if _FOREIGN.search(sentence, start) else wanted.end()
+    if given := _ASSIGNMENT.match(sentence, start):
+        return None if _FOREIGN.search(sentence, start, given.end()) else given.end()
+    need = _NEED.match(sentence, start)
+    if need is not None:
+        infinitive = _INFINITIVE.search(sentence, need.end())
+        return infinitive.end() if infinitive and _is_near(sentence, need.end(), infinitive.start()) else None
+    verb = _VERB.search(sentence, start)
+    if verb is None:
+        return None
+    if verb.start() == start or (_FIRST.match(sentence, start) and _is_near(sentence, start, verb.start())):
+        return verb.end()
+    return verb.end() if may_follow_fact and _follows_fact(sentence, start, verb.start()) else None
+
+
+def _is_near(sentence: str, start: int, end: int) -> bool:
+    """Return whether only a few words stand between, none of which makes the order somebody else's, and no sign that divides."""
+    between = sentence[start:end]
+    return _DIVIDING.search(between) is None and len(_WORD.findall(between)) <= _MOST_BETWEEN and not _FOREIGN.search(between)
+
+
+def _follows_fact(sentence: str, start: int, verb: int) -> bool:
+    """Return whether the order follows a fact and a comma, or an order to look and «и»: «Созвонились с Кедром, запиши …».
+
+    Behind the comma a place, hour or thing may stand before it: «Ромашку в работу, в Вектор запиши …».
+    """
+    before = sentence[start:verb]
+    if ":" in before or _FOREIGN.search(before):
+        return False
+    if _READING.match(before) and _JOINT.search(before):
+        return True
+    fact, comma, clause = before.rpartition(",")
+    if not comma or len(_WORD.findall(fact)) < _FEWEST_BEFORE:
+        return False
+    begun = clause.lstrip()
+    return _JOINT.search(before) is not None or (_FIRST.match(begun) is not None and len(_WORD.findall(begun)) <= _MOST_BETWEEN)
+
+
+def _is_taken_back(rest: str) -> bool:
+    """Return whether what stands behind an order forbids it or takes it back."""
+    return _CANCELLED.search(rest) is not None or _FORBIDDEN.search(rest) is not None

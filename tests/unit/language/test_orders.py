@@ -1,0 +1,122 @@
+"""Orders are known by their place in the message; the words only let additions run freely, and not knowing one costs a press."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from orchestrator.language.foreign_text import split_foreign_text
+from orchestrator.language.orders import count_orders, is_plain, is_refusal, names_owner, names_stage, speaks_of_change
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+
+
+def _load(name: str) -> list[tuple[str, str]]:
+    groups: list[dict[str, Any]] = yaml.safe_load((CORPUS / name).read_text(encoding="utf-8"))
+    return [(group["group"], text) for group in groups for text in group["texts"]]
+
+
+def _may_add(text: str) -> bool:
+    """Whether the message lets an addition run without a card, as far as the message tells."""
+    own, foreign = split_foreign_text(text)
+    return not foreign and is_plain(own) and count_orders(own) > 0
+
+
+@pytest.mark.parametrize(("group", "text"), _load("ordered_wordings.yaml"))
+def test_an_ordered_addition_is_known_in_every_wording(group: str, text: str) -> None:
+    """264 wordings that were written before the code."""
+    assert _may_add(text), group
+
+
+@pytest.mark.parametrize(("group", "text"), _load("unordered_wordings.yaml"))
+def test_nothing_runs_after_a_message_that_orders_nothing(group: str, text: str) -> None:
+    """378 questions, greetings, prohibitions, pastes and look-alikes that were written before the code."""
+    assert not _may_add(text), group
+
+
+@pytest.mark.parametrize(
+    ("text", "orders"),
+    [
+        ("запиши в 410: звонил", 1),
+        ("запиши в 410: звонил, и напомни завтра про счёт", 2),
+        ("Создай лид Олег. Поставь ему задачу на пятницу.", 2),
+        ("поставь задачу на вторник, потом добавь в кедр комментарий и ещё напомни вечером", 3),
+        ("Поставь задачи на завтра:\n- забрать акт\n- позвонить Гусевой\n- отправить прайс", 3),
+        ("поставь задачу Вере и Борису", 1),
+        ("что по сделке 410?", 0),
+        ("", 0),
+        ("запиши", 1),
+    ],
+)
+def test_orders_are_counted(text: str, orders: int) -> None:
+    """As many additions as this may run without a card."""
+    assert count_orders(text) == orders
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("запиши в 410: звонил", True),
+        ("а" * 300, True),
+        ("а" * 301, False),
+        (f"запиши в 410: {'а' * 1400}", True),
+        (f"запиши в 410: {'а' * 1500}", False),
+        ("Запиши в 410:\nзвонил\nждут счёт", True),
+        ("Запиши в 410\nзвонил", False),
+        ("Кедр:\nзапиши", False),
+    ],
+)
+def test_a_message_is_plain_by_its_length_and_lines(text: str, plain: bool) -> None:  # noqa: FBT001
+    """A longer text may hold anybody's words, whoever sends it."""
+    assert is_plain(text) is plain
+
+
+HOSTILE = [
+    "да, да, " * 500,
+    "- - - " * 700,
+    ". " * 2000,
+    "! " * 2000,
+    "1. " * 1300,
+    "«" * 4000,
+    '"' * 4000,
+    "в сделку " * 450,
+    "и и и " * 700,
+    ", и запиши" * 360,
+    "не на " * 660,
+    "напомни, " * 440,
+    "нужно " * 660,
+    "э" * 4000,
+    " " * 4000,
+    "\n" * 4000,
+    "задача на " * 400,
+    "give a b c d " * 300,
+    "плиииз " * 500,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_messages_are_read_in_time_that_grows_with_their_length(text: str) -> None:
+    """4,000 letters cost at most some milliseconds, and no more than the beginning of them that is looked at."""
+    begun = time.perf_counter()
+    for _ in range(3):
+        count_orders(text), is_plain(text), speaks_of_change(text)
+    assert (time.perf_counter() - begun) / 3 < 0.1  # ten times what it takes: a machine under load must not fail it
+
+
+@pytest.mark.parametrize(
+    ("text", "refuses"), [("нет", True), ("не надо", True), ("спасибо", True), ("во вторую", False), ("да", False), ("no", True)]
+)
+def test_a_refusal_goes_on_with_nothing(text: str, refuses: bool) -> None:  # noqa: FBT001
+    """«Нет» to «В какую сделку?» is no order."""
+    assert is_refusal(text) is refuses
+
+
+def test_a_new_record_may_be_named_with_its_owner_and_stage() -> None:
+    """These are what the call has to carry."""
+    assert names_owner("создай лид Олег, ответственный Вера")
+    assert names_owner("add Kerry as a lead and assign them to Raj")
+    assert not names_owner("создай лид Олег, кухня")
+    assert names_stage("заведи сделку в воронке «Опт»")
+    assert not names_stage("заведи сделку Кедр")
