@@ -86,6 +86,8 @@ class Method(BaseModel):
     """Whether calls are refused unless the policy allows the method, as it is for all methods of class D."""
     asks: bool = False
     """Whether every call needs a confirmation, whatever it changes: completing a task, starting a workflow."""
+    adds: bool = False
+    """Whether a method that is no `add` only adds all the same, or marks something for the caller alone, such as a pin."""
     note: str = ""
     scope: str = ""
     """The scope that a webhook or application needs for the method, named as in the documentation: crm, task, im …; basic = always granted.
