@@ -86,7 +86,11 @@ class TextMessage(PlacedInput, kind="message"):
     text: str = ""
     """The person's own words."""
     quoted: str = ""
-    """Text of somebody else: forwarded, quoted, pasted; never an instruction."""
+    """Text of somebody else, as the front end marks it: forwarded or quoted; never an instruction."""
+    cited: str = ""
+    """The part of the bot's own answer that the person quoted."""
+    answers_others: bool = False
+    """Whether the message replies to somebody else than the bot."""
     origin: str = ""
     """How the text was entered: "typed", "button" or "voice".
 

@@ -60,6 +60,10 @@ class TurnInput:
     choice: ChosenOption | None = None
     said_at: datetime | None = None
     """When the person wrote the message; None if that is not known. It may have waited for another turn, or for the bot to start."""
+    cited: str = ""
+    """The part of the bot's own answer that the person quoted: it names what is meant, and orders nothing."""
+    answers_others: bool = False
+    """Whether the message replies to somebody else than the bot."""
     attached: str = ""
     """What came with the message and is not read, such as "photo"; "" if nothing did."""
     is_resumed: bool = False
@@ -135,6 +139,10 @@ class TurnEnd:
     reason: EndReason
     reply: Reply
     history: str = ""
+    is_foreign: bool = False
+    """Whether `history` may quote free text of others, so that later prompts fence it."""
+    acted: bool = False
+    """Whether the turn has made a change or proposed one on a card, so that an answer to its question orders nothing more."""
     next_planned_actions: Sequence[PlanStep] = ()
     targets: frozenset[str] = frozenset()
     goes_on: bool = False
@@ -210,6 +218,12 @@ class TurnContext(Protocol):
 
         After `Pending` the engine runs the steps that need no decision and then ends the turn.
         """
+
+    def count_changes(self, effect: Effect) -> int:
+        """Return how many changes the effect stands for, 0 if it only reads."""
+
+    async def needs_consent(self, effect: Effect) -> bool:
+        """Return whether a person would be asked about the effect because they have not clearly ordered it. Nothing is stored."""
 
     async def record(self, event: Event) -> None:
         """Append an event to the journal. It is stored, perhaps later, before anything external follows from it (a call, an answer)."""

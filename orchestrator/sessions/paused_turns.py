@@ -209,7 +209,7 @@ def is_node_of(node: str, turn_id: str) -> bool:
 def _build_turn_input(said: MessageReceived, later: Sequence[StoredEvent]) -> TurnInput | None:
     """Return the request that `said` began; None if the question that it answers is not among the events `later`."""
     if not said.answers:
-        return TurnInput(turn_id=said.turn_id, text=said.text, quoted=said.quoted, ref=said.ref, is_resumed=True)
+        return TurnInput(turn_id=said.turn_id, text=said.text, quoted=said.quoted, cited=said.cited, ref=said.ref, is_resumed=True)
     choice = _find_choice(said, later)
     if choice is None:
         return None

@@ -35,12 +35,16 @@ class MessageReceived(Event):
     text: Personal[str]
     origin: Literal["typed", "choice", "button", "portal", "voice"] = "typed"
     quoted: Personal[str] = ""
-    """Text of somebody else that was forwarded or pasted along; treated as prose, that is, as free text of others."""
+    """Text of somebody else that was forwarded or quoted along; treated as prose, that is, as free text of others."""
     answers: str = ""
     """The id of the question that this input answers, if it is a choice."""
     ref: int = 0
     """The messenger's number of the message, or of the first of several."""
-    later: ClassVar[frozenset[str]] = frozenset({"engine"})
+    later: ClassVar[frozenset[str]] = frozenset({"engine", "cited", "answers_others"})
+    cited: Personal[str] = ""
+    """The part of the bot's own answer that the person quoted."""
+    answers_others: bool = False
+    """Whether the message replies to somebody else than the bot."""
     engine: str = ""
     """The engine that answers, if it has a history of its own; "" for the default one."""
 
@@ -122,6 +126,9 @@ class PlanRecorded(Event):
     """The steps as submitted, with names resolved. A restarted turn continues with exactly these."""
     executed: bool = True
     targets: Personal[list[str]] = Field(default_factory=list)
+    later: ClassVar[frozenset[str]] = frozenset({"message"})
+    message: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """What the message orders, as stored `MessageFacts`, and how many changes the turn had made before: a rehearsal judges by the same."""
 
 
 class NameAsked(Event):
@@ -140,6 +147,9 @@ class NameAsked(Event):
     ask: Personal[dict[str, Any]] = Field(default_factory=dict)
     """The question itself as a notice (code, args)."""
     prose: bool = False
+    later: ClassVar[frozenset[str]] = frozenset({"message"})
+    message: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """What the message orders, as stored `MessageFacts`: the turn that continues is judged by the same."""
     labels: Personal[list[str]] = Field(default_factory=list)
     """Label texts from the portal that the asking turn has read; the turn that continues keeps them, so that taint is still found."""
 
@@ -177,7 +187,15 @@ class TurnFinished(Event):
     next_planned_actions: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     targets: Personal[list[str]] = Field(default_factory=list)
     """Records that the person named, clicked or created in this turn ("deal:481"): later turns may trust them."""
-    later: ClassVar[frozenset[str]] = frozenset({"lists", "goes_on", "asker", "joined_slots", "engine", "resumed", "provenance"})
+    later: ClassVar[frozenset[str]] = frozenset(
+        {"lists", "goes_on", "asker", "joined_slots", "engine", "resumed", "provenance", "is_foreign", "acted", "rules"}
+    )
+    is_foreign: bool = False
+    """Whether `history` may quote free text of others, so that later prompts fence it."""
+    acted: bool = False
+    """Whether it has made a change, or proposed one on a card."""
+    rules: int = 0
+    """The rules of consent that the people of the conversation know from now on."""
     lists: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     """The lists that the person saw in the answer, see `state.model.shown_lists`; markers in `history` name their places."""
     goes_on: bool = False
@@ -271,9 +289,10 @@ def _fold_choice(state: State, data: dict[str, Any], ts: str) -> None:
 
 def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
     lists = data.get("lists") or []
+    state.rules = data.get("rules") or state.rules
     engine = _find_own_history(state, data)
     if data.get("history"):
-        seen = {"lists": lists} if lists else {}
+        seen = {**({"lists": lists} if lists else {}), **{name: True for name in ("is_foreign", "acted") if data.get(name)}}
         _add_line(state, engine, HistoryLine.create(role="assistant", text=data["history"], ts=ts, turn_id=data["turn_id"], **seen))
     if not engine:  # else what the person was shown and asked in the conversation stays as it was
         _fold_shown(state, data, lists)

@@ -15,7 +15,7 @@ from state.model.schedule_state import Schedule
 from state.model.shown_lists import ShownList
 from state.stored import JsonObject, Stored
 
-FEATURES = ("daily", "written", "stops")
+FEATURES = ("daily", "written", "stops", "rules")
 """Parts that are plain JSON data and that a session only has if the feature was used in it."""
 
 
@@ -30,6 +30,10 @@ class HistoryLine(Stored):
     ts: str = ""
     turn_id: str = ""
     """The turn to which the message belongs; "" for lines of earlier versions and those that belong to no turn."""
+    is_foreign: bool = False
+    """Whether an answer of the bot may quote free text of others."""
+    acted: bool = False
+    """Whether its turn has made a change, or proposed one on a card."""
     lists: list[JsonObject] = field(default_factory=list)
     """The lists that the person saw, as stored; a marker such as "[[list 2.1]]" in `text` names the place of each."""
 
@@ -59,6 +63,8 @@ class Question(Stored):
     prose: bool = False
     """Whether the turn that asks has read free text of others."""
     labels: list[str] = field(default_factory=list)
+    message: dict[str, Any] = field(default_factory=dict)
+    """What the message orders, as stored `MessageFacts`."""
     ts: str = ""
     chosen_in: str = ""
     """The turn that continues with the person's choice, "" before it; the question stays until that turn has ended."""
@@ -257,6 +263,8 @@ class SessionState:
     """The denial reasons that are awaited, by the key of the lead."""
     stops: dict[str, int] | None = None
     """The time of each person's last /stop, in milliseconds since 1970."""
+    rules: int | None = None
+    """The rules of consent that the people of this conversation know: a new number is told with the next answer; None before the first."""
     paused: dict[str, PausedTurn] | None = None
     """The turns that go on when the last card that they wait for is decided, by id."""
     run: RunState | None = None

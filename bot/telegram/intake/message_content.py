@@ -80,6 +80,11 @@ class MessageContent:
     A forwarded text is preceded by a line with its author's name, if Telegram tells the name.
     """
 
+    cited: str = ""
+    """The part of the bot's own message that the sender quotes."""
+    answers_others: bool = False
+    """Whether it replies to a message that neither its sender nor the bot wrote."""
+
     @property
     def attached(self) -> str:
         """What the message contains besides its text that the bot cannot read, such as "photo"; "" if there is nothing."""
@@ -96,7 +101,9 @@ def read_content(message: Message, me: User) -> MessageContent:
         is_foreign=is_others,
         text=text,
         words=_drop_mention(spelled.strip(), me),
-        quoted=_read_quoted(message, text, is_others=is_others),
+        quoted=_read_quoted(message, text, me, is_others=is_others),
+        cited="" if is_others else _read_cited(message, me),
+        answers_others=_answers_others(message, me),
     )
 
 
@@ -186,13 +193,28 @@ def is_foreign(message: Message) -> bool:
     return message.forward_origin is not None or message.via_bot is not None
 
 
-def _read_quoted(message: Message, text: str, *, is_others: bool) -> str:
+def _read_cited(message: Message, me: User) -> str:
+    """Return the part of the bot's own message that is quoted; "" if none is."""
+    return to_storable_text(message.quote.text) if message.quote is not None and _is_reply_to(message, me) else ""
+
+
+def _answers_others(message: Message, me: User) -> bool:
+    """Return whether the message replies to what somebody else than its sender or the bot wrote, or to a message of another chat."""
+    answered = message.reply_to_message
+    if answered is None or answered.forum_topic_created is not None:
+        return message.external_reply is not None
+    author = answered.from_user.id if answered.from_user is not None else None
+    own = message.from_user.id if message.from_user is not None else None
+    return author not in {me.id, own} or author is None or is_foreign(answered)
+
+
+def _read_quoted(message: Message, text: str, me: User, *, is_others: bool) -> str:
     if message.contact is not None:
         return _format_contact(message.contact)
     if is_others:
         said = text.strip()
         return f"{name}:\n{said}" if (name := _find_author(message)) and said else said
-    return to_storable_text(message.quote.text) if message.quote is not None else ""
+    return to_storable_text(message.quote.text) if message.quote is not None and not _is_reply_to(message, me) else ""
 
 
 def _format_contact(contact: Contact) -> str:

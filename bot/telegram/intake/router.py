@@ -105,7 +105,9 @@ def _build_request(message: Message, content: MessageContent) -> TextMessage:
     sender.
     """
     own, attached = "" if content.is_foreign else content.words, {"attached": content.attached} if content.attached else {}
-    return TextMessage(text=own, quoted=content.quoted, origin="typed", **attached, **_describe_place(message, content))
+    facts = {"cited": content.cited, "answers_others": content.answers_others}
+    beside = {name: value for name, value in facts.items() if value}
+    return TextMessage(text=own, quoted=content.quoted, origin="typed", **beside, **attached, **_describe_place(message, content))
 
 
 class _Place(TypedDict, total=False):
