@@ -6,6 +6,8 @@ welcome = Hello, { $name }! I help with Bitrix24: write in plain words what shou
 help = Write in plain words: “show my deals”, “raise the sum of deal Romashka to 150,000”, “create a task for me tomorrow”.
     You can forward a customer's message and write what to do with it, or say it aloud.
     
+    What you order me to add (a note, a task, a new record, an empty field) I add at once; what replaces, deletes or goes out I show first.
+    
     /today — today's work
     /pending — what waits for a decision
     /history 481 — who changed what
@@ -27,6 +29,7 @@ help = Write in plain words: “show my deals”, “raise the sum of deal Romas
             /unfreeze — allow changes again
        *[other] {""}
     }
+rules-changed = New: I add without asking only what you order, and show first what replaces something (a title, a comment, the state of a task). More: /help
 cleared = Starting over.{ $waiting ->
     [0] {""}
     [one] {" "}One confirmation still waits: /pending

@@ -241,6 +241,7 @@ gate-named-other-currency = { $entity ->
   } No. { $id } is in { currency-has }, and you named { currency-named }. Convert it and name it in { currency-has }
 gate-sum-two-currencies = The new record is in { currency-has }, and you named the amount in { currency-named }. Name one of the two
 gate-sum-currency-unknown = The amount was named in { currency-named }, and I do not know the currency of the record. Say more exactly which record you mean
+gate-password = I do not set passwords: the employee or an administrator does that in Bitrix24
 gate-must-read = Only reads are allowed here, and { $method } may change something. Nothing was sent
 gate-reference = The answer of another command may not stand here{ what-is-called }
 gate-denied-now = This was denied a moment ago, so I do not propose it again
@@ -278,6 +279,7 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-schedule-person] { gate-schedule-person }
     [gate-schedule-when] { gate-schedule-when }
     [gate-http-host] { gate-http-host }
+    [gate-password] { gate-password }
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
     [gate-needs-application-other] { gate-needs-application-other }
@@ -424,9 +426,27 @@ gate-sum-unnamed = The request names another sum: { $sum } is not in it
 gate-sum-currency = The sum becomes one of another currency: { $before } → { $after }
 gate-model-asks = The bot is not sure and asks you to check
 gate-undo = Undoing puts the former values back
+gate-replaces = Replaces what is there: { gate-field }
+gate-no-addition = Changes what is there, it adds nothing new
+gate-leaves-out = Named in the request, missing here: { gate-field }
+gate-not-ordered = You did not ask for this: check it
+gate-only-asked = You only asked a question, you ordered no change
+gate-not-plain = The message is long, or holds text of others: check it
+gate-more-than-ordered = More changes than you asked for: { $changes }
+gate-beside = Together with the rest of this answer
 gate-taint-prose = The bot read other people's text in this conversation: check that exactly this was asked for
 gate-taint-target = The request does not name record No. { $id }
 reason-record-unnamed = The request does not name the record “{ $title }”
+gate-compared = By the request: { $fits ->
+    [none] {""}
+   *[other] { $fits } ✓
+}{ $missed ->
+    [0] {""}
+   *[other] { $fits ->
+        [none] {""}
+       *[other] {" · "}
+    }{ $differs } ✗
+}
 gate-taint-outside = The value does not come from your words: { gate-field }
 gate-taint-value = The value comes from text in the CRM: { gate-field }
 gate-batch-twice = The same write stands here more than once: { $count } { $count ->
@@ -471,8 +491,17 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-sum-lost] { gate-sum-lost }
     [gate-sum-steps] { gate-sum-steps }
     [gate-sum-unnamed] { gate-sum-unnamed }
+    [gate-replaces] { gate-replaces }
+    [gate-no-addition] { gate-no-addition }
+    [gate-leaves-out] { gate-leaves-out }
+    [gate-not-ordered] { gate-not-ordered }
+    [gate-only-asked] { gate-only-asked }
+    [gate-not-plain] { gate-not-plain }
+    [gate-more-than-ordered] { gate-more-than-ordered }
+    [gate-beside] { gate-beside }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
+    [gate-compared] { gate-compared }
     [gate-taint-outside] { gate-taint-outside }
     [gate-taint-value] { gate-taint-value }
    *[other] { $text }

@@ -241,6 +241,7 @@ gate-named-other-currency = { $entity ->
   } №{ $id } в { currency-has }, а названо в { currency-named }. Пересчитайте и назовите в { currency-has }
 gate-sum-two-currencies = Новая запись в { currency-has }, а сумма названа в { currency-named }. Назовите что-то одно
 gate-sum-currency-unknown = Сумма названа в { currency-named }, а в какой валюте запись, я не знаю. Скажите точнее, о какой записи речь
+gate-password = Пароли я не меняю: это делает сам сотрудник или администратор в Битрикс24
 gate-must-read = Здесь можно только читать, а { $method } может что-то изменить. Ничего не отправлено
 gate-reference = Нельзя подставлять сюда ответ другой команды{ what-is-called }
 gate-denied-now = Это только что отклонили, второй раз не предлагаю
@@ -278,6 +279,7 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-schedule-person] { gate-schedule-person }
     [gate-schedule-when] { gate-schedule-when }
     [gate-http-host] { gate-http-host }
+    [gate-password] { gate-password }
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
     [gate-needs-application-other] { gate-needs-application-other }
@@ -447,9 +449,27 @@ gate-sum-unnamed = В просьбе названа другая сумма: { $
 gate-sum-currency = Меняется валюта суммы: { $before } → { $after }
 gate-model-asks = Бот не уверен и просит проверить
 gate-undo = Отмена возвращает прежние значения
+gate-replaces = Заменит то, что записано: { gate-field }
+gate-no-addition = Это изменит то, что есть, а не добавит новое
+gate-leaves-out = В просьбе названо, а здесь нет: { gate-field }
+gate-not-ordered = Вы не просили об этом: проверьте
+gate-only-asked = Вы только спросили и ничего не просили менять
+gate-not-plain = Сообщение длинное, или в нём чужой текст: проверьте
+gate-more-than-ordered = Изменений больше, чем вы просили: { $changes }
+gate-beside = Вместе с остальным из этого ответа
 gate-taint-prose = В этом разговоре бот читал чужой текст: проверьте, что просили именно об этом
 gate-taint-target = В просьбе не названа запись №{ $id }
 reason-record-unnamed = В просьбе не названа запись «{ $title }»
+gate-compared = По просьбе: { $fits ->
+    [none] {""}
+   *[other] { $fits } ✓
+}{ $missed ->
+    [0] {""}
+   *[other] { $fits ->
+        [none] {""}
+       *[other] {" · "}
+    }{ $differs } ✗
+}
 gate-taint-outside = Значение взято не из ваших слов: { gate-field }
 gate-taint-value = Значение взято из текста в CRM: { gate-field }
 gate-batch-twice = Одно и то же записано больше одного раза: лишних повторов { $count }
@@ -491,8 +511,17 @@ gate-batch-asks = { batch-command }{ $reason ->
     [gate-sum-lost] { gate-sum-lost }
     [gate-sum-steps] { gate-sum-steps }
     [gate-sum-unnamed] { gate-sum-unnamed }
+    [gate-replaces] { gate-replaces }
+    [gate-no-addition] { gate-no-addition }
+    [gate-leaves-out] { gate-leaves-out }
+    [gate-not-ordered] { gate-not-ordered }
+    [gate-only-asked] { gate-only-asked }
+    [gate-not-plain] { gate-not-plain }
+    [gate-more-than-ordered] { gate-more-than-ordered }
+    [gate-beside] { gate-beside }
     [gate-taint-prose] { gate-taint-prose }
     [gate-taint-target] { gate-taint-target }
+    [gate-compared] { gate-compared }
     [gate-taint-outside] { gate-taint-outside }
     [gate-taint-value] { gate-taint-value }
    *[other] { $text }

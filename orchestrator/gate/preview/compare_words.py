@@ -1,0 +1,100 @@
+"""Compares a record that a call changes with the words of a request about several: «все лиды Лены, которым нужен софт».
+
+Such a request names no record, so a card says how the record fits: whose it is, its stage and its values of list fields, as far as the
+request names people, stages and options at all. What the call itself writes is no condition.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from bitrix.errors import BitrixError
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.critical_fields import find_current_record
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.ports import Reference
+from orchestrator.gate.call.reasons import ask, wrap_in_batch
+from orchestrator.gate.normalize.batch import build_command_label
+from orchestrator.language.title_matching import is_mentioned
+from state.stored import JsonObject
+
+log = logging.getLogger(__name__)
+
+COMPARED: Final = "gate-compared"
+UNNAMED: Final = "gate-taint-target"
+_STAGES: Final[Mapping[str, str]] = {"deal": "STAGE_ID", "lead": "STATUS_ID"}
+_MOST: Final = 4
+
+
+class _Condition(NamedTuple):
+    """What the request names of one field, by value, and what the record holds there."""
+
+    named: Mapping[str, str]
+    held: str
+    held_name: str
+
+
+async def add_comparisons(reasons: Sequence[Notice], call: Call, facts: Facts, text: str, reference: Reference) -> Sequence[Notice]:
+    """Return `reasons`, and beside those that nobody named a record, how the record fits the request. Never raises."""
+    if not any(UNNAMED in {reason.code, reason.args.get("reason")} for reason in reasons):
+        return reasons
+    compared = [(leaf, await compare_with_words(leaf, facts, text, reference)) for leaf in call.leaves]
+    found = [(leaf, notice) for leaf, notice in compared if notice is not None]
+    if not call.commands:
+        return (*reasons, *(notice for _, notice in found))
+    labels = ((leaf, notice, build_command_label(leaf, facts)) for leaf, notice in found)
+    wrapped = (wrap_in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method, about=about) for leaf, notice, about in labels)
+    return (*reasons, *wrapped)
+
+
+async def compare_with_words(call: Call, facts: Facts, text: str, reference: Reference) -> Notice | None:
+    """Return the line that compares the record with the request `text`; None if there is nothing to compare. Never raises."""
+    record = find_current_record(call, facts)
+    if record is None or call.spec.verb not in {"update", "delete"} or call.entity not in _STAGES:
+        return None
+    try:
+        conditions = [one async for one in _find_conditions(call, record, text, reference)]
+    except BitrixError:  # the portal is away: the card says less
+        return None
+    except Exception:  # a card is shown even without this line
+        log.exception("a record cannot be compared", extra={"action": "comparing_failed", "kind": call.entity})
+        return None
+    fits = [one.held_name for one in conditions if one.held in one.named]
+    differs = [f"{' / '.join(one.named.values())} ({one.held_name or '—'})" for one in conditions if one.held not in one.named]
+    if not conditions:
+        return None
+    return ask(COMPARED, fits=", ".join(fits[:_MOST]) or "none", differs=", ".join(differs[:_MOST]), missed=len(differs))
+
+
+async def _find_conditions(call: Call, record: JsonObject, text: str, reference: Reference) -> AsyncIterator[_Condition]:
+    owner = call.entities[call.entity].owner_field
+    people = {str(number): " ".join(filter(None, (user.name, user.last_name))) for number, user in (await reference.load_users()).items()}
+    stage = _STAGES[call.entity]
+    category = str(fields.find_value(record, "CATEGORY_ID", call.entity) or 0)
+    stages = {one.id: one.name for one in await reference.load_stages(call.entity, int(category) if category.isdecimal() else 0)}
+    lists = {code: field.choices for code, field in (await reference.load_fields(call.entity)).items() if field.choices}
+    for code, names in {owner: people, stage: stages, **lists}.items():
+        condition = _compare(call, record, code, names, text)
+        if condition is not None:
+            yield condition
+
+
+def _compare(call: Call, record: JsonObject, code: str, names: Mapping[str, str], text: str) -> _Condition | None:
+    """Return what the request names of a field; None if it names nothing of it, or the record was read without the field."""
+    if not fields.has_field(record, code, call.entity):
+        return None
+    written = fields.parse_ids(fields.find_value(call.written_fields, code, call.entity))
+    named = {
+        value: name for value, name in names.items() if value not in written and any(is_mentioned(part, text) for part in _list_names(name))
+    }
+    held = next(iter(fields.parse_ids(fields.find_value(record, code, call.entity))), "")
+    return _Condition(named, held, names.get(held, "")) if named else None
+
+
+def _list_names(name: str) -> Iterator[str]:
+    """Yield a name and, of a person, the first name alone."""
+    yield name
+    first = name.partition(" ")[0]
+    if first != name:
+        yield first
