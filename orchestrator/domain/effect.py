@@ -13,18 +13,35 @@ from state.stored import JsonObject
 EffectKind = Literal["bitrix", "telegram", "mongo", "schedule", "http", "file", "knowledge"]
 
 
+class MessageFacts(Frozen):
+    """What is known of the message that an effect of the CRM agent follows from; without any of it, the person has ordered nothing."""
+
+    orders: int = 0
+    """How many changes the message orders; of a short answer to a question, those of the message that was asked about."""
+    is_plain: bool = False
+    """Whether it is short, and nothing in it is marked as text of others."""
+    changes: int = 1
+    """How many changes the answer proposes, and the turn has made without a card before."""
+    asks_beside: bool = False
+    """Whether another change of the same answer needs the person's consent."""
+
+
 class Provenance(Frozen):
-    """The origin of the words in an effect; the gate uses it to check whether texts of other people could have caused the call.
+    """The origin of the words in an effect; the gate uses it to check whether the person ordered it or texts of others may have caused it.
 
     `targets` are the records ("deal:481") that the person named or chose, that the conversation was about, or that this turn created.
-    `external` holds the short texts (titles, names) of records that were read in this turn. `prose` is True if free text written by others
-    was read in this turn. `pasted` is True if such text came with the person's message. `person_text` is what the person wrote.
+    `external` holds the short texts (titles, names) of records that were read in this conversation. `prose` is True if free text written
+    by others was read in this turn. `pasted` is True if such text came with the person's message. `person_text` is what the person wrote.
     """
 
+    message: MessageFacts | None = MessageFacts()
+    """The message that must order the effect; None if none has to: what people have published writes it, or a person pressed for it."""
     prose: bool = False
     pasted: bool = False
     targets: frozenset[str] = frozenset()
     external: tuple[str, ...] = ()
+    runs: frozenset[int] = frozenset()
+    """What free text of others that was read in this conversation says, as `orchestrator.language.word_runs` hashes it."""
     person_text: str = ""
     numbers: frozenset[int] = frozenset()
     """Numbers of records that the person or the author of a definition gave, whatever kind of record each belongs to; only in runs."""

@@ -39,6 +39,7 @@ from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Performer, Record
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_effect_id, get_essence
 from orchestrator.gate.decide import freeze_check
+from orchestrator.gate.decide.consent import CONSENT_REASONS
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts
 from orchestrator.gate.decide.freeze_check import NeverFrozen
@@ -50,6 +51,7 @@ from orchestrator.gate.execute.executor import Order, run_within_cap
 from orchestrator.gate.execute.recovery import Announce, RecoveredEffect, reconcile, recover_started
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.gate.preview.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal
+from orchestrator.gate.preview.compare_words import add_comparisons
 from orchestrator.gate.preview.following_steps import draw_following
 from orchestrator.gate.preview.preview import Names, find_verb, preview_for
 from orchestrator.gate.preview.reason_names import name_reasons
@@ -159,7 +161,7 @@ class Gate:
         known = await ledger.find_effect(case.effect_id)
         if known is not None:
             return restore_outcome(known)
-        call = normalize(effect, catalogue=self._catalogue, portal=self._find_portal(effect.kind), actor=actor, effect_id=case.effect_id)
+        call = self._normalize(effect, actor)
         if isinstance(call, Refuse):
             return await self._refuse(case, call)
         if effect.confirmation_decision == "deny":
@@ -182,6 +184,31 @@ class Gate:
             verdict = await doubt_restored_call(verdict, call, self._deps, is_computed=effect.is_computed)
         verdict = await self._check_frozen(call, verdict)
         return await self._carry_out(case, call, facts, verdict if isinstance(verdict, Refuse) or not effect.is_trial else PlanOnly())
+
+    def count_changes(self, effect: Effect, *, actor: Actor) -> int:
+        """Return how many changes the effect stands for: the writing commands of a batch, 1 for another change, 0 for a read."""
+        call = self._normalize(effect, actor)
+        if isinstance(call, Refuse):
+            spec = self._catalogue.find(effect.method)
+            return 0 if spec is not None and spec.reads_only else 1
+        return sum(not leaf.reads_only for leaf in call.leaves)
+
+    async def needs_consent(self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger) -> bool:
+        """Return whether `submit` would ask about the effect because the person has not clearly ordered it. Nothing is stored."""
+        case = _Case(effect=effect, effect_id=build_effect_id(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
+        call = self._normalize(effect, actor)
+        if isinstance(call, Refuse) or call.reads_only or await ledger.find_effect(case.effect_id) is not None:
+            return False
+        try:
+            facts = await self._collect_facts(case, call)
+        except BitrixError:  # the step will be refused
+            return False
+        _, verdict = evaluate(call, mode=mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)
+        return isinstance(verdict, Ask) and any(reason.args.get("reason", reason.code) in CONSENT_REASONS for reason in verdict.reasons)
+
+    def _normalize(self, effect: Effect, actor: Actor) -> Call | Refuse:
+        portal, effect_id = self._find_portal(effect.kind), build_effect_id(effect.slot)
+        return normalize(effect, catalogue=self._catalogue, portal=portal, actor=actor, effect_id=effect_id)
 
     async def _find_repeat(self, case: _Case, call: Call, earlier: Sequence[str]) -> Outcome | None:
         """Return the outcome of a call whose change was made earlier in this turn; None for any other call.
@@ -299,7 +326,9 @@ class Gate:
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
         preview = await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)
         preview = preview if case.mode == "full" else preview.model_copy(update={"mode": case.mode})
-        verdict = replace(verdict, reasons=await name_reasons(verdict.reasons, self._deps.names, case.actor.locale))
+        named = await name_reasons(verdict.reasons, self._deps.names, case.actor.locale)
+        said = case.effect.provenance.person_text
+        verdict = replace(verdict, reasons=tuple(await add_comparisons(named, call, facts, said, self._deps.records.reference)))
         order = self._build_order(case, call, facts, build_call_label(call, preview))
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:  # created by the other lane while this one read the portal

@@ -18,6 +18,7 @@ from orchestrator.gate.call.held_parts import list_part_reads
 from orchestrator.gate.call.policy import LoadedPolicy
 from orchestrator.gate.call.policy_format import Rule, format_location
 from orchestrator.gate.call.reasons import SENTENCES, format_english
+from orchestrator.gate.decide.consent import BESIDE, QUESTIONS
 from orchestrator.gate.decide.part_owners import OF_PARTS
 from orchestrator.gate.normalize.sums import CURRENCY, SUM
 from state.stored import JsonObject
@@ -62,6 +63,7 @@ _BY_ROW: Final[Mapping[str, str]] = {
 _RIGHTS: Final = frozenset(
     {"gate-not-author", "gate-not-yours", "gate-unscoped", "gate-no-user", "gate-filter-foreign", "gate-filter-unclear"}
 )
+_FREE: Final = "nothing asks about it; in a conversation only if the message orders it (docs/policy.md, What runs without a card)."
 _NUMBER: Final = 1
 _OWNER_TYPE: Final = "ownerType"
 _KIND: Final = "D"
@@ -100,7 +102,7 @@ def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Expla
                 verdict="planned", taps=0, lines=(_build_default_line("planned", "mode", "mode shadow records plans and runs nothing."),)
             )
         case Allow():
-            return Explanation(verdict="run at once", taps=0, lines=(_build_default_line("run at once", "", "nothing asks about it."),))
+            return Explanation(verdict="run at once", taps=0, lines=(_build_default_line("run at once", "", _FREE),))
         case Ask():
             word = "asked of two people" if verdict.four_eyes else "asked of a lead" if verdict.lead else "asked"
             return Explanation(verdict=word, taps=verdict.taps, lines=tuple(explain_reasons(verdict.reasons, "asked", method, rules)))
@@ -144,6 +146,8 @@ def _find_source(code: str, notice: Notice, method: str, rules: LoadedPolicy) ->
         return f"catalogue: {method}: {_BY_ROW[code]}"
     if code in _RIGHTS:
         return "access file: sees"
+    if code in QUESTIONS or code == BESIDE:
+        return f"consent: {QUESTIONS.get(code, '6. as many as ordered')}"
     return "mode" if code == "gate-mode" else "built in"
 
 
@@ -193,7 +197,7 @@ def add_named_targets(effect: Effect, call: Call) -> Effect:
     Provenance tells which records and texts come from the person, and which from others.
     """
     targets = frozenset(f"{entity}:{number}" for leaf in call.leaves for entity, number in leaf.targets)
-    return effect.model_copy(update={"provenance": Provenance(targets=targets)})
+    return effect.model_copy(update={"provenance": Provenance(message=None, targets=targets)})
 
 
 def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before: Decimal | None, *, currency: str = "") -> Facts:

@@ -25,6 +25,7 @@ def build_provenance(params: Mapping[str, Any], foreign: ForeignTexts) -> tuple[
     own = [one for one in values if one.origins and one.origins <= _OWN]
     others = [one for one in values if one.origins - _OWN]
     return data, Provenance(
+        message=None,  # what the definition writes was ordered by whoever published it
         prose=any(one.origins & FOREIGN for one in values) or foreign.holds(params),
         external=tuple(text for one in others for text in _list_texts(one)),
         person_text=" ".join(text for one in own for text in _list_texts(one)),

@@ -349,6 +349,15 @@ class Context:
         with attach_progress(watch), attach_models(self._build_paid_models()):
             return await run_to_end(self._submit_and_record(effect), watch.stop)
 
+    def count_changes(self, effect: Effect) -> int:
+        """Return how many changes the effect stands for, 0 if it only reads."""
+        return self._gate.count_changes(effect, actor=self.actor)
+
+    async def needs_consent(self, effect: Effect) -> bool:
+        """Return whether a person would be asked about the effect because they have not clearly ordered it. Nothing is stored."""
+        turn = self.turn.turn_id
+        return await self._gate.needs_consent(effect, actor=self.actor, mode=self.mode, turn_id=turn, ledger=self._session)
+
     async def _restore_told(self, slot: str) -> Outcome | Pending | None:
         """Return the result of a step of which the person has heard before the turn went on; it is neither sent nor judged again."""
         refused = {place: StepRefused.from_data(data) for place, data in self.recorded.refused_steps.items()}

@@ -95,7 +95,7 @@ async def submit_again(
         return Outcome(status="refused", effect_id=entry.effect_id, method=entry.method, reason=Notice(code=COMPUTED_CHANGED))
     if stored is not None and call is None:  # the person who had asked was erased, and with them what the call was
         return Outcome(status="refused", effect_id=entry.effect_id, method=entry.method, reason=OUTDATED, detail="the call is erased")
-    provenance = Provenance.model_validate(entry.provenance or {})
+    provenance = Provenance.model_validate({"message": None, **(entry.provenance or {})})  # cards of earlier versions know nothing of it
     if said:
         provenance = provenance.model_copy(update={"person_text": f"{provenance.person_text}\n{said}".strip()})
     effect = Effect(

@@ -114,7 +114,7 @@ async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, is_requested: bo
         method=plan.method,
         params=plan.params,
         proposed_by=PRESS,
-        provenance=Provenance(targets=targets),  # the person clicked the button of this very call
+        provenance=Provenance(message=None, targets=targets),  # the person clicked the button of this very call
         requires_confirmation=True,
         slot=slot,
     )

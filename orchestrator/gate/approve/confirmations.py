@@ -137,7 +137,7 @@ async def request(
         requested_by_user=asked.actor.bitrix_user_id,
         policy=order.policy,
         replaces=asked.replaces,
-        provenance=asked.effect.provenance.model_dump(mode="json"),
+        provenance=asked.effect.provenance.model_dump(mode="json", exclude={"runs"}),  # a card asks, whatever was read
         next_steps=[dict(one) for one in asked.following],
         covers=[dict(cover) for cover in asked.covers],
     )
@@ -254,7 +254,7 @@ def build_denial(entry: Card, decision: Decision, ledger: Ledger) -> Confirmatio
         via=decision.via,
         reason=decision.reason,
         slot=decision.slot,
-        turn_id=ledger.state.turn_id,
+        turn_id=entry.turn_id or ledger.state.turn_id,  # of the request: its turn rests when a person decides
         method=entry.method,
         # Encrypted under the key of the person who denies: another person's params stay with that person's own card.
         params=dict(entry.params) if entry.requested_by == actor.key else {},

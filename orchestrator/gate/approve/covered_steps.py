@@ -20,14 +20,15 @@ from orchestrator.gate.call.fields import to_field_key
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.decide.consent import BESIDE, CONSENT_REASONS
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.gate.preview.following_steps import put_number
 from state.clock import parse_iso
 from state.model.card import Card
 from state.stored import JsonObject
 
-_COVERED: Final = frozenset({"gate-taint-prose"})
-"""The reasons to ask that an approval of the step in advance answers: that text of others was read since."""
+_COVERED: Final = CONSENT_REASONS | {BESIDE}
+"""The reasons to ask that an approval of the step in advance answers: the person has read exactly this step and approved it."""
 _CLASSES: Final = frozenset({"R", "W"})
 """The classes of calls that can be covered: what deletes, moves money, reaches people outside or configures the portal asks for itself."""
 _SHOWS_STEPS: Final = frozenset({"button", "typed", "console"})

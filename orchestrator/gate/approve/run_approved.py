@@ -227,7 +227,7 @@ async def _evaluate_stored(
     except BitrixError as error:
         return build_read_refusal(error)
     call, fell = drop_removed_elements(call, facts, stored.before)
-    provenance = Provenance.model_validate(entry.provenance or {})
+    provenance = Provenance.model_validate({"message": None, **(entry.provenance or {})})  # cards of earlier versions know nothing of it
     effect = Effect(kind=call.kind, method=call.method, params=call.params, provenance=provenance, proposed_by=stored.proposed_by)
     call, verdict = evaluate(call, mode=mode, policy=deps.policy, actor=actor, facts=facts, effect=effect)
     verdict = refuse_unchanged(verdict, call, facts)

@@ -20,7 +20,7 @@ from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.policy_format import Rule
 from orchestrator.gate.call.reasons import HANDS_AWAY, ask, refuse, wrap_in_batch
-from orchestrator.gate.decide import evaluate_rules, field_checks, refusals, taint, value_checks
+from orchestrator.gate.decide import consent, evaluate_rules, field_checks, refusals, value_checks
 from orchestrator.gate.decide.call_partners import add_call_partners
 from orchestrator.gate.decide.foreign_request import reword_refusal
 from orchestrator.gate.decide.linked_customers import open_lists
@@ -160,7 +160,7 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
         notices.extend(critical_fields.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
         if leaf.kind != "bitrix":
             notices.extend(KINDS[leaf.kind].collect_reasons(leaf, facts))
-        notices.extend(taint.collect_taint_reasons(leaf, effect.provenance, policy, facts, own_user=actor.bitrix_user_id))
+        notices.extend(consent.collect_consent_reasons(leaf, effect.provenance, policy, facts, own_user=actor.bitrix_user_id))
         for notice in notices:
             yield _add_command_label(call, leaf, notice, facts)
 

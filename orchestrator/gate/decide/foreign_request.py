@@ -4,7 +4,6 @@ The reworded refusal tells the person that a foreign text (an e-mail, a comment)
 it.
 """
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -13,14 +12,8 @@ from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.normalize.batch import build_command_label
-from orchestrator.language.foreign_text import asks_to_delete, gives_order
-from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.text import fold
+from orchestrator.language.orders import speaks_of_change
 
-_WORDS: Final = load_lexicon("foreign_text")
-_DELETING: Final = rf"(?:{_WORDS.join_patterns('deleting')})\b"
-_DENIED: Final = re.compile(rf"\b(?:{_WORDS.join_patterns('denying')})(?: \w+){{0,2}}? {_DELETING}")
-_REPORTED: Final = re.compile(rf"\b(?:{_WORDS.join_patterns('reporting')})(?: \w+){{0,3}}? {_DELETING}(?=[^.!?\n]*\?)")
 _CLOSED: Final = frozenset(
     {
         "gate-batch-delete",
@@ -42,14 +35,13 @@ def reword_refusal(refusal: Refuse, call: Call, provenance: Provenance, facts: F
     """Return `refusal`, reworded if only a text of other people requested the refused call.
 
     It is reworded if three things hold: the call is not faulty but not allowed (by the policy, the mode or the connection to the portal),
-    the turn read a text of other people, and the person's own words (in `provenance`) request no such change.
+    the turn read a text of other people, and the person's own words speak of no change.
     """
     code = str(refusal.reason.args.get("reason", refusal.reason.code))
     if not provenance.prose or call.reads_only or code not in _CLOSED:
         return refusal
     leaf = _find_refused(call.leaves, str(refusal.reason.args.get("key", "")))
-    own = provenance.person_text
-    if _asks_to_delete_itself(own) if "D" in leaf.classes else gives_order(own):
+    if speaks_of_change(provenance.person_text):
         return refusal
     label = build_command_label(leaf, facts)
     return refuse(
@@ -61,12 +53,6 @@ def reword_refusal(refusal: Refuse, call: Call, provenance: Provenance, facts: F
         id=label.number or next(filter(None, (as_id(leaf.params.get(name)) for name in ("id", "ID"))), 0),
         method=leaf.method,
     )
-
-
-def _asks_to_delete_itself(own: str) -> bool:
-    """Return whether the person asks to delete something; False if they only forbid it, or ask whether somebody else wants it."""
-    said = fold(own)
-    return asks_to_delete(_REPORTED.sub(" ", _DENIED.sub(" ", said)))
 
 
 def _find_refused(leaves: Iterable[Call], key: str) -> Call:

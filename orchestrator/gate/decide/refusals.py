@@ -19,6 +19,7 @@ from orchestrator.gate.decide import evaluate_rules, value_kinds
 from state.stored import JsonObject
 
 _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
+_PASSWORD = "password"  # noqa: S105 — the name of the field
 _RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
 
 
@@ -33,6 +34,7 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
         or _check_connection(call, facts)
         or _check_mode(call, mode)
         or _check_handler(call, policy)
+        or _check_passwords(call)
         or _check_reference(call)
         or next(_check_records(call, actor=actor, facts=facts, mode=mode), None)
         or next(_check_linked_records(call, actor=actor, facts=facts, mode=mode), None)
@@ -66,6 +68,12 @@ def _check_connection(call: Call, facts: Facts) -> Refuse | None:
 
 def _check_mode(call: Call, mode: Mode) -> Refuse | None:
     return None if modes.may_run(call, mode) else refuse("gate-mode", method=call.method, mode=mode)
+
+
+def _check_passwords(call: Call) -> Refuse | None:
+    """Return a refusal if the call sets a password, which no conversation may hold."""
+    names = (name for name in (*call.written_fields, *call.params) if _PASSWORD in fields.to_field_key(name))
+    return None if call.reads_only or (name := next(names, None)) is None else refuse("gate-password", param=name)
 
 
 def _check_handler(call: Call, policy: Policy) -> Refuse | None:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from orchestrator.domain.address import is_run
-from orchestrator.domain.effect import Provenance
+from orchestrator.domain.effect import MessageFacts, Provenance
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.blocks import parse
 from orchestrator.gate.call.serialization import build_effect_id, build_node_slot
+from orchestrator.language.orders import count_orders, is_plain
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
 from orchestrator.reports.reading.journal_reader import bind_reader, read_stream
 from state.events import fold
@@ -83,6 +84,8 @@ class RecordedPlan:
     person: str
     text: str
     targets: frozenset[str]
+    message: MessageFacts | None
+    """What the person's message orders; None for a step of a run, which no message has to order."""
     prose: bool
     labels: tuple[str, ...]
     read_before: bool
@@ -100,9 +103,17 @@ class _Turn:
     person: str
     text: str
     prose: bool = False
+    is_plain: bool = False
     labels: tuple[str, ...] = ()
     answer: str = ""
     plans: int = 0
+
+
+def _read_message(plan_recorded: PlanRecorded, turn: _Turn) -> MessageFacts:
+    """Return what the message orders, as it was recorded; plans of earlier versions did not record it."""
+    if plan_recorded.message:
+        return MessageFacts.model_validate(plan_recorded.message)
+    return MessageFacts(orders=count_orders(turn.text), is_plain=turn.is_plain and is_plain(turn.text), changes=0)
 
 
 def read_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
@@ -155,6 +166,7 @@ class _Reader:
         """
         question = self._state.question if message_received.answers else None
         turn = _Turn(person=event.actor, text=message_received.text, prose=bool(message_received.quoted))
+        turn.is_plain = not message_received.quoted and not message_received.answers_others
         if question:
             turn.text, turn.answer = question.text, question.answer
             turn.prose, turn.labels = turn.prose or question.prose, tuple(question.labels)
@@ -181,6 +193,7 @@ class _Reader:
             person=turn.person,
             text=turn.text,
             targets=frozenset(plan_recorded.targets),
+            message=_read_message(plan_recorded, turn),
             prose=turn.prose or any(entry.prose for entry in entries),
             labels=turn.labels,
             read_before=turn.plans > 1,
@@ -281,6 +294,7 @@ class _Reader:
                 person=run.owner,
                 text="",
                 targets=frozenset(),
+                message=None,
                 prose=False,
                 labels=(),
                 read_before=True,  # what the run had read is known from the card only

@@ -4,14 +4,14 @@ The decisions come from the functions of the gate, which decides whether a call 
 journal are assumed. A verdict that depends on such an assumption is marked.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal, assert_never
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.effect import Effect, MessageFacts, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.duplicates import add_doubts, find_open_card
 from orchestrator.gate.approve.revalidate import refuse_unchanged
@@ -22,6 +22,7 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import SENTENCES, format_english
 from orchestrator.gate.call.serialization import build_effect_id, get_essence
 from orchestrator.gate.decide import decide
+from orchestrator.gate.decide.consent import BESIDE, CONSENT_REASONS
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.part_owners import OF_PARTS
 from orchestrator.gate.normalize.normalize import normalize
@@ -62,8 +63,8 @@ _PORTAL_REFUSALS = frozenset(
     }
 )
 """The codes of refusals caused by the portal's records and fields; they stay the same under every policy and mode."""
-_VALUE_REASONS = frozenset({"gate-critical", "gate-add-stage"})
-_PROVENANCE_REASONS = frozenset({"gate-taint-outside", "gate-taint-prose", "gate-taint-target", "gate-taint-value"})
+_VALUE_REASONS = frozenset({"gate-critical", "gate-add-stage", "gate-replaces"})
+_PROVENANCE_REASONS = CONSENT_REASONS | {BESIDE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +131,23 @@ def evaluate_plans(plans: Iterable[RecordedPlan], rules: Rules) -> Iterator[Rehe
     """Yield each plan with the verdicts that its steps would get under `rules`. No plan that the journal holds raises an error."""
     for plan in plans:
         actor = rules.person(plan.person)
-        yield RehearsedPlan(plan=plan, actor=actor, steps=tuple(_evaluate_steps(plan, actor, rules)))
+        steps = tuple(_evaluate_steps(plan, actor, rules))
+        if beside := _find_beside(plan, steps, rules.catalogue):
+            steps = tuple(_evaluate_steps(replace(plan, message=beside), actor, rules))
+        yield RehearsedPlan(plan=plan, actor=actor, steps=steps)
+
+
+def _find_beside(plan: RecordedPlan, steps: Sequence[RehearsedStep], catalogue: Catalogue) -> MessageFacts | None:
+    """Return the facts of the message if one of several changes needs the person's consent, so that all go on the card; else None."""
+    message, changes = plan.message, _count_changes(plan, catalogue)
+    if message is None or changes <= 1 or not message.is_plain or message.changes + changes > message.orders:
+        return None
+    asks = any(find_reason_code(reason) in CONSENT_REASONS for step in steps for reason in step.reasons)
+    return message.model_copy(update={"asks_beside": True}) if asks else None
+
+
+def _count_changes(plan: RecordedPlan, catalogue: Catalogue) -> int:
+    return sum(1 for one in plan.steps if (spec := catalogue.find(one.method)) is None or not spec.reads_only)
 
 
 def format_reason(notice: Notice) -> str:
@@ -171,7 +188,7 @@ def _evaluate_step(plan: RecordedPlan, step: RecordedStep, actor: Actor, rules: 
         method=step.method,
         params=step.params,
         comment=step.comment,
-        provenance=_build_provenance(plan, step),
+        provenance=_build_provenance(plan, step, rules.catalogue),
         requires_confirmation=step.requires_confirmation,
         confirmation_decision=step.confirmation_decision,
         slot=step.slot,
@@ -196,11 +213,13 @@ def _evaluate_step(plan: RecordedPlan, step: RecordedStep, actor: Actor, rules: 
     return _build_rehearsed(case, _evaluate_case(case, _build_facts(case), effect))
 
 
-def _build_provenance(plan: RecordedPlan, step: RecordedStep) -> Provenance:
+def _build_provenance(plan: RecordedPlan, step: RecordedStep, catalogue: Catalogue) -> Provenance:
     """Return what the model had read before the step: from the step's card if there was one, else computed from the recorded plan."""
     if step.provenance is not None:
         return step.provenance
-    return Provenance(prose=plan.prose, targets=plan.targets, external=plan.labels, person_text=plan.text)
+    changes = _count_changes(plan, catalogue)
+    message = plan.message and plan.message.model_copy(update={"changes": plan.message.changes + changes})
+    return Provenance(message=message, prose=plan.prose, targets=plan.targets, external=plan.labels, person_text=plan.text)
 
 
 def _was_visible(step: RecordedStep, call: Call) -> bool:
@@ -293,7 +312,7 @@ def _is_about_portal(code: str) -> bool:
 
 
 def _find_missing_facts(case: _Case, verdict: Ask) -> str:
-    codes = {find_reason_code(reason) for reason in verdict.reasons}
+    codes = {find_reason_code(reason) for reason in verdict.reasons} - {BESIDE}
     if case.unread and not case.was_visible:
         return "records"
     if codes <= _VALUE_REASONS | _PROVENANCE_REASONS and _is_open_to_values(case, codes):
@@ -307,7 +326,7 @@ def _is_open_to_values(case: _Case, codes: set[str]) -> bool:
     `codes` are the reasons for the card. At least one must depend on values of the records that were not recorded; each of the others must
     depend on such values too, or on the text of other people that the model read, if that was not recorded.
     """
-    by_value = ("gate-critical" in codes and bool(case.unread)) or "gate-add-stage" in codes
+    by_value = (bool(codes & {"gate-critical", "gate-replaces"}) and bool(case.unread)) or "gate-add-stage" in codes
     return by_value and (codes <= _VALUE_REASONS or not case.taint_known)
 
 
@@ -351,8 +370,8 @@ def _build_worst_effect(case: _Case) -> Effect:
     if case.taint_known:
         return case.effect
     provenance = case.effect.provenance
-    tainted = Provenance(prose=provenance.prose or case.reads, targets=provenance.targets, external=(dumps(dict(case.call.params)),))
-    return case.effect.model_copy(update={"provenance": tainted})
+    worst = {"prose": provenance.prose or case.reads, "external": (dumps(dict(case.call.params)),), "person_text": ""}
+    return case.effect.model_copy(update={"provenance": provenance.model_copy(update=worst)})
 
 
 def _format_target(target: Target) -> str:

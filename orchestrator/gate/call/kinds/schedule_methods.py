@@ -31,7 +31,7 @@ class ReminderParams(LateModel):
     """The parameters of a reminder, which `reminders.normalize_reminder` checks."""
 
 
-_MOVE = _REMINDER.model_copy(update={"name": reminders.MOVE, "verb": "update", "idempotent": True})
+_MOVE = _REMINDER.model_copy(update={"name": reminders.MOVE, "verb": "update", "idempotent": True, "adds": True})
 _CANCEL = _MOVE.model_copy(update={"name": reminders.CANCEL})
 """The methods that move or remove a reminder of the requester, which waits in their private chat alone: as free as setting one."""
 METHODS: Final[Mapping[str, KindMethod]] = {

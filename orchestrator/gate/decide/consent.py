@@ -1,0 +1,297 @@
+"""The consent of a person to a change: six questions about the effect, each with its reason to ask. Pure.
+
+A change that the CRM agent proposes runs without a card only if none of them gives a reason:
+
+1. Does it only add? (`_collect_replaced`, `_collect_left_out`)
+2. Did the person's message order it? (`gate-only-asked`, `gate-not-ordered`)
+3. Is the message plain, so that nobody else's text can stand in it? (`gate-not-plain`)
+4. Did the person name the record? (`_collect_unnamed`)
+5. Is nothing borrowed from text of others that was read? (`_collect_borrowed`, `_collect_repeated`, `gate-taint-prose`)
+6. Did the message order as many changes as there are, and is none of them asked about? (`gate-more-than-ordered`, `gate-beside`)
+
+No list of words decides whose text something is. An effect that no message has to order, such as a step of a published definition, is asked
+only the fourth and the fifth question.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from bitrix.catalogue.names import CRM
+from orchestrator.domain.effect import MessageFacts, Provenance
+from orchestrator.domain.outputs import Notice
+from orchestrator.gate.call import fields
+from orchestrator.gate.call.critical_fields import find_critical_fields, find_current_record, has_value, to_field_code, to_field_keys
+from orchestrator.gate.call.effect import Call, Facts, Target
+from orchestrator.gate.call.linked_records import list_elements
+from orchestrator.gate.call.multifields import is_multifield
+from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.reasons import ask
+from orchestrator.gate.call.targets import as_id
+from orchestrator.language.money_parser import find_amounts
+from orchestrator.language.orders import names_owner, names_stage
+from orchestrator.language.word_runs import hash_runs, repeats
+from state.stored import JsonObject
+
+BESIDE: Final = "gate-beside"
+QUESTIONS: Final[Mapping[str, str]] = {
+    "gate-replaces": "1. does it only add",
+    "gate-no-addition": "1. does it only add",
+    "gate-leaves-out": "1. does it only add",
+    "gate-not-ordered": "2. was it ordered",
+    "gate-only-asked": "2. was it ordered",
+    "gate-not-plain": "3. is the message plain",
+    "gate-taint-target": "4. is the record named",
+    "gate-taint-value": "5. is nothing borrowed",
+    "gate-taint-outside": "5. is nothing borrowed",
+    "gate-taint-prose": "5. is nothing borrowed",
+    "gate-more-than-ordered": "6. as many as ordered",
+}
+"""The questions by the reasons that they give."""
+CONSENT_REASONS: Final = frozenset(QUESTIONS)
+"""If one of these holds for a change, all changes of the same answer go on the card."""
+_SHORTEST: Final = 3
+_TITLED: Final = frozenset({"task", "activity", "todo", "reminder", "checklistitem"})
+"""Kinds of entries whose names say what they are about, often by the title of a record."""
+_NAMES: Final = frozenset({"title", "subject", "name", "text"})
+_SPARSE: Final = frozenset({"deal", "lead"})
+"""Kinds of records that have a sum and a stage, so that a request for a new one may name these."""
+_WRITTEN_FREELY: Final = re.compile(r"[0-9TZ:.+-]{1,25}|[A-Z][A-Z0-9_:]{0,20}|deal|lead|contact|company|y|n")
+"""Dates, codes, numbers and flags, which are nobody's words."""
+_CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {"contact": ("CONTACT_ID", "CONTACT_IDS"), "company": ("COMPANY_ID",)}
+"""The fields of a record that hold its clients, by the kind of the client."""
+_REFERRED: Final = {"contactid": "contact", "contactids": "contact", "companyid": "company", "companyids": "company", "leadid": "lead"}
+_PARENT: Final = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
+_GAPS: Final = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")
+
+
+def collect_consent_reasons(
+    call: Call, provenance: Provenance, policy: Policy, facts: Facts, *, own_user: int | None = None
+) -> Iterator[Notice]:
+    """Yield the reasons why a person has to consent to this change: the answers to the questions that speak against it.
+
+    The requester (`own_user` is their number as an employee) needs no naming as a record, and neither does the client of a record that
+    the person named, unless the call sends something to people.
+    """
+    if call.reads_only:
+        return
+    message = provenance.message
+    watched = call.written_fields if "N" in call.classes else find_critical_fields(call, policy)
+    if message is not None:
+        yield from _collect_replaced(call, watched, facts)
+        yield from _collect_left_out(call, provenance)
+        yield from _collect_doubts(message, is_question=provenance.person_text.rstrip().endswith("?"))
+    if provenance.prose and not (message is not None and _is_dictated(call, provenance)):
+        yield ask("gate-taint-prose")
+    if call.kind != "bitrix" and call.spec.entity != "reminder":
+        yield from _collect_borrowed(call, call.params, provenance)
+        return
+    yield from _collect_unnamed(call, provenance, facts, own_user)
+    yield from _collect_borrowed(call, watched, provenance)
+    if message is not None:
+        yield from _collect_repeated(call, watched, provenance)
+
+
+def _collect_doubts(message: MessageFacts, *, is_question: bool) -> Iterator[Notice]:
+    """Yield why the message itself does not carry the change: it orders nothing, is not plain, or orders fewer changes."""
+    if message.orders == 0:
+        yield ask("gate-only-asked" if is_question else "gate-not-ordered")
+    elif message.changes > message.orders:
+        yield ask("gate-more-than-ordered", changes=message.changes, orders=message.orders)
+    if not message.is_plain:
+        yield ask("gate-not-plain")
+    if message.asks_beside:
+        yield ask(BESIDE)
+
+
+def _collect_replaced(call: Call, watched: JsonObject, facts: Facts) -> Iterator[Notice]:
+    """Yield a reason for each field that holds something else now, or that could not be read, and for a method that adds nothing.
+
+    Critical fields (`watched`) have reasons of their own.
+    """
+    if call.spec.verb == "add" or call.spec.adds or call.target_created:
+        return
+    if call.spec.verb != "update":
+        yield ask("gate-no-addition", method=call.method)
+        return
+    record = find_current_record(call, facts)
+    for name, value in call.written_fields.items():
+        if name in call.system_fields or name in watched or is_multifield(name) or _only_adds(call, name, value, record):
+            continue
+        yield ask("gate-replaces", field=to_field_code(call, name))
+
+
+def _only_adds(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
+    """Return whether the field is empty now, holds the value already, or is a text that keeps all that it holds."""
+    stored_name = call.spec.stands_for.get(name, name)
+    if record is None or not fields.has_field(record, stored_name, call.entity):
+        return False
+    held = fields.find_value(record, stored_name, call.entity)
+    if is_empty(held) or has_value(call, name, value, record):
+        return True
+    info = fields.find_field_info(call.entities.get(call.entity), stored_name)
+    return info is not None and info.kind == "prose" and keeps_text(held, value)
+
+
+def is_empty(value: object) -> bool:
+    """Return whether a field that holds this value holds nothing."""
+    return value in (None, "", [], {}, 0, "0", "0.00") or (isinstance(value, str) and not value.strip())
+
+
+def keeps_text(held: object, value: object) -> bool:
+    """Return whether the text `value` begins or ends with the whole text `held`, so that nothing is lost."""
+    if not isinstance(held, str) or not isinstance(value, str):
+        return False
+    old, new = " ".join(held.split()), " ".join(value.split())
+    return new.startswith(old) or new.endswith(old)
+
+
+def _collect_left_out(call: Call, provenance: Provenance) -> Iterator[Notice]:
+    """Yield a reason for an owner, a stage or a sum that the request names and the new record does not get."""
+    if call.spec.verb != "add" or call.kind != "bitrix":
+        return
+    text, written = (
+        provenance.person_text,
+        {fields.to_field_key(name, call.entity) for name in call.written_fields if name not in call.system_fields},
+    )
+    if call.spec.responsible and not written & {"assignedbyid", "responsibleid"} and names_owner(text):
+        yield ask("gate-leaves-out", field="ASSIGNED_BY_ID")
+    if call.entity in _SPARSE and not written & {"stageid", "statusid"} and names_stage(text):
+        yield ask("gate-leaves-out", field="STAGE_ID")
+    if call.entity in _SPARSE and "opportunity" not in written and any(find_amounts(text)):
+        yield ask("gate-leaves-out", field="OPPORTUNITY")
+
+
+def _collect_unnamed(call: Call, provenance: Provenance, facts: Facts, own_user: int | None) -> Iterator[Notice]:
+    """Yield a reason for each record that the call changes or refers to and that the person did not name."""
+    referenced = _find_referenced_records(call)
+    if referenced:
+        referenced -= _find_clients_of_named(call, provenance, facts)
+    for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(referenced))):
+        is_own = (entity, number) == ("user", own_user)
+        if not is_own and number not in provenance.numbers and f"{entity}:{number}" not in provenance.targets:
+            yield ask("gate-taint-target", entity=entity, id=number)
+
+
+def _collect_borrowed(call: Call, watched: JsonObject, provenance: Provenance) -> Iterator[Notice]:
+    """Yield a reason to ask for each of the values `watched` that stands in text of others and not in what the person wrote."""
+    if not provenance.external:
+        return
+    said = _flatten(provenance.person_text)
+    read = [_flatten(text) for text in provenance.external]
+    for name, value in watched.items():
+        if name not in call.system_fields and any(_is_borrowed(word, said, read) for word in _list_words(value)):
+            yield ask("gate-taint-value" if call.kind == "bitrix" else "gate-taint-outside", field=name)
+
+
+def _collect_repeated(call: Call, watched: JsonObject, provenance: Provenance) -> Iterator[Notice]:
+    """Yield a reason to ask for each other text that repeats what was read in this conversation, beyond the person's own words."""
+    texts = {
+        name: words
+        for name, value in call.written_fields.items()
+        if name not in watched
+        and name not in call.system_fields
+        and (words := [one for one in _list_words(value) if " " in one or len(one) > _SHORTEST])
+    }
+    if not texts or not (provenance.external or provenance.runs):
+        return
+    runs = provenance.runs | hash_runs(provenance.external)
+    for name, words in texts.items():
+        about = call.entity in _TITLED and fields.to_field_key(name, call.entity) in _NAMES
+        if any(repeats(_leave_titles(word, provenance) if about else word, provenance.person_text, runs) for word in words):
+            yield ask("gate-taint-value", field=to_field_code(call, name))
+
+
+def _leave_titles(text: str, provenance: Provenance) -> str:
+    """Return the name of a task without the titles of records in it, which say what it is about."""
+    for label in sorted(provenance.external, key=len, reverse=True):
+        title = label.partition(" · ")[0]
+        if len(title) >= _SHORTEST:
+            text = text.replace(title, " ")
+    return text
+
+
+def _is_dictated(call: Call, provenance: Provenance) -> bool:
+    """Return whether everything that the call writes stands in the person's own plain order."""
+    message = provenance.message
+    if message is None or provenance.pasted or not message.orders or not message.is_plain:
+        return False
+    said = _flatten(provenance.person_text)
+    ids = {str(number) for _, number in (*call.targets, *call.ties)}
+    written = [word for name, value in call.written_fields.items() if name not in call.system_fields for word in _list_words(value)]
+    return all(_WRITTEN_FREELY.fullmatch(word.strip()) or word in ids or _flatten(word) in said for word in written)
+
+
+def _find_clients_of_named(call: Call, provenance: Provenance, facts: Facts) -> frozenset[Target]:
+    """Return the contacts and companies that the records changed by the call have now, if the person named these records.
+
+    Return nothing for a call that may send something to people outside: the person has to check to whom it goes.
+    """
+    if "N" in call.classes:
+        return frozenset()
+    records = [
+        (entity, facts.records.get((entity, number))) for entity, number in call.targets if f"{entity}:{number}" in provenance.targets
+    ]
+    return frozenset(
+        (kind, number)
+        for entity, record in records
+        for kind, names in _CLIENTS.items()
+        for name in names
+        for written in fields.parse_ids(fields.find_value(record or {}, name, entity))
+        if (number := as_id(written)) is not None
+    )
+
+
+def _is_borrowed(word: str, said: str, read: list[str]) -> bool:
+    plain = _flatten(word)
+    if len(plain) < _SHORTEST or plain in said:
+        return False
+    return any(plain in text for text in read)
+
+
+def _list_words(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from _list_words(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _list_words(item)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _flatten(text: str) -> str:
+    return _GAPS.sub("", " ".join(text.casefold().split()))
+
+
+def _find_referenced_records(call: Call) -> frozenset[Target]:
+    """Return the records to which a call only refers, such as the contact of a new deal.
+
+    They need no check, but the person has to name them. Records in critical fields of an existing record are left out, because changes of
+    these fields need a confirmation anyway.
+    """
+    if call.reads_only or call.kind != "bitrix":
+        return frozenset()
+    critical = to_field_keys(call.spec.critical, call.entity) if call.spec.verb != "add" else frozenset()
+    found = (
+        target
+        for name, value in call.written_fields.items()
+        if name not in call.system_fields and fields.to_field_key(name, call.entity) not in critical
+        for target in _find_referenced(call, fields.to_field_key(name, call.entity), value)
+    )
+    return frozenset(found)
+
+
+def _find_referenced(call: Call, key: str, value: object) -> Iterator[Target]:
+    parent = _PARENT.fullmatch(key)
+    kind = _REFERRED.get(key, "task" if (call.entity, key) == ("task", "parentid") else "")
+    if parent is not None:
+        kind = CRM.get(int(parent[1]), f"item:{int(parent[1])}")
+    if kind:
+        yield from ((kind, number) for item in fields.parse_ids(value) if (number := as_id(item)) is not None)
+    elif key == "communications":
+        for item in list_elements(value):
+            if isinstance(item, Mapping):
+                kind = CRM.get(as_id(fields.find_value(item, "ENTITY_TYPE_ID")) or 0, "")
+                number = as_id(fields.find_value(item, "ENTITY_ID"))
+                yield from ((kind, number),) if kind and number is not None else ()
