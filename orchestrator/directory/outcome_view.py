@@ -2,9 +2,8 @@
 
 Prose (comments, descriptions, any text that is not a label such as a title or a name) is shown to the model only if the call asked for that
 field by name, since text that the model does not read cannot mislead it. After the model has read prose, the gate may ask the person to
-confirm the later changes of the turn. Reference data, such as the names of stages, is no prose: only administrators write it. A title or
-name that tells somebody to change something is prose too: customers write titles and names in forms and subjects of letters. Titles of
-tasks mostly tell somebody to do something, and colleagues write them.
+confirm the later changes of the turn. Reference data, such as the names of stages, is no prose: only administrators write it. Titles and
+names are labels, whatever they say: the gate asks about every value that repeats one.
 """
 
 import re
@@ -22,7 +21,6 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Row, Table
 from orchestrator.domain.own_reads import OWN_READS
-from orchestrator.language.foreign_text import is_order_in_name
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import CurrencyBook, format_sum_short
 from orchestrator.language.text import to_visible_line, trim_text
@@ -31,8 +29,6 @@ from state.stored import JsonObject
 MODEL_ROWS = 50
 MAX_LABEL = 120
 MAX_PROSE = 4000
-_OF_COLLEAGUES = "task"
-"""The kind of records whose titles only employees write."""
 _CRM = ("deal", "lead", "contact", "company", "task")
 _LABELS = frozenset({"TITLE", "NAME", "LAST_NAME", "SECOND_NAME", "COMPANY_TITLE", "POST", "SUBJECT", "WORK_POSITION"})
 OWN_RECORDS = re.compile(r"(?:crm\.(?:deal|lead|contact|company|quote|item)|tasks\.task)\.(?:get|list|add|update)")
@@ -113,12 +109,11 @@ async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: 
         titles[target] = mask(naming.extract_title(outcome.entity, row))
         if len(shown) < MODEL_ROWS:
             fields, texts, with_prose = _select_fields(row, asked)
-            is_ordered = outcome.entity != _OF_COLLEAGUES and any(map(is_order_in_name, texts))
             named = await _name_choices(outcome.entity, row, naming)
             shown.append({"id": number, "label": label, **fields, **({"names": named} if named else {})})
             texts.extend(named.values())
             labels.extend([label, *texts])
-            prose = prose or with_prose or is_ordered
+            prose = prose or with_prose
     total, sums = _count_records(outcome, rows)
     sum_text = format_sums(sums, actor, await naming.load_currency_book()) if sums else ""
     made = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)

@@ -13,7 +13,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Action, Notice, Reply, Text
 from orchestrator.engines.base import TurnInput
 from orchestrator.gate.call import fields
-from orchestrator.language.done_claims import claims_change
+from orchestrator.language.orders import gives_order
 from orchestrator.sessions.turn_context import Context
 
 _OPERATORS = "!=<>@%*?~"
@@ -33,23 +33,17 @@ def add_repeat_notice(reply: Reply, context: Context) -> Reply:
     return reply.model_copy(update={"notices": (*reply.notices, Notice(code="repeats-not-sent", args={"count": len(repeats)}))})
 
 
-def add_unfounded_claim_notice(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:
-    """Return the reply with a note that nothing was changed, if the model says that it was and the turn proposed no change at all.
+def add_nothing_changed_notice(reply: Reply, context: Context) -> Reply:
+    """Return the reply with a note that nothing was changed, if the person ordered a change and the turn proposed no step and no question.
 
     A turn that goes on after its cards tells of what they changed.
     """
-    if context.turn.is_resumed or reply.confirmations or reply.choices or any(map(_may_change, context.results)):
-        return reply
-    if any((spec := catalogue.find(step.method)) is None or not spec.reads_only for step in context.proposed_steps.values()):
+    if context.turn.is_resumed or reply.choices or context.proposed_steps or not gives_order(context.turn.text):
         return reply
     texts = [part.text for part in reply.parts if isinstance(part, Text)]
-    if not any(claims_change(text, context.turn.text) for text in texts):
+    if not texts or any("?" in text for text in texts):
         return reply
     return reply.model_copy(update={"notices": (*reply.notices, Notice(code="nothing-changed"))})
-
-
-def _may_change(result: object) -> bool:
-    return not isinstance(result, Outcome) or result.call_class not in {"", "R"} or result.status != "succeeded"
 
 
 def add_own_only_notices(reply: Reply, context: Context, catalogue: Catalogue) -> Reply:

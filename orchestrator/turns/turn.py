@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError, OverBudget
@@ -27,7 +27,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.engines.runs import find_cause
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.language.foreign_text import announces_foreign_text, split_foreign_text
+from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, name_rest
 from orchestrator.sessions import outbox
 from orchestrator.sessions.input_filter import build_dropped_event, is_cancelled
@@ -42,16 +42,12 @@ from orchestrator.sessions.session import Session
 from orchestrator.sessions.turn_context import Context, RecordedTurn, TurnServices
 from orchestrator.turns.feature import Tools
 from orchestrator.turns.turn_ending import end_turn
-from state.clock import parse_iso
 from state.events.base import DEFAULT_ENGINE
 from state.events.conversation import MessageReceived, NameAsked, TurnResumed
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, OutboxRow, StoredEvent, StoreError
 
 log = logging.getLogger(__name__)
-
-ANNOUNCED_FOR = timedelta(minutes=10)
-"""How long a message that announces somebody else's words makes the next one theirs."""
 
 
 async def run_turn(request: ParsedInput, session: Session, tools: Tools) -> None:
@@ -214,11 +210,13 @@ def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> Tu
         choice = ChosenOption(question=question, value=option["value"], label=option["label"], targets=targets)
         return TurnInput(turn_id=row.id, text=question.text, origin=said.origin or "typed", answers=said.answers, choice=choice)
     said = said if isinstance(said, TextMessage) else TextMessage()
-    own, quoted = _separate_foreign_text(said, row, session)
+    own, quoted = _separate_foreign_text(said)
     return TurnInput(
         turn_id=row.id,
         text=own,
         quoted=quoted,
+        cited=said.cited,
+        answers_others=said.answers_others,
         origin=said.origin or "typed",
         ref=said.message_id,
         said_at=_find_said_at(row, said),
@@ -231,25 +229,10 @@ def _find_said_at(row: InboxRow, text_message: TextMessage) -> datetime | None:
     return min(datetime.fromtimestamp(text_message.at, UTC), row.received_at) if text_message.at is not None else None
 
 
-def _separate_foreign_text(text_message: TextMessage, row: InboxRow, session: Session) -> tuple[str, str]:
-    """Return (the person's own words, text of other people) of a message.
-
-    Other people's text is what the front end marked as quoted, what the person pasted in, and a whole message that the person announced in
-    the message before («клиент пишет:»). The text of a button is written by the program and is not split.
-    """
-    if text_message.origin == "button" or not text_message.text:
-        return text_message.text, text_message.quoted
-    own, pasted = split_foreign_text(text_message.text)
-    state, history, now = session.state, session.state.history[-3:], session.now
-    if state.turn is not None and state.turn.turn_id == row.id:  # resumed after a crash: the last line is this message
-        now = parse_iso(state.turn.started)
-        if history and history[-1].role == "user" and history[-1].text == own:
-            history.pop()
-    before = next((line for line in reversed(history[-2:]) if line.role == "user"), None)  # older ones were followed by other turns
-    fresh = before is not None and before.ts and now - parse_iso(before.ts) <= ANNOUNCED_FOR
-    if before is not None and fresh and not before.quoted and announces_foreign_text(before.text):
-        own, pasted = "", text_message.text
-    return own, "\n\n".join(filter(None, (text_message.quoted, pasted)))
+def _separate_foreign_text(text_message: TextMessage) -> tuple[str, str]:
+    """Return (the person's own words, text of other people) of a message: what the front end marked, and the lines that begin with ">"."""
+    own, marked = split_foreign_text(text_message.text)
+    return own, "\n\n".join(filter(None, (text_message.quoted, marked)))
 
 
 async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
@@ -303,6 +286,8 @@ async def _begin(
         text="" if turn.answers else turn.text,
         origin="choice" if turn.answers else "voice" if turn.origin == "voice" else "typed",
         quoted=turn.quoted,
+        cited=turn.cited,
+        answers_others=turn.answers_others,
         answers=turn.answers,
         ref=turn.ref,
         engine="" if engine == DEFAULT_ENGINE else engine,

@@ -5,6 +5,7 @@ What a person reads of changes, cards and failures is added here and not left to
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
@@ -15,9 +16,9 @@ from orchestrator.gate.undo import undo_policy
 from orchestrator.replies.code_notes import (
     add_attachment_notice,
     add_forward_buttons,
+    add_nothing_changed_notice,
     add_own_only_notices,
     add_repeat_notice,
-    add_unfounded_claim_notice,
 )
 from orchestrator.replies.failed_reads import add_failed_reads
 from orchestrator.replies.made_changes import add_made_lines
@@ -33,13 +34,16 @@ from state.events.conversation import TurnFinished
 from state.journal.store import InboxRow, OutboxRow
 from state.model.shown_lists import KEEP_IN_ANSWER, KEEP_ROWS, ShownList, ShownRow
 
+RULES: Final = 1
+"""The number of the rules of consent. A conversation that is older than they are is told of them once."""
+
 
 async def end_turn(end: TurnEnd, context: Context, engine: str, row: InboxRow, session: Session, tools: Tools) -> None:
     """Answer the person and store that the turn has ended; `end` is what its engine made of it. Raises StoreError."""
     turn, actor, mask = context.turn, context.actor, tools.guard.secrets.mask
     reply = await _complete_reply(end.reply, context, session, tools)
     if engine == DEFAULT_ENGINE:
-        reply = add_unfounded_claim_notice(reply, context, tools.gate.deps.catalogue)
+        reply = _add_rules_notice(add_nothing_changed_notice(reply, context), session)
     await tools.show_partial(session.key, Notice(code="turn-over", args={"turn": turn.turn_id}))
     warned: list[Event] = []
     if (warning := await _issue_budget_warning(context, actor, session, tools)) is not None:
@@ -49,6 +53,15 @@ async def end_turn(end: TurnEnd, context: Context, engine: str, row: InboxRow, s
     lists = collect_shown_lists(end, session=session.key, mask=mask)
     await _finish(end, _build_end_event(end, lists, context, engine), turn, session, row, told=warned)
     await _record_audit(context, actor, session, tools)
+
+
+def _add_rules_notice(reply: Reply, session: Session) -> Reply:
+    """Return the reply with a sentence about what needs a press now, for people who have talked with an earlier version."""
+    state = session.state
+    now = state.turn.turn_id if state.turn is not None else ""
+    if (state.rules or 0) >= RULES or not reply.parts or all(line.turn_id == now for line in state.history):
+        return reply
+    return reply.model_copy(update={"notices": (*reply.notices, Notice(code="rules-changed"))})
 
 
 async def _complete_reply(reply: Reply, context: Context, session: Session, tools: Tools) -> Reply:
@@ -83,12 +96,15 @@ def _build_end_event(end: TurnEnd, lists: Sequence[ShownList], context: Context,
         reason=end.reason,
         text=end.reply.text,
         history=end.history,
+        is_foreign=end.is_foreign,
+        acted=end.acted,
         next_planned_actions=[item.to_stored() for item in end.next_planned_actions],
         targets=sorted(end.targets)[:50],
         goes_on=end.goes_on,
         lists=[one.to_stored() for one in lists],
         engine=engine if engine != DEFAULT_ENGINE else "",
         resumed=context.turn.is_resumed,
+        rules=RULES,
         **pause,
     )
 

@@ -17,7 +17,6 @@ from orchestrator.domain.outputs import Notice, Reply, Table, Text
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, TurnContext, TurnEnd
 from state.model.shown_lists import PROPOSED, ShownList, ShownRow
 
-WITHHELD = "[answer contained text from the CRM; it is not repeated here]"
 NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"
 NOT_DONE = "[written before its steps were judged: what waits for a person is not done]"
 MOST_PROPOSED: Final = 10
@@ -35,7 +34,7 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
     placed = await place_lists(ctx, work, assistant if not work.planned else "", order=order)
     notices = tuple(_drop_duplicates([*_build_notices(work, assistant, goes_on=goes_on), *placed.notices]))
     proposed = _list_proposed(ctx, work)
-    history, lists = _build_history(work, placed, notices, proposed, is_said=bool(assistant.strip()))
+    history, lists = _build_history(work, placed, notices, proposed)
     reply = Reply(
         parts=(*placed.parts, *(work.passages if placed.parts else ())),
         notices=notices,
@@ -47,6 +46,8 @@ async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, as
         reason=reason,
         reply=reply,
         history=history,
+        is_foreign=work.answer_prose,
+        acted=work.acted,
         next_planned_actions=(*list_open_steps(work.results, work.titles), *work.rest),
         targets=frozenset(work.targets),
         lists=lists,
@@ -72,29 +73,22 @@ def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Not
 
 
 def _build_history(
-    work: TurnWork, placed: PlacedLists, notices: Sequence[Notice], proposed: ShownList | None, *, is_said: bool
+    work: TurnWork, placed: PlacedLists, notices: Sequence[Notice], proposed: ShownList | None
 ) -> tuple[str, tuple[ShownList, ...]]:
     """Return the answer in the form that later prompts may contain, and the lists that it names beside the tables of the reply.
 
-    If the model had read free text of other people before it wrote the answer, what it wrote is left out: only what code made of the answer
-    stays, that is, the rows shown, the codes of the notices, and what was proposed. What people decided about the cards of a turn that goes
-    on stands first. If its steps were only planned, a fixed sentence stands in its place. If a step waits for a person, a note says so.
-    `is_said` says whether the model wrote an answer at all.
+    What people decided about the cards of a turn that goes on stands first. If its steps were only planned, a fixed sentence stands in its
+    place. If a step waits for a person, a note says so.
     """
     decided = [f"[decided: {'; '.join(work.decided)}]"] if work.decided else []
-    if not work.answer_prose and work.planned:
+    if work.planned:
         return NOT_RUN, ()
+    lines = [*decided, *(_format_part(part) for part in placed.parts), *([NOT_DONE] if work.pending and placed.parts else [])]
+    if placed.parts and not work.prose:
+        return "\n".join(lines), ()
     told = [f"[notices: {', '.join(notice.code for notice in notices)}]"] if notices else []
     marker = [build_marker(PROPOSED)] if proposed is not None else []
-    lists = (proposed,) if proposed is not None else ()
-    if not work.answer_prose and placed.parts:
-        lines = [*decided, *(_format_part(part) for part in placed.parts), *([NOT_DONE] if work.pending else [])]
-        if not work.prose:
-            return "\n".join(lines), ()
-        return "\n".join([*lines, *told, *marker]), lists
-    lines = [*decided, *([WITHHELD] if work.answer_prose and (is_said or not decided) else [])]
-    lines += [_format_part(part) for part in placed.parts if isinstance(part, Table)]
-    return "\n".join([*lines, *told, *marker]), lists
+    return "\n".join([*lines, *told, *marker]), (proposed,) if proposed is not None else ()
 
 
 def _format_part(part: Text | Table) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from engines.crm_agent.core import prompt, turn_work
-from engines.crm_agent.core.created_records import Submitted, Waits, fill_created, list_following
+from engines.crm_agent.core.created_records import Submitted, Waits, fill_created, find_created, list_following
 from engines.crm_agent.core.ending import finish_turn
 from engines.crm_agent.core.list_steps import complete_select
 from engines.crm_agent.core.lists import hide_markers
@@ -100,8 +100,7 @@ class _Turn:
         self._results: dict[int, Submitted] = {}
         """What came of the steps of the present plan, by number."""
         self._dialogue: list[dict[str, str]] = []
-        choice = ctx.turn.choice
-        self._work = start_work(choice.question.text if choice else ctx.turn.text, ctx.turn.quoted, ctx.state)
+        self._work = start_work(ctx.turn, ctx.state)
         if ctx.told_provenance is not None:
             self._work.take_up(ctx.told_provenance)
 
@@ -135,7 +134,7 @@ class _Turn:
         history = [line for line in ctx.state.history if line.turn_id != ctx.turn.turn_id]
         return [
             *self._agent.build_head(ctx.mode, sees_all=ctx.actor.sees == "all", card=card, offered=self._offered),
-            *prompt.build_history_messages(history),
+            *prompt.build_history_messages(history, self._fence),
             prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),
             prompt.build_user_message(ctx.turn, self._work.text, self._fence),
         ]
@@ -201,6 +200,7 @@ class _Turn:
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
         self._work.begin_iteration(iteration, [(planned.step.method, planned.step.params) for planned in plan])
         self._work.written = [step.params for step in blocks.steps]
+        self._work.proposed, self._work.asks_beside = await self._foresee(plan)
         observed = await self._run_steps(plan)
         if any(line.status == "unknown" for line in observed):
             return await self._finish("answered", "")  # never continue after a call that may or may not have happened
@@ -264,17 +264,7 @@ class _Turn:
             self._results[number] = "problem"
             return turn_work.build_unresolved_line(self._work, planned.problem)
         step = planned.step
-        effect = Effect(
-            method=step.method,
-            params=complete_select(step.method, step.params, is_grouped=bool(planned.group_by)),
-            comment=step.comment,
-            provenance=self._work.build_provenance(),
-            requires_confirmation=step.requires_confirmation,
-            confirmed=step.confirmed,
-            confirmation_decision=step.confirmation_decision,
-            following=await list_following(self._ctx, plan, number),
-            slot=planned.slot,
-        )
+        effect = self._build_effect(planned).model_copy(update={"following": await list_following(self._ctx, plan, number)})
         result = self._results[number] = await self._ctx.submit(effect)
         source = (
             ListSource(method=step.method, params=step.params, by=self._ctx.actor.key)
@@ -282,7 +272,33 @@ class _Turn:
             else None
         )
         read_as = turn_work.ReadAs(group_by=planned.group_by, page=planned.page, source=source, limit=planned.limit)
-        return await turn_work.observe(self._ctx, self._work, number=number, result=result, read_as=read_as)
+        changes = self._ctx.count_changes(effect)
+        return await turn_work.observe(self._ctx, self._work, number=number, result=result, read_as=read_as, changes=changes)
+
+    def _build_effect(self, planned: PlannedStep) -> Effect:
+        step = planned.step
+        return Effect(
+            method=step.method,
+            params=complete_select(step.method, step.params, is_grouped=bool(planned.group_by)),
+            comment=step.comment,
+            provenance=self._work.build_provenance(),
+            requires_confirmation=step.requires_confirmation,
+            confirmed=step.confirmed,
+            confirmation_decision=step.confirmation_decision,
+            slot=planned.slot,
+        )
+
+    async def _foresee(self, plan: Sequence[PlannedStep]) -> tuple[int, bool]:
+        """Return (how many changes the answer proposes, whether one of several needs the person's consent, so that all go on the card)."""
+        effects = [self._build_effect(planned) for planned in plan if planned.problem is None]
+        counts = [self._ctx.count_changes(effect) for effect in effects]
+        writing = [effect for effect, count in zip(effects, counts, strict=True) if count and not self._ctx.is_told(effect.slot)]
+        self._work.proposed = sum(counts)
+        several = len(writing) > 1  # one alone is judged when it is submitted
+        if not several or not self._work.may_run_freely:
+            return self._work.proposed, False
+        known = [one.model_copy(update={"provenance": self._work.build_provenance()}) for one in writing if not find_created(one.params)]
+        return self._work.proposed, any([await self._ctx.needs_consent(one) for one in known])
 
     def _record_blocks(self, blocks: Blocks) -> None:
         steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]

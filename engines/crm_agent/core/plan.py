@@ -21,6 +21,7 @@ from orchestrator.directory.crm_bindings import find_bound_references, replace_b
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
 from orchestrator.directory.field_references import find_doubled_keys, find_key_reference, replace_key
 from orchestrator.directory.value_references import find_field
+from orchestrator.domain.effect import MessageFacts
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
 from orchestrator.engines.crm_agent.blocks import Step
@@ -121,6 +122,7 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
             resolved=work.resolved,
             ask=asking.several.ask.model_dump(mode="json"),
             prose=work.prose,
+            message=work.message.model_dump(mode="json"),
             labels=work.labels[-100:],
         )
     )
@@ -136,6 +138,7 @@ async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption
     """Record the option that the person chose, and return the model's recorded answer, which the turn then continues."""
     question = choice.question
     work.prose = work.pasted = work.prose or question.prose  # where the text stood is not kept with the question
+    work.message = MessageFacts.model_validate(question.message)
     work.labels.extend(question.labels)
     work.resolved = {**question.resolved, question.reference: choice.value}
     work.targets |= set(choice.targets)
@@ -251,6 +254,7 @@ async def _record_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, sett
             steps=[_add_problem(build_state_entry(planned, work), planned.problem).to_stored() for planned in settled],
             executed=ctx.mode != "shadow",
             targets=sorted(work.targets)[:200],
+            message=work.message.model_copy(update={"changes": work.made + work.made_now}).model_dump(mode="json"),
         )
     )
 

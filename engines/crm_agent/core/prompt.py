@@ -144,12 +144,10 @@ def _build_proposal(method: str, params: JsonObject, *, prose: bool) -> dict[str
     return {"method": method} if prose else {"method": method, "params": to_written_params(method, params)}
 
 
-def build_history_messages(history: Sequence[HistoryLine]) -> list[dict[str, str]]:
-    """Return one message for each text of the earlier turns of the conversation.
-
-    An answer that may quote free text of customers was already replaced when its turn was recorded.
-    """
-    return [{"role": item.role, "content": format_history_line(item) if item.lists else item.text} for item in history if item.text]
+def build_history_messages(history: Sequence[HistoryLine], fence: Fence) -> list[dict[str, str]]:
+    """Return one message for each text of the earlier turns of the conversation. What may quote free text of others stands in a fence."""
+    texts = ((item, format_history_line(item) if item.lists else item.text) for item in history if item.text)
+    return [{"role": item.role, "content": fence.wrap(text) if item.is_foreign else text} for item, text in texts]
 
 
 def build_user_message(turn: TurnInput, text: str, fence: Fence) -> dict[str, str]:
@@ -160,6 +158,8 @@ def build_user_message(turn: TurnInput, text: str, fence: Fence) -> dict[str, st
     parts = [text]
     if turn.attached:
         parts.append(f"(Attached: {_ATTACHMENTS.get(turn.attached, 'a file')}. You cannot see what is in it; never guess it.)")
+    if turn.cited:
+        parts.append(f"They quote this part of your earlier answer; it only says what is meant:\n{fence.wrap(turn.cited)}")
     if turn.quoted:
         parts.append(f"Forwarded or pasted text of somebody else:\n{fence.wrap(turn.quoted)}")
     return {"role": "user", "content": "\n\n".join(parts)}

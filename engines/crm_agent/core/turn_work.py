@@ -11,15 +11,20 @@ from typing import Final, assert_never
 from engines.crm_agent.core.setbacks import StepResult
 from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
 from orchestrator.directory.current_records import list_current, list_numbers_in_hand
-from orchestrator.domain.effect import Provenance
+from orchestrator.domain.effect import MessageFacts, Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
-from orchestrator.engines.base import ListSource, PlanStep, TurnContext
-from orchestrator.language.foreign_text import is_order_in_name
-from state.model.session_state import SessionState
-from state.model.shown_lists import PROPOSED
+from orchestrator.engines.base import ListSource, PlanStep, TurnContext, TurnInput
+from orchestrator.language.orders import asks_again, count_orders, is_plain, is_refusal
+from orchestrator.language.word_runs import hash_runs
+from state.model.session_state import HistoryLine, SessionState
 from state.stored import JsonObject
 
+_LONGEST_ANSWER: Final = 100
+"""The most characters of a message that answers a question of the bot and orders nothing by itself: «во вторую»."""
+_LAST_QUESTIONS: Final = 3
+"""How many questions in a row are followed back to the order that they were asked about."""
+_MOST_LABELS: Final = 200
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
 _NUMBER_PARAMS = ("id", "ID", "taskId")
 _ENTITIES = ("deal", "lead", "contact", "company", "task", "activity", "user")
@@ -60,11 +65,22 @@ class TurnWork:
     """
 
     text: str
+    message: MessageFacts = field(default_factory=MessageFacts)
+    """What the message orders; its `changes` are not known here but those of the answer."""
     prose: bool = False
     answer_prose: bool = False
     """Whether the prompt of the model's last answer held such text. What its steps read afterwards cannot stand in that answer."""
     pasted: bool = False
     """Whether text of others came with the person's message."""
+    made: int = 0
+    """How many changes the turn has made without a card in earlier iterations."""
+    proposed: int = 0
+    """How many changes the present answer proposes."""
+    asks_beside: bool = False
+    """Whether one of these needs the person's consent, so that all of them go on the card."""
+    made_now: int = 0
+    runs: frozenset[int] = frozenset()
+    """What free text of others that the conversation has read says, as hashes of its words."""
     targets: set[str] = field(default_factory=set)
     labels: list[str] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
@@ -97,6 +113,8 @@ class TurnWork:
         """Add where words came from when the turn began to wait for its cards, for a turn that goes on."""
         self.prose, self.pasted = self.prose or provenance.prose, self.pasted or provenance.pasted
         self.targets |= provenance.targets
+        self.runs |= provenance.runs
+        self.message = provenance.message or MessageFacts()
         self.remembered = tuple(dict.fromkeys((*self.remembered, *provenance.external)))
 
     def begin_iteration(self, iteration: int, steps: Sequence[tuple[str, JsonObject]]) -> None:
@@ -105,6 +123,7 @@ class TurnWork:
         Steps that the model proposes again are removed from `rest`, the steps that a stopped plan did not reach.
         """
         self.iteration = iteration
+        self.made, self.made_now = self.made + self.made_now, 0
         self.rest = [entry for entry in self.rest if (entry.method, entry.params) not in steps]
 
     def mark(self) -> tuple[int, int, int]:
@@ -142,29 +161,52 @@ class TurnWork:
             )
         )
 
+    def add_texts(self, texts: Sequence[str]) -> None:
+        """Keep what free text of others says, so that nothing of it is written without a person's word."""
+        self.runs |= hash_runs(texts)
+
+    @property
+    def acted(self) -> bool:
+        """Whether the turn has made a change, or proposed one on a card."""
+        return bool(self.made or self.made_now or self.pending or self.planned)
+
+    @property
+    def may_run_freely(self) -> bool:
+        """Whether the message can carry all that the answer proposes, so that not all of it asks a person anyway."""
+        return self.message.is_plain and self.made + self.proposed <= self.message.orders
+
     def build_provenance(self) -> Provenance:
         """Return where the words of the next step may come from (person, portal, text of others); the gate judges the step by it."""
         return Provenance(
+            message=self.message.model_copy(update={"changes": self.made + self.proposed, "asks_beside": self.asks_beside}),
             prose=self.prose,
             pasted=self.pasted,
             targets=frozenset(self.targets),
-            external=(*self.remembered, *self.labels[-200:]),
+            external=(*self.remembered, *self.labels[-_MOST_LABELS:]),
+            runs=self.runs,
             person_text=self.text,
         )
 
 
-def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
+def start_work(turn: TurnInput, state: SessionState) -> TurnWork:
     """Return the state at the start of a turn.
 
-    Its `targets` are the records whose numbers stand in the person's text, and the current records of the conversation, if these are
-    trusted (named by a person or created by a turn). So are trusted records in steps that wait or did not run, and those that the
-    last turn changed, because people speak of these without their names: "try again", "not 500 but 550". A title in a list of an earlier
-    answer that gives an order is free text of others, since the prompt repeats it.
+    Its `targets` are the records whose numbers stand in the first line of the person's text, or in the part of the bot's answer that they
+    quote, and the current records of the conversation, if these are trusted (named by a person or created by a turn). So are trusted
+    records in steps that wait or did not run, and those that the last turn changed, because people speak of these without their names:
+    "try again", "not 500 but 550".
     """
-    remembered = tuple(row.label for line in state.history if line.lists for shown in line.shown_lists for row in shown.rows)
-    is_ordered = any(map(is_order_in_name, _list_remembered_titles(state)))
-    work = TurnWork(text=text, prose=bool(quoted) or is_ordered, pasted=bool(quoted), remembered=tuple(dict.fromkeys(remembered)))
-    for number in _NUMBER.findall(text):
+    text = turn.choice.question.text if turn.choice else turn.text
+    shown = (row.label for line in state.history for shown in line.shown_lists for row in shown.rows)
+    work = TurnWork(
+        text=text,
+        message=_read_message(text, turn, state),
+        prose=bool(turn.quoted),
+        pasted=bool(turn.quoted),
+        remembered=tuple(dict.fromkeys((*shown, *filter(None, [turn.cited])))),
+        runs=hash_runs([turn.quoted, *(line.text for line in state.history if line.is_foreign)]),
+    )
+    for number in _NUMBER.findall(f"{text.strip().partition(chr(10))[0]} {turn.cited}"):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}
     trusted = set(state.trusted)
     work.targets |= {one for kind, number in list_current(state).items() if (one := f"{kind}:{number}") in trusted}
@@ -173,15 +215,30 @@ def start_work(text: str, quoted: str, state: SessionState) -> TurnWork:
     return work
 
 
-def _list_remembered_titles(state: SessionState) -> set[str]:
-    """Return the titles in the lists of earlier answers, without those of tasks; a row of proposed changes begins with the method."""
-    lists = [shown for line in state.history for shown in line.shown_lists]
-    return {
-        row.label.partition(" · ")[2 if shown.place == PROPOSED else 0]
-        for shown in lists
-        for row in shown.rows
-        if not row.record.startswith("task:")
-    }
+def _read_message(text: str, turn: TurnInput, state: SessionState) -> MessageFacts:
+    """Return what the message orders, and whether it is plain. What the person chose from a question was ordered by the text before it."""
+    plain = not turn.quoted and not turn.answers_others and is_plain(text)
+    return MessageFacts(orders=count_orders(text) or _count_asked_about(text, turn, state), is_plain=plain)
+
+
+def _count_asked_about(text: str, turn: TurnInput, state: SessionState) -> int:
+    """Return how many changes were ordered if the message answers the bot's question about it: «Запиши …» «В какую?» «Во вторую»."""
+    if len(text) > _LONGEST_ANSWER or "?" in text or not is_plain(text) or is_refusal(text):
+        return 0
+    lines = [line for line in state.history if line.text and line.turn_id != turn.turn_id]
+    for _ in range(_LAST_QUESTIONS):
+        *lines, said, asked = lines if len(lines) > 1 else (None, None)
+        if said is None or asked is None or not _is_open(asked, text) or said.role != "user" or said.quoted or not is_plain(said.text):
+            return 0
+        if orders := count_orders(said.text):
+            return orders
+    return 0
+
+
+def _is_open(line: HistoryLine, text: str) -> bool:
+    """Return whether the bot only asked, or could not do it and is told to try again: what was ordered is neither done nor on a card."""
+    is_question = not line.is_foreign and ("?" in line.text or line.text.startswith("[question: "))
+    return line.role == "assistant" and not line.acted and (is_question or asks_again(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,8 +299,10 @@ class ReadAs:
 _WHOLE: Final = ReadAs()
 
 
-async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending, read_as: ReadAs = _WHOLE) -> ObservationLine:
-    """Build the line for the submitted step `number` from its result, and add the result to `work`."""
+async def observe(
+    ctx: TurnContext, work: TurnWork, *, number: int, result: Outcome | Pending, read_as: ReadAs = _WHOLE, changes: int = 1
+) -> ObservationLine:
+    """Build the line for the submitted step `number` from its result, and add the result to `work`. The step stands for `changes`."""
     if isinstance(result, Pending):
         work.pending.append(result)
         if result.notice is not None:
@@ -251,6 +310,9 @@ async def observe(ctx: TurnContext, work: TurnWork, *, number: int, result: Outc
         return ObservationLine(status="waiting", told={"text": "a person was asked"}, confirmation_id=result.confirmation_id)
     if result.foreign_text:
         work.prose = True
+        work.add_texts([result.detail, *(command.error for command in result.commands)])
+    if result.call_class not in {"", "R"} and result.status in {"succeeded", "unknown"} and not result.decided:
+        work.made_now += changes
     match result.status:
         case "planned":
             work.planned.append(result)
@@ -284,7 +346,9 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
     seen: OutcomeView = await ctx.query("present", outcome=wanted, actor=ctx.actor)
     work.labels.extend(seen.labels)
     work.passages.extend(passage for passage in seen.passages if passage not in work.passages)
-    work.prose = work.prose or seen.prose
+    if seen.prose:
+        work.prose = True
+        work.add_texts([*list_texts(seen.rows), seen.text, *(passage.text for passage in seen.passages)])
     if seen.table is not None:
         table = seen.table.model_copy(update={"first": page.first}) if page else seen.table
         if page is None or table.rows:
@@ -309,11 +373,22 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
     return {key: value for key, value in told.items() if value not in (None, "", [])}
 
 
+def list_texts(value: object) -> list[str]:
+    """Return the texts in JSON data, at any depth."""
+    if isinstance(value, Mapping):
+        return [text for item in value.values() for text in list_texts(item)]
+    if isinstance(value, list | tuple):
+        return [text for item in value for text in list_texts(item)]
+    return [value] if isinstance(value, str) else []
+
+
 async def _learn_groups(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, by: str) -> JsonObject:
     """Add to `work` the groups of a list that was read, and return what the model is told of them, or why there are none."""
     seen: GroupedView = await ctx.query("group", outcome=outcome, by=by, actor=ctx.actor)
     work.labels.extend(seen.labels)
-    work.prose = work.prose or seen.prose
+    if seen.prose:
+        work.prose = True
+        work.add_texts(list_texts(seen.rows))
     if seen.table is None:
         return {"text": seen.trouble}
     work.lists[work.iteration, number] = ReadList(outcome=outcome, table=seen.table)
