@@ -1,5 +1,6 @@
 """Renders why a card asks for a confirmation, and how risky its call is. Pure."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from bot.i18n.translate import Translator
@@ -19,6 +20,18 @@ _MONEY_AND_PEOPLE = frozenset({
 """Fields of money and of responsible people; if a reason of the card is about one of them, its risk is at least "mid"."""
 _UNNAMED, _RECORD_NAMED = "gate-taint-target", "reason-record-unnamed"
 """The code of the reason that the request does not name a record, and that of its sentence if the record's title is known."""
+MOST_REASONS = 2
+_FIRST = frozenset({
+    "gate-denied-before", "gate-hands-away", "gate-notifies", "gate-hidden-link", "gate-class-delete", "gate-class-outward",
+    "gate-http-outward", "gate-sum-unnamed", "gate-sum-lost", "gate-sum-jump", "gate-sum-steps", "gate-sum-currency", "gate-rule",
+    "gate-four-eyes", "changed", "gate-batch-twice",
+})  # fmt: skip
+"""Codes of reasons that nobody may overlook, so that they stand before the others."""
+_ONLY_ASKED, _COMPARED = "gate-only-asked", "gate-compared"
+_DOUBTS = (_ONLY_ASKED, "gate-not-ordered", _UNNAMED, "gate-taint-prose", "gate-more-than-ordered", "gate-not-plain", "gate-beside")
+"""Reasons about the message and not about the change, by their weight: a card says one of them."""
+_ABOUT_WORDS = frozenset({_COMPARED, "gate-replaces", "gate-no-addition", "gate-leaves-out"})
+"""Reasons about the change that tell nothing of whether it was wanted, so that a doubt stands beside them."""
 _OWN_ORIGINS = ("edit:", "again:", "undo:")
 """Prefixes of the slots of requests that a person made with a button; there the reason "the model asks" would be wrong and is left out."""
 _REACHES_PEOPLE = frozenset({"gate-notifies", "gate-hidden-link"})
@@ -76,16 +89,17 @@ def _render_reason(reason: Notice, preview: Preview, tr: Translator) -> str:
     return tr.translate(_RECORD_NAMED if code == _UNNAMED and "title" in args else code, **args)
 
 
-def list_reasons(view: CardView, tr: Translator) -> list[str]:
-    """Return the reasons why a confirmation is needed, one text per kind of reason.
+def list_reasons(view: CardView, tr: Translator, *, about_fields: bool | None = None) -> list[str]:
+    """Return the reasons why a confirmation is needed, one text per kind of reason, at most two: the details view has all of them.
 
-    A reason that several commands of a batch have is given once, with the number of further commands.
+    A reason that several commands of a batch have is given once, with the number of further commands. With `about_fields` only those are
+    returned that say which critical fields change, or only the others.
     """
     found: dict[str, list[str]] = {}
     sharp = {_find_field(reason) for reason in view.reasons if reason.code in _SUM_REASONS}
     own = view.card.slot.startswith(_OWN_ORIGINS)
-    for reason in view.reasons:
-        if own and reason.code == "gate-model-asks":
+    for reason in _select_reasons(view.reasons):
+        if (own and reason.code == "gate-model-asks") or about_fields is (_find_code(reason) != "gate-critical"):
             continue
         if reason.code == "gate-critical" and _find_field(reason) in sharp:
             continue
@@ -93,7 +107,23 @@ def list_reasons(view: CardView, tr: Translator) -> list[str]:
         group = found.setdefault(_find_code(reason), [])
         if text not in group:
             group.append(text)
-    return [_join_texts(code, texts, view, tr) for code, texts in found.items()]
+    weightiest = sorted(found, key=lambda code: (code not in _FIRST, code in _DOUBTS))
+    return [_join_texts(code, found[code], view, tr) for code in weightiest[:MOST_REASONS]]
+
+
+def _select_reasons(reasons: Sequence[Notice]) -> list[Notice]:
+    """Return the reasons that say something to a person: doubts about the message only where nothing about the change itself is said.
+
+    Of the doubts the first in `_DOUBTS` counts. Beside a reason such as a changed sum only two are said: that the person only asked, and
+    that nobody named the record.
+    """
+    codes = set(map(_find_code, reasons))
+    doubts = {code for code in codes if code in _DOUBTS} - ({_UNNAMED} if _COMPARED in codes else set())
+    told = next((code for code in _DOUBTS if code in doubts), "")
+    facts = [reason for reason in reasons if _find_code(reason) not in _DOUBTS]
+    if told != _ONLY_ASKED and any(_find_code(reason) not in _ABOUT_WORDS for reason in facts):
+        told = _UNNAMED if _UNNAMED in doubts else ""
+    return [reason for reason in reasons if _find_code(reason) not in _DOUBTS or _find_code(reason) == told]
 
 
 def _join_texts(code: str, texts: list[str], view: CardView, tr: Translator) -> str:

@@ -3,7 +3,7 @@
 The text is built from the stored call, never by the model.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from bot.i18n.translate import Translator
@@ -76,17 +76,17 @@ def _render_head(view: CardView, tr: Translator) -> Spans:
     return build_spans(head, "\n", format_bold(tr.translate("card-sum", sum=preview.sum)))
 
 
-def render_waiting(view: CardView, tr: Translator) -> Iterator[Spans]:
+def render_waiting(view: CardView, tr: Translator, *, reasons: Sequence[str] | None = None) -> Iterator[Spans]:
     """Yield the paragraphs of an open card that follow its list of changes.
 
     They are the reasons for the confirmation with the level of risk, the safety mode, who asked and until when the card is open, and,
-    before a second confirmation, a warning.
+    before a second confirmation, a warning. `reasons` are given where some of them stand with the steps of a plan.
     """
     card, mode = view.card, view.preview.mode
-    reasons = list_reasons(view, tr)
     badge = tr.translate("card-risk", level=evaluate_risk(view))
-    if reasons:
-        yield build_spans(badge, " ", Span(". ".join(reasons), "italic"))
+    said = ". ".join(list_reasons(view, tr) if reasons is None else reasons)
+    if said or view.reasons:
+        yield build_spans(badge, " ", Span(said, "italic")) if said else build_spans(badge)
     if mode in {"canary", "shadow"}:
         yield build_spans(tr.translate("card-mode", mode=mode))
     until = tr.format_time(card.expires_at)

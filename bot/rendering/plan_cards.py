@@ -3,8 +3,10 @@
 The details view of such a card describes all its steps.
 """
 
+from collections.abc import Sequence
+
 from bot.i18n.translate import Translator
-from bot.rendering.card_reasons import render_reasons
+from bot.rendering.card_reasons import MOST_REASONS, list_reasons, render_reasons
 from bot.rendering.cards import (
     explain_refusal,
     format_undo_offer,
@@ -33,22 +35,27 @@ def render_plan_card(view: CardView, tr: Translator) -> Spans:
     as_one = _is_told_as_one(view)
     count = len(view.members) + view.steps_hidden
     room = 0 if as_one else min(_LONGEST_FATE, _FATES // count)
-    shared, offers = _list_undo_offers(view, tr, is_over=not as_one and not view.card.is_waiting)
+    undo_for_all, offers = _list_undo_offers(view, tr, is_over=not as_one and not view.card.is_waiting)
     told = zip(view.steps, offers, strict=True)
-    steps = join_blocks([_render_step(number, card, tr, room, undo=offer) for (number, card), offer in told], "\n\n")
+    reasons = [list_reasons(CardView.from_card(card), tr, about_fields=False) if card.is_waiting else [] for card in view.members]
+    waiting = [one for one, card in zip(reasons, view.members, strict=True) if card.is_waiting]
+    shared = [reason for reason in waiting[0] if all(reason in one for one in waiting)] if waiting else []
+    shared_reasons = [*list_reasons(view, tr, about_fields=True), *shared][:MOST_REASONS]
+    own = {number: [reason for reason in one if reason not in shared_reasons] for (number, _), one in zip(view.steps, reasons, strict=True)}
+    steps = join_blocks([_render_step(number, card, tr, room, undo=offer, reasons=own[number]) for (number, card), offer in told], "\n\n")
     waits = "yes" if view.hidden_waits else "no"
     left_out = tr.translate("plan-hidden", count=view.steps_hidden, waits=waits) if view.steps_hidden else ""
     hidden = build_spans(Span(left_out, "italic")) if left_out else ()
     blocks = [format_bold(tr.translate("plan-head", count=count)), steps, hidden]
     if view.card.is_waiting:
-        blocks.extend(render_waiting(view, tr))
+        blocks.extend(render_waiting(view, tr, reasons=shared_reasons))
     elif as_one:
         blocks.append(render_state(view, tr))
     else:
         done = sum(card.status == "executed" for card in view.members)
         deciders = ", ".join(dict.fromkeys(card.approved_by_name for card in view.members if card.approved_by_name))
         over = tr.translate("plan-over", done=done, count=len(view.members), who=deciders, approved="yes" if deciders else "no")
-        blocks.append(join_blocks([format_bold(over), build_spans(shared)], "\n"))
+        blocks.append(join_blocks([format_bold(over), build_spans(undo_for_all)], "\n"))
     return join_blocks(blocks, "\n\n")
 
 
@@ -82,7 +89,7 @@ def _is_told_as_one(view: CardView) -> bool:
     return str(view.card.status) in _TOLD_AS_ONE or (len(ends) == 1 and view.card.status in {"denied", "expired"})
 
 
-def _render_step(number: int, card: Card, tr: Translator, fate_room: int, *, undo: str) -> Spans:
+def _render_step(number: int, card: Card, tr: Translator, fate_room: int, *, undo: str, reasons: Sequence[str]) -> Spans:
     preview = Preview.model_validate(card.preview or {})
     head = build_spans(f"{number}. {_MARKS.get(str(card.status), '')}", format_bold(render_heading(preview, card.method, tr)))
     changes = [_render_change(line) for line in preview.lines if line.after != preview.title or preview.verb != "add"]
@@ -90,7 +97,8 @@ def _render_step(number: int, card: Card, tr: Translator, fate_room: int, *, und
     told = _trim(_render_fate(card, tr), fate_room) if fate_room else ""
     outcome_details = render_outcome_details(CardView.from_card(card), tr)
     fate = build_spans(Span(told, "italic")) if told else ()
-    return join_blocks([head, *changes, *parts, fate, outcome_details, build_spans(undo), render_following(card, tr)], "\n")
+    why = build_spans(Span(". ".join(reasons), "italic")) if reasons else ()
+    return join_blocks([head, *changes, *parts, why, fate, outcome_details, build_spans(undo), render_following(card, tr)], "\n")
 
 
 def _render_command(item: PreviewPart, tr: Translator) -> Spans:
