@@ -152,11 +152,11 @@ def raise_sum(amount: int | str = 1_200_000, deal: int = 481) -> dict[str, Any]:
 
 
 def effect(method: str, params: Mapping[str, Any] | None = None, *, slot: str = "t1/1/1", **more: Any) -> Effect:
-    """An effect whose targets the person has named."""
+    """An effect whose targets the person has named, and which no message has to order."""
     named = frozenset(
         f"{kind}:{number}" for kind in ("deal", "contact", "company", "lead", "task", "item:177") for number in (481, 482, 500, 43, 8017, 5)
     )
-    provenance = more.pop("provenance", Provenance(targets=named, person_text="сделай"))
+    provenance = more.pop("provenance", Provenance(message=None, targets=named, person_text="сделай"))
     return Effect(method=method, params=dict(params or {}), slot=slot, provenance=provenance, **more)
 
 

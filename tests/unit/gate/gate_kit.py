@@ -56,7 +56,9 @@ RECORDS: dict[tuple[str, int], Mapping[str, Any] | None] = {
     ("deal", 999): None,
 }
 FIRST = {"deal:0": "NEW", "deal:1": "C1:NEW", "lead:0": "NEW"}
-NAMED = Provenance(targets=frozenset({"deal:481", "deal:500", "contact:43", "task:8017", "activity:55"}), person_text="сделай")
+NAMED = Provenance(
+    message=None, targets=frozenset({"deal:481", "deal:500", "contact:43", "task:8017", "activity:55"}), person_text="сделай"
+)
 
 
 @cache
@@ -66,7 +68,7 @@ def catalogue() -> Catalogue:
 
 
 def effect(method: str, params: dict[str, Any] | None = None, **more: Any) -> Effect:
-    """What an engine hands over; its records were named by the person unless told otherwise."""
+    """What an engine hands over; no message has to order it, and its records were named, unless told otherwise."""
     return Effect(method=method, params=params or {}, **{"provenance": NAMED, **more})
 
 

@@ -12,7 +12,7 @@ import httpx
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.cards import render_card
 from orchestrator.domain.card_view import CardView
-from orchestrator.domain.effect import Effect
+from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.http_address import IpAddress
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
@@ -92,7 +92,13 @@ class Kinds:
         self.count += 1
         kind = cast("Any", method.partition(".")[0])
         given = dict(CALLS[method] if params is None else params)
-        what = Effect(kind=kind, method=method, params=given, slot=f"t1/1/{self.count}", **more)
+        what = Effect(
+            kind=kind,
+            method=method,
+            params=given,
+            slot=f"t1/1/{self.count}",
+            **{"provenance": Provenance(message=None), **more},
+        )
         return await self.world.submit(self.session, what)
 
     async def ask(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> Card:

@@ -58,7 +58,7 @@ class Desk:
         """One effect through the gate; each is a step of its own."""
         self.count += 1
         named = frozenset(f"{kind}:{number}" for kind in ("deal", "contact", "lead", "company", "task") for number in range(500))
-        given = effect(method, params, slot=f"t1/1/{self.count}", provenance=Provenance(targets=named, person_text="сделай"))
+        given = effect(method, params, slot=f"t1/1/{self.count}", provenance=Provenance(message=None, targets=named, person_text="сделай"))
         return await self.world.submit(self.session, given, actor=VERA, **more)
 
     async def refused(self, method: str, params: dict[str, Any], **more: Any) -> Outcome:

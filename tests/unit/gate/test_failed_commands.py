@@ -44,7 +44,7 @@ async def test_one_failed_write_of_two_is_named(world: World) -> None:
     session = await world.session()
     world.portal.will("batch", batch_says({"b": {"task": {"id": 9001}}}, {"c": ERROR}), holding="tasks.task.add")
     world.model.will(reply(step("batch", {"cmd": TASKS})), reply(text="Готово."))
-    await world.turn(session, message("поставь задачи Один и Два"))
+    await world.turn(session, message("поставь задачу Один и поставь задачу Два"))
     text = told_of(world)
     assert "Создана задача «Один»" in text
     assert "Не выполнено: создание задачи «Два»" in text
@@ -56,7 +56,7 @@ async def test_when_all_fail_each_is_named(world: World) -> None:
     session = await world.session()
     world.portal.will("batch", batch_says([], {"b": ERROR, "c": ERROR}), holding="tasks.task.add")
     world.model.will(reply(step("batch", {"cmd": TASKS})), reply(text="Готово."))
-    await world.turn(session, message("поставь задачи Один и Два"))
+    await world.turn(session, message("поставь задачу Один и поставь задачу Два"))
     text = told_of(world)
     assert "Не выполнено: создание задачи «Один»" in text
     assert "Не выполнено: создание задачи «Два»" in text

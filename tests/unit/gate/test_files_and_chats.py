@@ -10,7 +10,7 @@ import pytest
 from bot.i18n.translate import Translator
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.chat_messages import ChatMessage, ChatText, MessageDoubtful, MessageRefused, MessageResult, MessageSent
-from orchestrator.domain.effect import Effect
+from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.call.ports import Performer
@@ -63,7 +63,9 @@ class Setup:
 
     async def submit(self, method: str, params: dict[str, Any], slot: str = "t1/1/1", **more: Any) -> Outcome | Pending:
         kind = cast("Any", method.partition(".")[0])
-        return await self.world.submit(self.session, Effect(kind=kind, method=method, params=params, slot=slot, **more))
+        return await self.world.submit(
+            self.session, Effect(kind=kind, method=method, params=params, slot=slot, **{"provenance": Provenance(message=None), **more})
+        )
 
     async def ask(self, method: str, params: dict[str, Any], slot: str = "t1/1/1") -> Card:
         found = await self.submit(method, params, slot)

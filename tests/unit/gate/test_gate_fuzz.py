@@ -120,7 +120,7 @@ def effects(draw: st.DrawFn) -> Effect:
         requires_confirmation=draw(st.booleans()),
         confirmed=draw(st.booleans()),
         confirmation_decision=draw(st.sampled_from([None, None, "approve", "deny", "x"])),
-        provenance=Provenance(prose=draw(st.booleans()), external=(draw(texts),), person_text=draw(st.text(max_size=5))),
+        provenance=Provenance(message=None, prose=draw(st.booleans()), external=(draw(texts),), person_text=draw(st.text(max_size=5))),
     )
 
 

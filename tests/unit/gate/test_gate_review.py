@@ -34,7 +34,7 @@ COMMENT = "crm.timeline.comment.add?fields[ENTITY_TYPE]=deal&fields[COMMENT]=x&f
 
 def judged(method: str, params: dict[str, Any], *, actor: Actor = LEAD, named: str = "") -> Verdict:
     """The verdict with exactly those records looked up that the gate would look up."""
-    what = effect(method, params, **({"provenance": Provenance(targets=frozenset(named.split()))} if named else {}))
+    what = effect(method, params, **({"provenance": Provenance(message=None, targets=frozenset(named.split()))} if named else {}))
     found = made(what, actor=actor)
     assert isinstance(found, Call), found
     facts = Facts(records={target: RECORDS.get(target) for target in find_needed_records(found, actor)}, first_stages=FIRST)

@@ -9,7 +9,6 @@ from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.call.serialization import build_effect_id
 from state.clock import format_iso
-from state.events.conversation import MessageReceived
 from state.journal.store import StoreUnwritable
 from tests.unit.gate.submit_kit import SUM, TASK, TITLE, Wish, decide, yes
 from tests.unit.spine_kit import NOW, World, a_world, card, effect
@@ -164,7 +163,6 @@ async def test_a_denied_call_is_refused_in_its_turn_and_asked_anew_later(world: 
     """Denied while the turn runs: refused there; in a later turn a new card says when it was denied."""
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
-    await session.commit(_received("t1"), actor="x")
     await decide(world, session, yes(entry, approve=False))
     same = await world.submit(session, effect(*SUM, slot="t1/2/1"))
     assert isinstance(same, Outcome)
@@ -174,10 +172,6 @@ async def test_a_denied_call_is_refused_in_its_turn_and_asked_anew_later(world: 
     assert isinstance(later, Pending)
     assert "gate-denied-before" in [reason.code for reason in later.reasons]
     assert world.portal.ledger == []
-
-
-def _received(turn_id: str) -> Any:
-    return MessageReceived(turn_id=turn_id, text="подними")
 
 
 @pytest.mark.req("S004-38", "S004-39", "S004-79")
@@ -329,7 +323,7 @@ async def test_one_critical_command_makes_the_whole_batch_wait(world: World) -> 
 async def test_prose_read_before_makes_a_harmless_write_ask(world: World) -> None:
     """After free text of others every write of the turn needs a person."""
     session = await world.session()
-    tainted = Provenance(prose=True, targets=frozenset({"deal:481"}), person_text="сделка 481")
+    tainted = Provenance(message=None, prose=True, targets=frozenset({"deal:481"}), person_text="сделка 481")
     assert isinstance(await world.submit(session, effect(*TASK, provenance=tainted)), Pending)
     assert isinstance(await world.submit(session, effect("tasks.task.add", {"fields": {"TITLE": "Другое"}}, slot="t1/1/2")), Outcome)
 

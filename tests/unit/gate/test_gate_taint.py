@@ -13,7 +13,7 @@ CHANGE = {"id": 481, "fields": {"TITLE": "x"}}
 
 def test_after_prose_every_write_asks_and_no_read() -> None:
     """A comment of a customer was read: each later write of the turn needs a person."""
-    prose = Provenance(prose=True, targets=NAMED.targets)
+    prose = Provenance(message=None, prose=True, targets=NAMED.targets)
     assert said(judged(effect("crm.deal.update", CHANGE, provenance=prose))) == ["gate-taint-prose"]
     assert said(judged(effect("crm.deal.add", {"fields": {"TITLE": "x"}}, provenance=prose))) == ["gate-taint-prose"]
     assert said(judged(effect("crm.deal.get", {"id": 481}, provenance=prose))) == []
@@ -29,18 +29,18 @@ def test_after_prose_every_write_asks_and_no_read() -> None:
 )
 def test_a_write_to_a_record_nobody_named_asks(targets: frozenset[str], codes: list[str]) -> None:
     """The person named it, pressed it, had it, or this turn made it; else they are asked."""
-    assert said(judged(effect("crm.deal.update", CHANGE, provenance=Provenance(targets=targets)))) == codes
+    assert said(judged(effect("crm.deal.update", CHANGE, provenance=Provenance(message=None, targets=targets)))) == codes
 
 
 def test_a_new_record_has_no_target_to_name() -> None:
     """An add that touches no record is free."""
-    assert said(judged(effect("crm.deal.add", {"fields": {"TITLE": "x"}}, provenance=Provenance()))) == []
+    assert said(judged(effect("crm.deal.add", {"fields": {"TITLE": "x"}}, provenance=Provenance(message=None)))) == []
 
 
 def test_in_a_batch_the_command_is_named() -> None:
     """The reason says which command touches a record nobody named."""
     cmd = {"a": "crm.deal.update?id=481&fields[TITLE]=x", "b": "crm.deal.update?id=500&fields[TITLE]=x"}
-    verdict = judged(effect("batch", {"cmd": cmd}, provenance=Provenance(targets=frozenset({"deal:481"}))))
+    verdict = judged(effect("batch", {"cmd": cmd}, provenance=Provenance(message=None, targets=frozenset({"deal:481"}))))
     assert [(reason.args["key"], reason.args["reason"], reason.args["id"]) for reason in verdict.reasons] == [  # type: ignore[union-attr]
         ("b", "gate-taint-target", 500)
     ]
@@ -63,7 +63,7 @@ def test_a_critical_value_from_a_label_asks(
     method: str, params: dict[str, Any], person: str, external: tuple[str, ...], *, tainted: bool
 ) -> None:
     """A number that stands in a title, and not in the person's words, is shown as such."""
-    found = judged(effect(method, params, provenance=Provenance(person_text=person, external=external)))
+    found = judged(effect(method, params, provenance=Provenance(message=None, person_text=person, external=external)))
     assert ("gate-taint-value" in said(found)) is tainted
 
 
@@ -72,7 +72,9 @@ def test_a_sum_is_recognised_in_any_grouping() -> None:
     what = effect(
         "crm.deal.update",
         {"id": 481, "fields": {"OPPORTUNITY": 1500000}},
-        provenance=Provenance(targets=frozenset({"deal:481"}), person_text="поставь сумму", external=("Ромашка на 1\u00a0500 000 ₽",)),
+        provenance=Provenance(
+            message=None, targets=frozenset({"deal:481"}), person_text="поставь сумму", external=("Ромашка на 1\u00a0500 000 ₽",)
+        ),
     )
     facts = Facts(records={("deal", 481): RECORDS[("deal", 481)]})
     assert said(judged(what, facts=facts)) == ["gate-critical", "gate-taint-value"]
@@ -80,7 +82,7 @@ def test_a_sum_is_recognised_in_any_grouping() -> None:
 
 def test_what_the_system_set_is_nobodys_text() -> None:
     """The speaker's own number is not borrowed from a title."""
-    what = effect("crm.deal.add", {"fields": {"TITLE": "x"}}, provenance=Provenance(external=("sdelka e1 6",)))
+    what = effect("crm.deal.add", {"fields": {"TITLE": "x"}}, provenance=Provenance(message=None, external=("sdelka e1 6",)))
     assert said(judged(what)) == []
 
 
@@ -91,7 +93,7 @@ def _call_with(contact: int, *, sort: int = 2, deal: int = 481, **more: Any) -> 
 
 
 CLIENT = {**RECORDS[("deal", 481)], "CONTACT_ID": "43", "COMPANY_ID": "5"}  # type: ignore[dict-item]
-NAMED_DEAL = Provenance(targets=frozenset({"deal:481"}), person_text="запиши звонок по сделке 481")
+NAMED_DEAL = Provenance(message=None, targets=frozenset({"deal:481"}), person_text="запиши звонок по сделке 481")
 
 
 def _said_of(method: str, params: dict[str, Any], *, provenance: Provenance = NAMED_DEAL, record: Any = CLIENT) -> list[str]:
@@ -109,7 +111,7 @@ def test_the_client_of_a_named_deal_is_read_from_the_deal_as_it_is_now() -> None
     """Somebody else's contact, a deal without one, and the contact of a deal that nobody named are asked about."""
     assert _said_of(*_call_with(44)) == ["gate-taint-target"]
     assert _said_of(*_call_with(43), record=RECORDS[("deal", 481)]) == ["gate-taint-target"]
-    assert _said_of(*_call_with(43), provenance=Provenance()) == ["gate-taint-target", "gate-taint-target"]
+    assert _said_of(*_call_with(43), provenance=Provenance(message=None)) == ["gate-taint-target", "gate-taint-target"]
 
 
 def test_what_goes_out_to_the_client_asks_as_before() -> None:

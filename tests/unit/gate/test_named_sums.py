@@ -129,7 +129,9 @@ async def test_what_cannot_be_read_for_certain_is_not_sent(desk: Desk) -> None:
 async def test_a_bare_number_of_the_model_is_held_against_the_words(desk: Desk, text: str, fields: dict[str, Any], said: str) -> None:
     """A model that leaves the currency out of its number does not lose it."""
     given = effect(
-        "crm.deal.update", {"id": 423, "fields": fields}, provenance=Provenance(targets=frozenset({"deal:423"}), person_text=text)
+        "crm.deal.update",
+        {"id": 423, "fields": fields},
+        provenance=Provenance(message=None, targets=frozenset({"deal:423"}), person_text=text),
     )
     found = await desk.world.submit(desk.session, given, actor=VERA)
     if not said:

@@ -31,7 +31,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 async def wish(desk: Desk, method: str, params: dict[str, Any], *, actor: Actor = BORIS, slot: str = "t1/1/1") -> Outcome | Pending:
     """One effect of a manager who sees the own records only."""
     return await desk.world.submit(
-        desk.session, effect(method, params, slot=slot, provenance=Provenance(person_text="сделай")), actor=actor
+        desk.session, effect(method, params, slot=slot, provenance=Provenance(message=None, person_text="сделай")), actor=actor
     )
 
 

@@ -65,7 +65,7 @@ async def test_a_person_reads_no_code_of_a_refused_step(world: World, body: dict
     session = await world.session()
     world.portal.will(wish["method"], says(400, body))
     world.model.will(reply(wish), reply(text="Вот."))
-    await world.turn(session, message("сделай"))
+    await world.turn(session, message("поставь задачу А"))
     text = told_of(world)
     assert not foreign_words(text), text
     (refused,) = world.events("CallRefused")

@@ -56,7 +56,7 @@ async def wish(desk: Desk, method: str, params: dict[str, Any], *, actor: Actor 
     """One effect of somebody who sees the own records only; the person named the records."""
     desk.count += 1
     named = frozenset(f"{kind}:{number}" for kind in ("deal", "contact", "company", "comment") for number in range(500))
-    given = effect(method, params, slot=f"t1/1/{desk.count}", provenance=Provenance(targets=named, person_text="сделай"))
+    given = effect(method, params, slot=f"t1/1/{desk.count}", provenance=Provenance(message=None, targets=named, person_text="сделай"))
     return await desk.world.submit(desk.session, given, actor=actor, mode=mode)
 
 
@@ -349,7 +349,9 @@ async def test_the_phone_of_a_customer_who_may_not_be_read_is_not_named(tmp_path
 async def test_the_card_of_a_call_says_what_took_place(desk: Desk) -> None:
     """Where a card is asked for, it is headed as a call noted, with its time in the past, its direction and with whom it was."""
     desk.count += 1
-    given = effect("crm.activity.add", {"fields": {**CALL, **PAST}}, slot="t1/2/1", provenance=Provenance(person_text="сделай"))
+    given = effect(
+        "crm.activity.add", {"fields": {**CALL, **PAST}}, slot="t1/2/1", provenance=Provenance(message=None, person_text="сделай")
+    )
     entry = desk.card(await desk.world.submit(desk.session, given, actor=BORIS))
     assert (entry.preview["verb"], entry.preview["entity"]) == ("add", "phonecall")
     shown = {line["field"]: line["after"] for line in entry.preview["lines"]}

@@ -16,7 +16,7 @@ async def list_reasons(world: World, text: str, amount: Any) -> list[str]:
     """Why the card asks that writes this sum into deal 481, which has a million."""
     world.portal.records["deal", 481]["OPPORTUNITY"] = "1000000"
     session = await world.session()
-    provenance = Provenance(targets=frozenset({"deal:481"}), person_text=text)
+    provenance = Provenance(message=None, targets=frozenset({"deal:481"}), person_text=text)
     wanted = effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": amount}}, provenance=provenance)
     result = await world.submit(session, wanted)
     assert isinstance(result, Pending)

@@ -98,7 +98,7 @@ BORROWED = {
 async def test_a_value_from_outside_is_asked_about_in_words(tmp_path: Path, method: str) -> None:
     """Not by the name of a parameter, and not as text of the CRM, for it may be a site's, a database's or the model's."""
     async with a_product(tmp_path) as kinds:
-        entry = await kinds.ask(method, provenance=Provenance(external=(f"a.txt -100123 Вера {SITE}",)))
+        entry = await kinds.ask(method, provenance=Provenance(message=None, external=(f"a.txt -100123 Вера {SITE}",)))
         card = kinds.draw(entry)
 
     assert f"Значение взято не из ваших слов: {BORROWED[method]}" in card
@@ -139,7 +139,9 @@ async def test_a_text_of_an_entry_does_not_pass_for_a_further_field(tmp_path: Pa
     """Several entries have a line each, with all of their fields."""
     async with a_product(tmp_path) as kinds:
         rows = [{"client": "Анна; Сумма: 999", "sum": 5}, {"client": "ООО Ромашка", "tags": ["a; Сумма: 1", "b"]}]
-        entry = await kinds.ask("mongo.insert_many", {"collection": "deals", "documents": rows}, provenance=Provenance(prose=True))
+        entry = await kinds.ask(
+            "mongo.insert_many", {"collection": "deals", "documents": rows}, provenance=Provenance(message=None, prose=True)
+        )
         card = kinds.draw(entry)
 
     assert "Запись 1: client: «Анна; Сумма: 999»; Сумма: 5\n" in card
