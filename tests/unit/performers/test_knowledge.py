@@ -35,9 +35,9 @@ async def test_it_is_answered_in_every_mode_without_the_portal(tmp_path: Path, m
 async def test_the_turn_goes_on_with_what_it_tells_and_is_no_less_trusted(tmp_path: Path) -> None:
     """The observation holds the text, and the next change of the turn is judged as before: the help is no text of others."""
     async with a_world(tmp_path) as world:
-        change = step("crm.deal.update", {"id": 481, "fields": {"TITLE": "Новая"}})
+        change = step("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "Был звонок"}})
         world.model.will(reply(step("method.help", {"method": "crm.deal.update"})), reply(change), reply(text="Готово."))
-        await world.work(message("переименуй сделку 481 в Новая"))
+        await world.work(message("запиши в сделку 481, что звонили"))
         assert "needs: id, fields" in world.model.prompts[1][-1]["content"]
         assert [params["id"] for _, params in world.portal.written("crm.deal.update")] == [481]
 

@@ -23,6 +23,7 @@ from tests.unit.spine_portal import Held, Portal, lost, says, unreachable
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 SECOND = step("tasks.task.add", {"fields": {"TITLE": "B2"}})
+ORDERS = "создай задачу" + ", создай задачу" * (MAX_NAMED + 3)
 NO = says(400, {"error": "ERROR_CORE", "error_description": "Нет прав"})
 CASES: dict[str, tuple[dict[str, Any], Callable[[World], object], str]] = {
     "the portal says no": (
@@ -90,7 +91,7 @@ async def died_and_stopped(world: World, *steps: Mapping[str, Any], at: str = ""
     if at:
         world.portal.will(at, dies_there)
     with pytest.raises(Died):
-        await world.turn(session, message("сделай это"))
+        await world.turn(session, message(ORDERS))
     await session.flush()
     world.sql.expire_leases()
     world.orchestrator.tools.running.clear()
@@ -102,7 +103,7 @@ async def died_and_stopped(world: World, *steps: Mapping[str, Any], at: str = ""
 async def without_a_model(world: World, *steps: Mapping[str, Any]) -> OutboxRow:
     """What is answered where the model is gone at its next question."""
     world.model.will(reply(*steps), ModelClientError("unreachable"))
-    await world.turn(await world.session(), message("сделай это"))
+    await world.turn(await world.session(), message(ORDERS))
     return answer(world)
 
 
@@ -112,7 +113,7 @@ async def stopped_at(world: World, method: str, *steps: Mapping[str, Any], befor
     world.portal.will(method, held)
     world.model.will(*before, reply(*steps))
     async with world.working():
-        await world.orchestrator.receive([message("сделай это")])
+        await world.orchestrator.receive([message(ORDERS)])
         await held.arrived.wait()
         await world.orchestrator.receive([command("stop")])
         await until(lambda: (CHAT, "express") not in world.sql.list_ready_sessions())
@@ -205,7 +206,7 @@ async def test_an_end_without_words_names_the_change_that_a_reason_belongs_to(wo
     world.portal.will("tasks.task.add", lost, holding="B2")
     world.portal.will("tasks.task.add", *[unreachable] * 9)
     world.model.will(reply(TASK, SECOND))
-    await world.turn(await world.session(), message("создай две задачи"))
+    await world.turn(await world.session(), message(ORDERS))
     row = answer(world)
     assert codes(row) == ["not-made", "outcome-unknown"]
     assert said(row)[0].startswith("Не сделано: создание задачи «Позвонить». Не удалось связаться")
@@ -244,7 +245,7 @@ async def test_a_stop_that_was_worked_before_the_process_died_holds(actor: Actor
     world.portal.will("crm.deal.list", stopped_and_lost)
     world.model.will(reply(TASK, step("crm.deal.list"), SECOND))
     with pytest.raises(StaleEpoch):
-        await world.turn(session, message("создай две задачи и покажи сделки"))
+        await world.turn(session, message(f"{ORDERS} и покажи сделки"))
     world.orchestrator.tools.running.clear()
     await world.work()
     assert codes(answer(world)) == ["stopped", "made", "done-already", "not-made"]

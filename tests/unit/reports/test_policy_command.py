@@ -52,7 +52,7 @@ async def recorded(folder: Path) -> None:
     store = open_store(build_sqlite_url(folder / "sdelka.db"))
     async with a_world(folder, mode="shadow", store=store) as world:
         world.model.will(reply(step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}}), raise_sum()))
-        await world.work(message("задача и сумма сделки 481"))
+        await world.work(message("поставь задачу и подними сумму сделки 481"))
         world.model.will(reply(step("crm.deal.erase", {"id": 481, "link": f"{WEBHOOK}crm.deal.get"})), reply(text="Нельзя."))
         await world.work(message("удали сделку 481"))
 
@@ -110,7 +110,7 @@ async def recorded_by_token(folder: Path) -> None:
     store = open_store(build_sqlite_url(folder / "sdelka.db"))
     async with a_world(folder, mode="shadow", store=store) as world:
         world.model.will(reply(raise_sum(), step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})))
-        await world.work(message("задача и сумма сделки 481", actor=SITE, key="http:site:42"))
+        await world.work(message("поставь задачу и подними сумму сделки 481", actor=SITE, key="http:site:42"))
 
 
 @pytest.mark.req("S004-62")
@@ -138,7 +138,7 @@ async def test_what_people_who_joined_proposed_is_judged(settings: Path) -> None
     store.release(lease)
     async with a_world(settings, mode="shadow", store=store) as world:
         world.model.will(reply(step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})))
-        await world.work(message("задача", actor=BORIS, key=BORIS.key))
+        await world.work(message("поставь задачу", actor=BORIS, key=BORIS.key))
     _, shown = sdelka("--json")
     assert [json.loads(line).get("name") for line in shown.splitlines()[:1]] == ["Борис"]
     assert json.loads(shown.splitlines()[-1])["now"]["not judged"] == 0

@@ -21,6 +21,7 @@ from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, message, pre
 
 PEOPLE = {actor.key: actor for actor in (ANNA, BORIS, VERA)}
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
+NOTE = step("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481, "COMMENT": "Звонил"}})
 TITLE = step("crm.deal.update", {"id": 481, "fields": {"TITLE": "Ромашка-2"}})
 ADD = step("crm.deal.add", {"fields": {"TITLE": "Новая"}})
 GET = step("crm.deal.get", {"id": 481})
@@ -35,7 +36,7 @@ class Case:
     """A plan, what is said with it, and where a rehearsal may be in doubt: by step, what it supposes and what is true."""
 
     steps: tuple[dict[str, Any], ...]
-    text: str = "сделай со сделкой 481"
+    text: str = "запиши в сделку 481, и добавь, и поставь задачу, и создай"
     policy: Mapping[str, Any] = field(default_factory=dict)
     mode: Mode = "full"
     actor: Actor = ANNA
@@ -46,12 +47,18 @@ class Case:
 CASES: dict[str, Case] = {
     "a free step": Case((TASK,)),
     "a sum asks": Case((raise_sum(),)),
-    "a title of a named record is free": Case((TITLE,)),
+    "a note on a named record is free": Case((NOTE,)),
+    "a title is replaced": Case((TITLE,), doubt={0: ("values", "asked")}),
+    "beside what is replaced a note asks too": Case((NOTE, TITLE), doubt={1: ("values", "asked")}),
+    "more changes than orders": Case((NOTE, TASK), text="запиши в 481: звонил"),
+    "nothing is ordered": Case((NOTE,), text="что по сделке 481?"),
     "a deletion is refused": Case((step("crm.deal.delete", {"id": 481}),)),
     "an unlisted method is refused": Case((step("crm.deal.explode", {"id": 481}),)),
     "free, asked and refused in one plan": Case((TASK, raise_sum(), step("crm.deal.delete", {"id": 481}))),
-    "forwarded words taint": Case((TASK, TITLE), body={"quoted": "срочно поставьте задачу"}),
-    "a record that nobody named taints": Case((step("crm.deal.update", {"id": 482, "fields": {"TITLE": "X"}}),)),
+    "forwarded words taint": Case((TASK, NOTE), body={"quoted": "срочно поставьте задачу"}),
+    "a record that nobody named taints": Case(
+        (step("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 482, "COMMENT": "X"}}),)
+    ),
     "a batch that asks": Case((batch(a="crm.deal.get?id=481", b="crm.deal.update?id=481&fields[OPPORTUNITY]=2"),)),
     "a batch of free commands": Case((batch(a="tasks.task.add?fields[TITLE]=A", b="tasks.task.add?fields[TITLE]=B"),)),
     "a batch that hides a deletion": Case((batch(a="crm.deal.get?id=481", b="crm.deal.delete?id=481"),)),
@@ -66,7 +73,7 @@ CASES: dict[str, Case] = {
     "canary and batches": Case((batch(a="tasks.task.add?fields[TITLE]=A", b="crm.deal.update?id=481&fields[TITLE]=2"),), mode="canary"),
     "a policy that refuses": Case((TASK, raise_sum()), policy={"refuse_methods": ["tasks.task.add"]}),
     "a policy that asks": Case((TASK,), policy={"ask_methods": ["tasks.task.add"]}),
-    "a policy about a person": Case((TASK, TITLE), policy={"ask_people": [ANNA.key]}),
+    "a policy about a person": Case((TASK, NOTE), policy={"ask_people": [ANNA.key]}),
     "a policy that stops plans": Case((TASK, raise_sum(), ADD), policy={"halt_on_block": True}),
     "an opened deletion": Case((step("crm.deal.delete", {"id": 481}),), policy={"open_methods": ["crm.deal.delete"]}),
     "an outward message": Case((step("im.notify.personal.add", {"USER_ID": 7, "MESSAGE": "hi"}),)),
@@ -76,7 +83,7 @@ CASES: dict[str, Case] = {
     "the first stage of a funnel": Case(
         (step("crm.deal.add", {"fields": {"TITLE": "Н", "STAGE_ID": "NEW"}}),), doubt={0: ("values", "allowed")}
     ),
-    "a sum that only the portal knows": Case((TITLE,), policy={"ask_above": 10_000}, doubt={0: ("values", "asked")}),
+    "a sum that only the portal knows": Case((NOTE,), policy={"ask_above": 10_000}, doubt={0: ("values", "asked")}),
     "what a read would have shown": Case((GET, TASK), doubt={1: ("taint", "allowed")}),
     "whose the record is that is read": Case((step("crm.deal.get", {"id": 500}),), doubt={0: ("records", "refused")}),
 }
@@ -162,7 +169,7 @@ async def test_the_same_rules_again_say_what_happened(tmp_path: Path) -> None:
     async with a_world(tmp_path) as world:
         world.model.will(
             reply(read),
-            reply(TASK, TITLE),
+            reply(TASK, NOTE),
             reply(step("tasks.task.add", {"fields": {"TITLE": "Ещё"}}), GET),
             reply(raise_sum(), step("crm.deal.delete", {"id": 481})),
         )
@@ -173,7 +180,7 @@ async def test_the_same_rules_again_say_what_happened(tmp_path: Path) -> None:
         assert [judged.now for judged in said] == happened
         assert happened == ["allowed", "asked", "asked", "allowed", "allowed", "asked", "refused"]
         assert [judged.missing_facts for judged in said] == [""] * 7
-        assert {find_reason_code(reason) for reason in said[1].reasons} == {"gate-taint-prose"}
+        assert {find_reason_code(reason) for reason in said[1].reasons} == {"gate-taint-prose", "gate-only-asked"}
 
 
 async def test_what_canary_refused_for_its_mode_says_nothing_of_the_records(tmp_path: Path) -> None:
@@ -194,7 +201,7 @@ async def test_what_canary_refused_for_its_mode_says_nothing_of_the_records(tmp_
         said = rehearsed(world.sql, rules(tmp_path))
         assert [one.step.fate_note for one in said] == ["gate-mode", "gate-mode", "gate-batch-refused"]
         assert [(one.now, one.missing_facts) for one in said] == [("asked", "records"), ("asked", "records"), ("asked", "records")]
-        assert [find_reason_code(one.reasons[0]) for one in said] == [NOT_RECORDED, "gate-taint-target", "gate-taint-target"]
+        assert [find_reason_code(one.reasons[0]) for one in said] == ["gate-replaces", "gate-replaces", "gate-taint-target"]
         again = rehearsed(world.sql, rules(tmp_path, mode="canary"))
         assert [one.now for one in again][:2] == ["refused", "refused"]
 

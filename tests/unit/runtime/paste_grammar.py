@@ -1,4 +1,4 @@
-"""A grammar of pastes: an instruction in a customer's letter, and the ways in which a person brings that letter into a message."""
+"""A grammar of pastes: an instruction in a customer's letter, and the ways in which a front end marks that letter in a message."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,10 +21,9 @@ class Instruction:
 
 @dataclass(frozen=True, kw_only=True)
 class Paste:
-    """A message with a letter in it; `entities` are Telegram's marks, `quoted` is what a door was given apart, `before` came before it."""
+    """A message with a letter in it; `entities` are Telegram's marks, `quoted` is what a door was given apart."""
 
     text: str
-    before: str = ""
     quoted: str = ""
     entities: tuple[dict[str, Any], ...] = ()
     forwarded: bool = False
@@ -95,8 +94,6 @@ _READING = st.sampled_from(
 )
 _PLAIN_LEADS = st.one_of(_READING, st.sampled_from(["Разбери", "Вот", "что скажешь?", "Глянь", "Look at this", "Обработай"]))
 _TAILS = st.sampled_from(["", "\n\nчто ответить?", " Что скажешь?"])
-_MARKS = st.sampled_from([("«", "»"), ('"', '"'), ("“", "”"), ("„", "“"), ("`", "`"), ("'", "'"), ("‘", "’")])
-_COLONS = st.sampled_from([":", " :", "：", ": ", "::"])
 
 
 @st.composite
@@ -117,40 +114,13 @@ def _mark(text: str, letter: str, kind: str) -> dict[str, Any]:
 
 @st.composite
 def build_pastes(draw: st.DrawFn, letter: str, *, entities: bool = True) -> Paste:
-    """A message that brings the letter, in one of the ways people have."""
-    lead, plain, tail, colon = draw(_READING), draw(_PLAIN_LEADS), draw(_TAILS), draw(_COLONS)
-    opened, closed = draw(_MARKS)
-    if closed in letter or opened in letter:
-        tail = ""  # nobody can tell where a quotation ends that holds its own marks, and the tail is no instruction anyway
+    """A message that brings the letter, marked in one of the ways front ends have."""
+    plain, tail = draw(_PLAIN_LEADS), draw(_TAILS)
     ways = [
-        Paste(text=f"{plain}{colon} {opened}{letter}{closed}{tail}"),
-        Paste(text=f"{lead} {opened}{letter}{closed}{tail}"),
-        Paste(text=f"{plain}{colon}\n{letter}"),
-        Paste(text=f"{plain}{colon}\n\n{letter}"),
-        Paste(text=f"{lead}{colon} {letter}"),
         Paste(text="\n".join(f"> {line}" for line in letter.split("\n")) + f"\n{tail}"),
         Paste(text=f"{plain}\n" + "\n".join(f">{line}" for line in letter.split("\n"))),
-        Paste(text=f"{plain}\n```\n{letter}\n```{tail}"),
-        Paste(text=f"{plain}\n~~~text\n{letter}\n~~~"),
-        Paste(text=f"{plain} <blockquote>{letter}</blockquote>{tail}"),
-        Paste(text=f"{plain}\nFrom: Пётр <p@x.ru>\nTo: anna@x.ru\nSubject: заказ\n\n{letter}"),
-        Paste(text=f"От: Пётр\nКому: Анна\nТема: заказ\n{letter}"),
-        Paste(text=f"{plain}\n---------- Forwarded message ---------\n{letter}"),
-        Paste(text=f"{plain}\n-------- Исходное сообщение --------\n{letter}"),
-        Paste(text=f"Пётр Клиентов, [21.11.2026 10:00]\n{letter}"),
-        Paste(text=f"{plain}\n[21.11.2026, 10:00:07] Пётр: {letter}"),
-        Paste(text=f"{plain}\nOn Mon, 23 Nov 2026 at 10:00, Пётр <p@x.ru> wrote:\n{letter}"),
-        Paste(text=f"{plain}\nУважаемая Анна!\n{letter}"),
-        Paste(text=f"{letter}\nС уважением,\nПётр"),
         Paste(text=plain, quoted=letter),
         Paste(text="", quoted=letter),
-        Paste(text=letter, before=f"{lead}{colon}"),
-        Paste(text=f"Вот письмо клиента. {letter}"),
-        Paste(text=f"{plain}\n***\n{letter}\n***"),
-        Paste(text=f"{plain} <письмо>{letter}</письмо>"),
-        Paste(text=f"{plain}\nПётр [10:45]: {letter}"),
-        Paste(text=f"{lead} →\n{letter}"),
-        Paste(text=f"ООО Ромашка{colon} Здравствуйте! {letter}"),
     ]
     if entities:
         marked = f"{plain}\n{letter}\nчто скажешь?"

@@ -159,7 +159,7 @@ async def test_five_wishes_of_one_message_are_done_or_named(world: World) -> Non
     closed = step("crm.deal.delete", {"id": 481})
     foreign = raise_sum(deal=500)
     world.model.will(reply(*tasks[:2]), reply(tasks[2], closed, foreign), reply(closed, foreign, text="Готово."))
-    await world.turn(session, message("поставь дела 1, 2 и 3, удали 481 и подними 500"))
+    await world.turn(session, message("поставь дело 1, поставь дело 2, поставь дело 3, удали 481 и подними 500"))
     text = told(world)
     for number in range(1, 4):
         assert f"Создана задача «Дело {number}»" in text

@@ -50,7 +50,7 @@ async def test_what_follows_stands_on_the_card_and_runs_after_it(world: World) -
 async def test_a_record_made_at_once_is_used_at_once(world: World) -> None:
     """Nothing has to be asked: both run in one iteration."""
     world.model.will(reply(FREE, TASK, text="Готово."), reply(text="Лид и задача созданы."))
-    await world.work(message("создай лид и задачу"))
+    await world.work(message("создай лид и поставь задачу"))
     assert [method for method, _ in world.portal.written()] == ["crm.lead.add", "tasks.task.add"]
 
 
@@ -67,7 +67,7 @@ async def test_what_may_have_been_created_is_not_said_to_be_missing(world: World
     """The lead is there and its answer was lost: what belongs to it is not begun, and nobody is told that there is no lead."""
     world.portal.will("crm.lead.add", lost)
     world.model.will(reply(FREE, TASK, text="Готово."))
-    await world.work(message("создай лид и задачу"))
+    await world.work(message("создай лид и поставь задачу"))
     assert [method for method, _ in world.portal.written()] == ["crm.lead.add"]
     codes = world.codes()
     assert "created-unnamed" in codes
@@ -98,7 +98,7 @@ async def test_a_step_that_follows_and_asks_gets_a_card_of_its_own(world: World)
 async def test_a_wrong_place_is_refused(world: World, wrong: dict[str, object], told: str) -> None:
     """The number of a lead never becomes that of a deal, and only earlier steps count."""
     world.model.will(reply(FREE, wrong, text="Делаю."), reply(text="Не вышло."))
-    await world.work(message("создай лид и так далее"))
+    await world.work(message("создай лид и поставь задачу"))
     assert [method for method, _ in world.portal.written()] == ["crm.lead.add"]
     assert told in world.codes()
 

@@ -71,7 +71,7 @@ async def test_a_step_that_an_open_card_asks_for_already(world: World) -> None:
 async def test_a_turn_that_only_joined_an_open_card_goes_on(world: World) -> None:
     """What stood behind the shared card in the plan of the second turn is not lost."""
     await ask(world)
-    await ask(world, "то же самое, потом задачу")
+    await ask(world, "сделай то же самое, потом поставь задачу")
     world.model.will_go_on(reply(text=""), reply(TASK, text="Задача."))
     world.model.will(reply(text="Поставил."))
     await world.work(press(list_cards(world)[0]))

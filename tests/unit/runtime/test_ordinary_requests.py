@@ -37,7 +37,15 @@ async def test_the_player_sees_refusals_doubled_writes_and_second_cards(tmp_path
     third = {"method": "crm.deal.update", "params": {"id": 412, "fields": {"OPPORTUNITY": 650000}}}
     wants = [{"read": "crm.deal.get", "params": {"id": 481}, "holds": {"OPPORTUNITY": "160000.00"}}]
     gone = {"method": "crm.deal.delete", "params": {"id": 481}}
-    doubled = await play(Request(say="сделки 481 и 412", person=MANAGER, answers=[[comment], [another, third]], wants=wants), tmp_path)
+    doubled = await play(
+        Request(
+            say="запиши в 481: Ждём, подними 481 до 150 тысяч и 412 до 650",
+            person=MANAGER,
+            answers=[[comment], [another, third]],
+            wants=wants,
+        ),
+        tmp_path,
+    )
     assert (doubled.cards, doubled.writes, len(doubled.missing)) == (1, [comment["method"], another["method"], third["method"]], 1)
     refused = await play(Request(say="удали ромашку", person=MANAGER, answers=[[gone]], wants=()), tmp_path)
     assert (refused.writes, [line.partition(":")[0] for line in refused.refused]) == ([], ["StepRefused"])

@@ -20,7 +20,7 @@ from tests.unit.spine_kit import CHAT, NOW, World, a_world, message, reply, step
 from tests.unit.spine_portal import Portal, deal
 
 LIST = step("crm.deal.list", {"filter": {"CLOSED": "N"}})
-TO_CONTRACT = step("crm.deal.update", {"id": "@shown:2", "fields": {"TITLE": "Договор"}})
+TO_CONTRACT = step("crm.deal.update", {"id": "@shown:2", "fields": {"COMMENTS": "Договор"}})
 TITLES = {481: "Ромашка", 482: "Вектор"}
 
 
@@ -70,7 +70,7 @@ async def test_the_next_prompt_has_the_rows_and_their_numbers(world: World) -> N
 
 @pytest.mark.req("S004-A1")
 @pytest.mark.parametrize(
-    "words", ["вторую назови «Договор»", "№2 назови «Договор»", "последнюю назови «Договор»", "rename the 2nd to «Договор»"]
+    "words", ["во вторую запиши «Договор»", "в №2 запиши «Договор»", "в последнюю запиши «Договор»", "note on the 2nd: «Договор»"]
 )
 async def test_a_row_named_by_the_person_is_the_record_that_stood_there(world: World, words: str) -> None:
     """Also when the portal's own order has changed since; the gate does not ask whether the person meant it."""
@@ -83,7 +83,7 @@ async def test_a_row_named_by_the_person_is_the_record_that_stood_there(world: W
 
 
 @pytest.mark.req("S004-A12")
-@pytest.mark.parametrize("words", ["назови «Договор»", "первую назови «Договор»", "её назови «Договор»"])
+@pytest.mark.parametrize("words", ["запиши «Договор»", "в первую запиши «Договор»", "в неё запиши «Договор»"])
 async def test_a_row_that_the_person_did_not_name_is_asked_about(world: World, words: str) -> None:
     """Text of others may have made the model write the number: the reference resolves, the record is not named, a card asks."""
     session = await world.session()
@@ -100,11 +100,11 @@ async def test_it_means_the_row_that_was_named_before(world: World) -> None:
     """«Её» names no row of two by itself, and the one of which the person spoke a moment ago."""
     session = await world.session()
     await shown(world, session)
-    for words in ("вторую назови «Договор»", "её назови «Договор»"):
-        fields = {"TITLE": "Договор", "COMMENTS": words}
-        world.model.will(reply(step("crm.deal.update", {"id": "@shown:2", "fields": fields}), text="Сейчас."), reply(text="Готово."))
+    for words in ("во вторую запиши «Договор»", "в неё запиши «Счёт»"):
+        fields = {"ENTITY_ID": "@shown:2", "ENTITY_TYPE": "deal", "COMMENT": words}
+        world.model.will(reply(step("crm.timeline.comment.add", {"fields": fields}), text="Сейчас."), reply(text="Готово."))
         await world.turn(session, message(words))
-    assert [params["id"] for _, params in world.portal.written("crm.deal.update")] == [482, 482]
+    assert [params["fields"]["ENTITY_ID"] for _, params in world.portal.written("crm.timeline.comment.add")] == [482, 482]
 
 
 @pytest.mark.parametrize(

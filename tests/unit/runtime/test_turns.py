@@ -264,7 +264,7 @@ async def test_an_answered_question_survives_a_crash(world: World, kept: int) ->
     world.model.will(
         reply(step("tasks.task.add", {"fields": {"TITLE": "Звонок", "RESPONSIBLE_ID": 7, "DESCRIPTION": "@user:Анна"}})), reply()
     )
-    await world.turn(session, message("задача про Анну"))
+    await world.turn(session, message("поставь задачу про Анну"))
     question = session.state.question
     row = message("", answers=question.question_id, option=1, origin="choice")
     await killed(world, session, row=row, kept=kept)
@@ -364,7 +364,7 @@ async def test_an_answer_has_no_secret_and_no_address_but_what_the_person_wrote(
 async def test_a_message_that_waited_over_midnight_means_the_days_of_its_writer(world: World, hours: int, day: str) -> None:
     """Written at three in the afternoon of the 21st; the bot stood still, or another turn took long. "Tomorrow" stays the 22nd."""
     session = await world.session()
-    row = message("задача на завтра", at=int(world.clock.now().timestamp()))
+    row = message("поставь задачу на завтра", at=int(world.clock.now().timestamp()))
     world.clock.advance(timedelta(hours=hours))
     world.model.will(reply(step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "DEADLINE": "@date:завтра в 18:00"}})), reply())
     await world.turn(session, row)

@@ -44,7 +44,7 @@ async def test_stop_ends_the_turn_and_tells_what_was_done(world: World) -> None:
     world.portal.will("tasks.task.add", held)
     world.model.will(reply(TASK, step("tasks.task.add", {"fields": {"TITLE": "Вторая"}})))
     async with world.working():
-        await world.orchestrator.receive([message("создай две задачи")])
+        await world.orchestrator.receive([message("создай задачу и создай вторую")])
         await held.arrived.wait()
         await world.orchestrator.receive([command("stop"), command("stop")])
         await until(lambda: (CHAT, "express") not in world.sql.list_ready_sessions())
@@ -80,7 +80,7 @@ async def test_a_stopped_turn_shows_the_cards_it_made(world: World) -> None:
     world.portal.will("tasks.task.add", held)
     world.model.will(reply(raise_sum(), TASK))
     async with world.working():
-        await world.orchestrator.receive([message("сумму 481 до 1 200 000 и задачу")])
+        await world.orchestrator.receive([message("подними сумму 481 до 1 200 000 и поставь задачу")])
         await held.arrived.wait()
         await world.orchestrator.receive([command("stop")])
         await until(lambda: (CHAT, "express") not in world.sql.list_ready_sessions())

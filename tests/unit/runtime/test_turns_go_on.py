@@ -61,7 +61,7 @@ async def test_an_approved_card_lets_its_turn_go_on(world: World) -> None:
 
 async def test_what_was_told_is_not_told_again(world: World) -> None:
     """The steps that ran or were refused before the card are neither sent nor reported a second time."""
-    await ask(world, "задача, сумма и чужая сделка", TASK, raise_sum(), raise_sum(deal=500))
+    await ask(world, "поставь задачу, подними сумму 481 и подними сумму 500", TASK, raise_sum(), raise_sum(deal=500))
     before = [code for row in world.sql.list_due_outbox("tg", world.clock.now()) for code in _codes(row.body)]
     assert before.count("made") == 1
     await decide(world)
@@ -168,7 +168,7 @@ async def test_an_edited_card_lets_the_turn_go_on_too(world: World) -> None:
 async def test_a_halted_plan_goes_on_with_its_rest(tmp_path: Path) -> None:
     """With halt_on_block the steps behind the card were not begun: after the approval they are, without asking the model for them."""
     async with a_world(tmp_path, policy={"halt_on_block": True}) as world:
-        await ask(world, "сумму и задачу", raise_sum(), TASK)
+        await ask(world, "подними сумму 481 и поставь задачу", raise_sum(), TASK)
         assert world.portal.written() == []
         await ask_again(world)
         assert [method for method, _ in world.portal.written()] == ["crm.deal.update", "tasks.task.add"]

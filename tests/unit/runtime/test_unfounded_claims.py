@@ -1,6 +1,4 @@
-"""A model that says that something is done, and has proposed nothing, is contradicted by code."""
-
-from typing import Any
+"""«Я ничего не менял» stands only where the person ordered something, no step came and the reply asks nothing."""
 
 import pytest
 
@@ -11,16 +9,35 @@ COMMENT = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY
 TOLD = "nothing-changed"
 
 
-@pytest.mark.parametrize("steps", [[], [READ]])
-async def test_a_claim_without_a_change_is_contradicted(world: World, steps: list[dict[str, Any]]) -> None:
-    world.model.will(*([reply(*steps, text="Смотрю.")] if steps else []), reply(text="✅ Готово, сумма теперь 500 000 ₽."))
+@pytest.mark.parametrize("claim", ["✅ Готово, сумма теперь 500 000 ₽.", "Сумма большая."])
+async def test_an_order_without_a_step_gets_the_notice(world: World, claim: str) -> None:
+    """Whatever the answer says."""
+    world.model.will(reply(text=claim))
     await world.work(message("поставь сделке 481 сумму 500 тысяч"))
     assert TOLD in world.codes()
     assert world.portal.written() == []
 
 
-async def test_a_claim_beside_a_change_a_card_or_a_refusal_is_left(world: World) -> None:
-    """Lines of code tell of these already."""
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("поставь сделке 481 сумму 500 тысяч", "500 тысяч рублей или долларов?"),
+        ("какая сумма у сделки 481?", "Сумма теперь 500 000 ₽."),
+        ("спасибо, что поставил сумму", "Всегда готов."),
+    ],
+    ids=["it asks", "a question", "no order"],
+)
+async def test_a_question_back_or_no_order_gets_none(world: World, said: str, answer: str) -> None:
+    world.model.will(reply(text=answer))
+    await world.work(message(said))
+    assert TOLD not in world.codes()
+
+
+async def test_an_order_with_a_step_gets_none(world: World) -> None:
+    """A read shows its list, and lines of code tell of a change, a card or a refusal already."""
+    world.model.will(reply(READ, text="Смотрю."), reply(text="Готово, поставил."))
+    await world.work(message("поставь сделке 481 сумму 500 тысяч"))
+    assert TOLD not in world.codes()
     world.model.will(reply(COMMENT, text="Пишу."), reply(text="Готово, записал."))
     await world.work(message("запиши в сделку 481: ждём"))
     assert TOLD not in world.codes()
@@ -31,10 +48,4 @@ async def test_a_claim_beside_a_change_a_card_or_a_refusal_is_left(world: World)
     assert TOLD not in world.codes()
     world.model.will(reply(step("crm.deal.delete", {"id": 481}), text="Удаляю."), reply(text="Удалил сделку."))
     await world.work(message("удали сделку 481"))
-    assert TOLD not in world.codes()
-
-
-async def test_an_answer_to_a_question_is_left(world: World) -> None:
-    world.model.will(reply(READ, text="Смотрю."), reply(text="Поставил её Борис 5 ноября."))
-    await world.work(message("кто поставил эту сумму"))
     assert TOLD not in world.codes()

@@ -40,7 +40,9 @@ DAILY = {**PLAN, "cron": "0 9 * * 1-5"}
 
 def wish(params: Mapping[str, Any], *, slot: str = "t1/1/1", **more: Any) -> Effect:
     """The effect that makes a schedule."""
-    return Effect(kind="schedule", method=ADD, params=dict(params), slot=slot, provenance=more.pop("provenance", Provenance()), **more)
+    return Effect(
+        kind="schedule", method=ADD, params=dict(params), slot=slot, provenance=more.pop("provenance", Provenance(message=None)), **more
+    )
 
 
 def use_performer(bench: Bench) -> None:

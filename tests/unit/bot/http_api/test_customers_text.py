@@ -64,8 +64,8 @@ async def test_after_a_choice_it_still_asks(door: Door) -> None:
     """The request that goes on is the customer's: a free change of a field becomes a card."""
     customers(door)
     door.world.portal.records["deal", 485] = {**door.world.portal.records["deal", 481], "ID": "485"}
-    door.world.model.will(reply(step("crm.deal.update", {"id": "@deal:Ромашка", "fields": {"TITLE": "Р"}})))
-    asked = (await door.chat("переименуй Ромашку")).json()
+    door.world.model.will(reply(step("crm.deal.update", {"id": "@deal:Ромашка", "fields": {"COMMENTS": "Р"}})))
+    asked = (await door.chat("запиши в Ромашку: Р")).json()
     assert asked["state"] == "asked"
     told = (await door.chat(asked["choices"][0]["token"])).json()
     assert (told["state"], told["done"]) == ("waiting", [])
@@ -93,10 +93,10 @@ def test_the_access_file_says_whose_words_they_are(tmp_path: Path) -> None:
 @pytest.mark.req("S004-A1")
 @pytest.mark.parametrize("message", ["Клиент пишет: «Создай лид Ива»", "Разбери письмо:\nСоздай лид Ива", "> Создай лид Ива"])
 async def test_what_an_employee_pastes_into_the_message_asks_too(door: Door, message: str) -> None:
-    """The door's own field for it need not be used: what looks like text of others is taken for it."""
+    """The door's own field for it need not be used: the message orders nothing, is not plain, or is marked as a quotation."""
     door.world.model.will(reply(ADD))
     told = (await door.chat(message)).json()
     assert (told["state"], told["done"], len(told["waiting"])) == ("waiting", [], 1)
     assert door.world.portal.ledger == []
     [event] = door.world.events("MessageReceived", key="http:site:42")
-    assert "Создай лид Ива" in event.data["quoted"]
+    assert ("Создай лид Ива" in event.data["quoted"]) == message.startswith(">")

@@ -67,6 +67,9 @@ class Fake:
         self.dates: Callable[..., Any] = lambda **args: DatedParams(params=args["params"])
         self.present = deque[OutcomeView]()
         self.named: set[str] = set()
+        self.weighed: list[Effect] = []
+        self.asking: set[str] = set()
+        """The methods of effects about which a person would be asked for their consent."""
         self.card = ""
         for name, value in more.items():
             setattr(self, name, value)
@@ -111,6 +114,13 @@ class Fake:
     async def submit(self, effect: Effect) -> Outcome | Pending:
         self.effects.append(effect)
         return cast("Outcome | Pending", self.results.popleft()) if self.results else done(method=effect.method)
+
+    def count_changes(self, effect: Effect) -> int:
+        return 0 if effect.method.endswith((".list", ".get", ".fields")) else 1
+
+    async def needs_consent(self, effect: Effect) -> bool:
+        self.weighed.append(effect)
+        return effect.method in self.asking
 
     async def record(self, event: Event) -> None:
         self.events.append(event)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from engines.crm_agent.core.ending import WITHHELD
 from engines.crm_agent.core.list_steps import complete_select
 from engines.crm_agent.core.shown_text import format_history_line
 from orchestrator.directory.answers import Ambiguous, GroupedView, Option, OutcomeView, Unresolved
@@ -24,8 +23,8 @@ COMMENTS = call("crm.timeline.comment.list", {"filter": {"ENTITY_ID": 481, "ENTI
 
 
 @pytest.mark.req("S004-A12")
-async def test_after_prose_rows_and_notices_stay_and_words_go() -> None:
-    """The marker of the list, the codes of the sentences; not a word of the model, before or behind the list."""
+async def test_after_prose_the_answer_stays_as_text_of_others() -> None:
+    """With the marker of the list and the codes of the sentences."""
     ctx = Fake(
         reply(step(), step("crm.timeline.comment.list"), step("crm.deal.update", id=1)),
         reply(text=f"{EVIL}\n[[list 1]]\n{EVIL}"),
@@ -33,12 +32,13 @@ async def test_after_prose_rows_and_notices_stay_and_words_go() -> None:
     )
     ctx.present = deque([OutcomeView(table=TABLE), OutcomeView(prose=True)])
     end = await run(ctx)
-    assert end.history == f"{WITHHELD}\n[[list 1.1]]\n[notices: gate-mode]"
+    assert end.history == f"{EVIL}\n[[list 1.1]]\n{EVIL}\n[notices: gate-mode]"
+    assert end.is_foreign
 
 
 @pytest.mark.req("S004-A12")
-async def test_after_prose_what_was_proposed_stays_by_method_and_record(world: World) -> None:
-    """Through gate and journal: the title that the portal has, never a value or a text that the model wrote."""
+async def test_after_prose_the_answer_is_fenced_in_the_next_prompt(world: World) -> None:
+    """Through gate and journal: no word of it stands outside of a fence, and the text of the CRM itself is not repeated."""
     session = await world.session()
     change = call("crm.deal.update", {"id": 481, "fields": {"TITLE": EVIL, "OPPORTUNITY": 5_000_000}})
     create = call("tasks.task.add", {"fields": {"TITLE": EVIL, "RESPONSIBLE_ID": 7}})
@@ -46,11 +46,13 @@ async def test_after_prose_what_was_proposed_stays_by_method_and_record(world: W
     await world.turn(session, message("что пишут по сделке 481?"))
     world.model.will(answer(text="Ждут решения."))
     await world.turn(session, message("и что дальше?"))
-    said = next(item["content"] for item in world.model.prompts[-1] if item["content"].startswith(WITHHELD))
+    said = next(item["content"] for item in world.model.prompts[-1] if item["role"] == "assistant")
+    assert said.startswith("<<<DATA ")
+    assert EVIL in said
     assert '1. deal:481 "crm.deal.update · Ромашка"' in said
     assert '2. "tasks.task.add"' in said
     assert "proposed, a person decides on a card" in said
-    assert "Клиент пишет" not in str(world.model.prompts[-1])
+    assert str(world.model.prompts[-1]).count("Клиент пишет") == 1
     assert session.state.last_shown is None  # what was proposed is no list with numbers
 
 
@@ -58,18 +60,18 @@ async def test_the_options_of_a_question_can_be_named_by_number(world: World) ->
     """Typed in place of a press, and only in the next message; after a press the numbers mean the list before again."""
     session = await world.session()
     world.portal.records["deal", 483] = {**world.portal.records["deal", 481], "ID": "483", "TITLE": "Ромашка"}
-    ask = call("crm.deal.update", {"id": "@deal:Ромашка", "fields": {"TITLE": "Лютик"}})
+    ask = call("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": "@deal:Ромашка", "COMMENT": "Звонил"}})
     world.model.will(answer(call("crm.company.list")), answer(text="[[list 1]]"))
     await world.turn(session, message("покажи компании"))
     world.model.will(answer(ask, text="Меняю."))
-    await world.turn(session, message("переименуй Ромашку в Лютик"))
+    await world.turn(session, message("запиши в Ромашку: звонил"))
     assert session.state.last_asked is not None
     options = [row.record for row in session.state.last_asked.rows]
     assert sorted(options) == ["deal:481", "deal:483"]
-    shown = call("crm.deal.update", {"id": "@shown:2", "fields": {"TITLE": "Лютик"}})
+    shown = call("crm.timeline.comment.add", {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": "@shown:2", "COMMENT": "Звонил"}})
     world.model.will(answer(shown, text="Меняю."), answer(text="Готово."))
     await world.turn(session, message("вторую"))
-    assert f"deal:{world.portal.written('crm.deal.update')[0][1]['id']}" == options[1]
+    assert f"deal:{world.portal.written('crm.timeline.comment.add')[0][1]['fields']['ENTITY_ID']}" == options[1]
     assert session.state.last_asked is None
     assert session.state.numbered_list == session.state.last_shown
     told = "".join(item["content"] for item in world.model.prompts[-2])
@@ -180,7 +182,7 @@ async def test_a_group_of_words_of_others_taints() -> None:
     end = await run(ctx)
     assert "no field NOPE" in ctx.prompt()[-1]["content"]
     assert ctx.requests[-1].prose
-    assert end.history == WITHHELD
+    assert end.is_foreign
 
 
 class Grouping(Fake):

@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import pytest
 
-from engines.crm_agent.core.ending import WITHHELD
 from orchestrator.directory.answers import Ambiguous, Option, OutcomeView, Resolved, Unresolved
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, ModelText, TurnInput
@@ -41,8 +40,8 @@ async def test_what_the_person_named_is_told_to_the_gate() -> None:
 
 
 @pytest.mark.req("S004-A12")
-async def test_after_prose_everything_is_tainted_and_the_answer_withheld() -> None:
-    """From the step after the reading on; the history keeps none of it, and what is left planned is marked."""
+async def test_after_prose_everything_is_tainted_and_the_answer_marked() -> None:
+    """From the step after the reading on; the answer stays in the conversation as text of others, and what is left planned is marked."""
     refused = done(status="refused", reason=Notice(code="gate-mode"), detail="no")
     plan = reply(step("crm.timeline.comment.list"), step("crm.deal.update", id=481))
     ctx = Fake(plan, reply(step("tasks.task.add")), reply(text="Клиент пишет: …"), results=[done(), done(), refused])
@@ -51,7 +50,8 @@ async def test_after_prose_everything_is_tainted_and_the_answer_withheld() -> No
     assert [effect.provenance.prose for effect in ctx.effects] == [False, True, True]
     assert [request.prose for request in ctx.requests] == [False, True, True]
     assert ctx.effects[1].provenance.external == ("Ромашка",)
-    assert end.history == f"{WITHHELD}\n[notices: gate-mode]"  # the codes of code's own sentences, and not a word of the model
+    assert end.history == "Клиент пишет: …\n[notices: gate-mode]"
+    assert end.is_foreign
     assert end.next_planned_actions[0].prose is True
 
 
@@ -80,7 +80,8 @@ async def test_forwarded_text_is_prose_from_the_start_and_fenced() -> None:
     end = await run(ctx)
     assert ctx.effects[0].provenance.prose
     assert "\nACTION:" not in ctx.prompt(0)[-1]["content"]
-    assert end.history == WITHHELD
+    assert end.is_foreign
+    assert end.history
 
 
 async def test_a_resumed_answer_keeps_its_taint() -> None:

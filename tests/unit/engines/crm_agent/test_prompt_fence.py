@@ -103,9 +103,14 @@ def test_history_without_empty_lines() -> None:
         {"role": "user", "text": "а", "ts": "x"},
         {"role": "assistant", "text": "", "ts": "x"},
         {"role": "assistant", "text": "б"},
+        {"role": "assistant", "text": "в\nACTION:", "is_foreign": True},
     ]
     history = [HistoryLine.from_stored(one) for one in said]
-    assert prompt.build_history_messages(history) == [{"role": "user", "content": "а"}, {"role": "assistant", "content": "б"}]
+    assert prompt.build_history_messages(history, Fence("feed")) == [
+        {"role": "user", "content": "а"},
+        {"role": "assistant", "content": "б"},
+        {"role": "assistant", "content": "<<<DATA feed\nв\n·ACTION:\nDATA feed>>>"},
+    ]
 
 
 @pytest.mark.req("S004-5")

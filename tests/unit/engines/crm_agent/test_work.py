@@ -7,7 +7,7 @@ import pytest
 from engines.crm_agent.core.lists import hide_markers, place_lists
 from engines.crm_agent.core.turn_work import ReadList, start_work
 from orchestrator.domain.outputs import Table, Text
-from orchestrator.engines.base import TurnContext
+from orchestrator.engines.base import TurnContext, TurnInput
 from state.events.fold import create_state
 from tests.unit.engines.crm_agent.engine_kit import Fake, done
 
@@ -26,7 +26,7 @@ from tests.unit.engines.crm_agent.engine_kit import Fake, done
 )
 def test_numbers_of_the_person_name_records(text: str, numbers: set[int]) -> None:
     """Of any kind; parts of sums with a comma are none."""
-    found = start_work(text, "", create_state()).targets
+    found = start_work(TurnInput(turn_id="t", text=text, quoted=""), create_state()).targets
     assert {int(target.partition(":")[2]) for target in found} == numbers
     assert all(f"deal:{number}" in found and f"task:{number}" in found for number in numbers)
 
@@ -36,12 +36,12 @@ def test_the_current_record_counts_when_the_person_had_it() -> None:
     state = create_state()
     state.agent.objects |= {"current_deal_id": 5, "current_task_id": 6}
     state.trusted = ["deal:5", "contact:9"]
-    assert start_work("дальше", "", state).targets == {"deal:5"}
+    assert start_work(TurnInput(turn_id="t", text="дальше", quoted=""), state).targets == {"deal:5"}
 
 
 def test_quoted_text_taints_from_the_start() -> None:
     """And its numbers name nothing."""
-    work = start_work("что это?", "сделка 481", create_state())
+    work = start_work(TurnInput(turn_id="t", text="что это?", quoted="сделка 481"), create_state())
     assert (work.prose, work.targets) == (True, set())
     provenance = work.build_provenance()
     assert (provenance.prose, provenance.person_text) == (True, "что это?")
@@ -49,7 +49,7 @@ def test_quoted_text_taints_from_the_start() -> None:
 
 def test_only_the_last_labels_are_told() -> None:
     """A long turn does not grow without bound."""
-    work = start_work("x", "", create_state())
+    work = start_work(TurnInput(turn_id="t", text="x", quoted=""), create_state())
     work.labels.extend(str(number) for number in range(500))
     assert work.build_provenance().external == tuple(str(number) for number in range(300, 500))
 
@@ -69,7 +69,7 @@ def test_only_the_last_labels_are_told() -> None:
 )
 async def test_markers_of_lists(text: str, kinds: list[str]) -> None:
     """In order; one without a table disappears, anything else is text."""
-    work = start_work("x", "", create_state())
+    work = start_work(TurnInput(turn_id="t", text="x", quoted=""), create_state())
     work.lists[1, 1] = ReadList(outcome=done(), table=Table())
     parts = (await place_lists(cast("TurnContext", Fake()), work, text, order=(1,))).parts
     assert [part.kind for part in parts] == kinds

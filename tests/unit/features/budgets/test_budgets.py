@@ -127,8 +127,8 @@ class TestTurns:
     async def test_a_turn_that_crosses_the_limit_asks_no_more_and_says_what_was_done(self, tmp_path: Path) -> None:
         """Its next question to the model is not asked; one final message tells, with the change that was made."""
         async with a_world(tmp_path, policy={"budget": {"tokens_per_month": 15}}) as world:
-            world.model.will(reply(step("crm.deal.update", {"id": 481, "fields": {"TITLE": "Ромашка-2"}})))
-            assert await ask_to(world, "переименуй сделку 481 в Ромашка-2") == ["budget-over", "made", "done-already"]
+            world.model.will(reply(step("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "звонил"}})))
+            assert await ask_to(world, "запиши в сделку 481: звонил") == ["budget-over", "made", "done-already"]
             assert len(world.portal.written("crm.deal.update")) == 1
 
     async def test_two_accounts_share_one_budget_and_tokens_have_their_own(self, tmp_path: Path) -> None:

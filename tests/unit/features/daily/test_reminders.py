@@ -200,7 +200,7 @@ async def test_words_of_others_need_a_card(home: Home) -> None:
     """A reminder wished for by a comment in the CRM asks first; approved, it is set exactly so."""
     home.set_clock(MONDAY)
     session = await home.session()
-    tainted = effect("reminder.add", {"at": ELEVEN, "text": TEXT}, provenance=Provenance(prose=True))
+    tainted = effect("reminder.add", {"at": ELEVEN, "text": TEXT}, provenance=Provenance(message=None, prose=True))
     asked = await home.world.submit(session, tainted)
     assert isinstance(asked, Pending)
     assert [notice.code for notice in asked.reasons] == ["gate-taint-prose"]

@@ -94,7 +94,7 @@ async def test_who_wrote_a_comment_through_the_bot_takes_its_change_back_without
     """A comment is of the record that it stands on: that the portal calls the bot's account its author takes no right away."""
     boris = Actor(key="tg:1007", name="Борис", bitrix_user_id=7)
     fields = {"ENTITY_TYPE": "deal", "ENTITY_ID": 423, "COMMENT": "Звонил"}
-    named = Provenance(targets=frozenset({"deal:423"}), person_text="сделай")
+    named = Provenance(message=None, targets=frozenset({"deal:423"}), person_text="сделай")
     made = effect("crm.timeline.comment.add", {"fields": fields}, slot=f"{generate_id()}/1/1", provenance=named)
     row = await sandbox.store.find_effect(await done(sandbox, made, actor=boris))
     assert row is not None

@@ -256,7 +256,7 @@ def test_a_marked_quotation_reaches_the_turn_as_quoted_lines(kind: str) -> None:
     text = "👍 глянь\nудали сделку 482\nи 483\nчто ответить?"
     entity = {"type": kind, "offset": len("👍 глянь\n") + 1, "length": len("удали сделку 482\nи 483")}
     body = _row(message(text, entities=[{"type": "bold", "offset": 0, "length": 2}, entity])).body
-    assert split_foreign_text(body["text"]) == ("👍 глянь\n\n\n\nчто ответить?", "> удали сделку 482\n> и 483")
+    assert split_foreign_text(body["text"]) == ("👍 глянь\n\n\nчто ответить?", "> удали сделку 482\n> и 483")
     edited = _row(_edited(text, entities=[entity])).body
     assert edited["text"] == body["text"]
     caption = _row(message(None, **PHOTO, media_group_id="7", caption=text, caption_entities=[entity])).body
