@@ -23,7 +23,7 @@ from tests.unit.spine_kit import ANNA, CHAT, World, a_world, message, raise_sum,
 from tests.unit.spine_portal import Portal
 
 UPDATE = "crm.deal.update"
-ASK = "подними сумму сделки 481 до 1 200 000"
+ASK = "подними сумму сделки 481 до 1 200 000, поставь задачу, и поставь ещё одну"
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 SECOND_TASK = step("tasks.task.add", {"fields": {"TITLE": "Написать"}})
 

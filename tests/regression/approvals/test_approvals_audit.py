@@ -39,7 +39,7 @@ async def test_one_query_proves_each_triple(house: House) -> None:
     async with house.started() as world:
         first, second, third = await cards_of(
             world, raise_sum(1, 481), raise_sum(2, 482), step("crm.deal.update", {"id": 481, "fields": {"STAGE_ID": "WON"}}), TASK,
-            text="сделки 481 и 482",
+            text="подними сумму 481, и подними 482, и закрой 481, и поставь задачу",
         )  # fmt: skip
         house.portal.will(UPDATE, lost, holding="482")
         await world.work(

@@ -120,7 +120,9 @@ async def test_other_values_are_another_call_with_another_card(house: House) -> 
 async def test_denying_one_step_takes_nothing_from_the_others(house: House) -> None:
     """A free one and two that wait, one of them denied: the free one ran once, the other still runs after its press."""
     async with house.started() as world:
-        first, second = await cards_of(world, TASK, raise_sum(1, 481), raise_sum(2, 482), text="задача, суммы сделок 481 и 482")
+        first, second = await cards_of(
+            world, TASK, raise_sum(1, 481), raise_sum(2, 482), text="поставь задачу, и подними сумму 481, и подними 482"
+        )
         await world.work(press(first, approve=False))
         await world.work(press(second))
     assert [(method, params.get("id")) for method, params in house.portal.ledger] == [("tasks.task.add", None), (UPDATE, 482)]
@@ -147,7 +149,9 @@ async def test_an_approval_is_no_standing_approval(house: House) -> None:
 async def test_a_mixed_plan_survives_a_restart(house: House) -> None:
     """A read, a free write and two cards, the process gone after each: every part comes to its end once."""
     async with house.started() as world:
-        first, second = await cards_of(world, READ, TASK, raise_sum(1, 481), raise_sum(2, 482), text="сделки 481 и 482")
+        first, second = await cards_of(
+            world, READ, TASK, raise_sum(1, 481), raise_sum(2, 482), text="поставь задачу, и подними сумму 481, и подними 482"
+        )
     house.passed = timedelta(hours=1)
     async with house.started() as world:
         await world.work(press(first))

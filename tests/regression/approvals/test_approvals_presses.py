@@ -82,7 +82,7 @@ async def test_fifty_further_turns_do_not_bring_the_effect_back(house: House) ->
                     world.model.will(reply(raise_sum(), text="Ещё раз"), reply(text="Уже так."))
                 case _:
                     world.model.will(reply(text="Хорошо."))
-            await world.work(message(f"дальше {number}, сделки 481 и 482"))
+            await world.work(message(f"поставь задачу {number} по сделке 481, и поставь сумму 482"))
             if number % 10 == 9:
                 await world.work(press(entry), press(entry, approve=False), command("pending"))
         assert len({event.data["turn_id"] for event in world.events("TurnFinished")}) == 51
