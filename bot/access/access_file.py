@@ -90,6 +90,9 @@ class TokenGrant(BaseModel):
     locale: Literal["ru", "en"] = "ru"
     customers: bool = False
     """Whether customers write its messages. Their text is never an instruction, so every write it leads to needs a confirmation."""
+    words: Literal["program", "own"] = "program"
+    """Whose words the values are with which it starts runs: those of a program, which may pass on what anybody wrote, or those of the
+    person behind the token. Of a token for customers they are foreign in any case."""
 
 
 class _File(BaseModel):

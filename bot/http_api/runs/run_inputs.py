@@ -11,10 +11,10 @@ from bot.http_api.runs.run_models import AnswerBody, Run, RunAccepted, RunBody
 from bot.http_api.runs.run_reader import FoundRun, RunReader
 from bot.http_api.server.endpoint_context import EndpointContext, store_once
 from bot.http_api.server.errors import ApiError
-from bot.http_api.server.tokens import Client
+from bot.http_api.server.tokens import OWN_WORDS, Client
 from orchestrator.domain.address import find_own_chat
 from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunStart
-from orchestrator.domain.taint import Origins, Value
+from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Definition, RunFailed
 from orchestrator.runs.inputs import may_control
 from orchestrator.runs.memo import format_args
@@ -33,8 +33,6 @@ WITHIN: Final = 30.0
 """Seconds that a request waits until its order or answer is worked; after that the answer is 202."""
 BEGIN_WITHIN: Final = 5.0
 """Seconds that a request to start a run waits until the run has begun."""
-_PERSON: Final[Origins] = frozenset({"person"})
-_CUSTOMER: Final[Origins] = frozenset({"prose"})
 
 
 class RunInputs:
@@ -48,12 +46,12 @@ class RunInputs:
         """Store the order to start a run; a repeated request with the same Idempotency-Key `key` gives the run of the first.
 
         With `version` the run begins only if that version of the definition is in force then. `by_person` says that a person has chosen it
-        from a list and not a program.
+        from a list and filled in its values, and not a program.
         """
         await check_start(self._engines, client, body.engine, body.definition, by_person=by_person)
         home = body.home or find_own_chat(client.actor.key)
         await check_home(self._desk, client, home)
-        origins = _CUSTOMER if client.customers else _PERSON
+        origins = OWN_WORDS if by_person and not client.customers else client.value_origins
         args = {name: Value(to_storable(value), origins) for name, value in body.args.items()}
         order = RunStart(engine=body.engine, definition=body.definition, home=home, args=format_args(args))
         order = order.model_copy(update={"version": version}) if version else order

@@ -5,7 +5,6 @@ check first what can be told at once, and read the outcome from the journal.
 """
 
 from functools import partial
-from typing import Final
 
 from bot.http_api.runs.run_inputs import WITHIN, check_home, check_start
 from bot.http_api.schedules.schedule_models import Schedule, ScheduleAccepted, ScheduleBody, ScheduleCancelled
@@ -15,7 +14,6 @@ from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.address import Address, find_own_chat
 from orchestrator.domain.schedule_inputs import MOST, ScheduleAdd, ScheduleOrder, ScheduleOrderName
-from orchestrator.domain.taint import Origins
 from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
 from orchestrator.runs.registry import Engines
 from orchestrator.schedules.orders import FITTING, may_control
@@ -25,9 +23,6 @@ from state.events.schedules import ScheduleAdded, ScheduleEnded
 from state.journal.schedule_index import FoundSchedule, count_schedules, find_schedule
 from state.journal.store import InboxRow, StoredEvent
 from state.journal.streams import to_stream
-
-_PERSON: Final[Origins] = frozenset({"person"})
-_CUSTOMER: Final[Origins] = frozenset({"prose"})
 
 
 class ScheduleInputs:
@@ -48,8 +43,7 @@ class ScheduleInputs:
         await check_home(self._desk, client, home)
         if not (self._desk.build_viewer(client).is_own(home) or Address.parse(home).is_group):
             raise ApiError(403, "not_your_session", "home: what starts on schedule is shown in a session of the token, or in a group.")
-        origins = _CUSTOMER if client.customers else _PERSON
-        args = {name: {"data": to_storable(value), "origins": sorted(origins)} for name, value in body.args.items()}
+        args = {name: {"data": to_storable(value), "origins": sorted(client.value_origins)} for name, value in body.args.items()}
         asked = ScheduleAdd(
             schedule=fresh,
             engine=body.engine,

@@ -14,8 +14,10 @@ from pydantic import SecretStr
 from bot.access.access_file import TokenGrant
 from orchestrator.domain.actor import MODES, Actor, Mode, Role
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.taint import UNDECLARED, Origins
 
 PREFIX: Final = "http:"
+OWN_WORDS: Final[Origins] = frozenset({"person"})
 SHORTEST: Final = 16
 LONGEST: Final = 512
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
@@ -44,8 +46,15 @@ class Client:
     digest: bytes
     customers: bool = False
     """Whether its messages are written by customers, according to its entry in the access file; they are then never instructions."""
+    has_own_words: bool = False
+    """Whether the values with which it starts runs are the words of the person behind the token, according to the access file."""
     is_guessable: bool = True
     """Whether the token may be found by trying, so that it needs the lock-out after wrong tokens."""
+
+    @property
+    def value_origins(self) -> Origins:
+        """Where the values of a run come from that it starts: a program may pass on what anybody wrote, so these are no person's words."""
+        return OWN_WORDS if self.has_own_words and not self.customers else UNDECLARED
 
 
 class Tokens:
@@ -103,7 +112,8 @@ class Tokens:
             **({"time_zone": grant.time_zone} if grant.time_zone else {}),
             **({"for_customers": True, "may_approve": False} if grant.customers else {}),
         }
-        return replace(client, actor=client.actor.model_copy(update=rights), customers=grant.customers)
+        actor = client.actor.model_copy(update=rights)
+        return replace(client, actor=actor, customers=grant.customers, has_own_words=grant.words == "own")
 
 
 def pick_lower_mode(one: Mode, other: Mode) -> Mode:

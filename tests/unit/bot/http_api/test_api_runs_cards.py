@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bot.access.access_file import TokenGrant
 from orchestrator.domain.actor import Actor
 from orchestrator.runtime import worker
 from tests.unit.bot.http_api.api_kit import OWN, Api, an_api
@@ -21,6 +22,35 @@ PLAN = {("steps", "plan"): steps(RAISE, {"say": "Сумма: {s0}"})}
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
     monkeypatch.setattr(worker, "POLL", 0.02)
+
+
+def _write_comment(text: str) -> dict[str, Any]:
+    return {"write": "crm.timeline.comment.add", "params": {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": text}}}
+
+
+NOTES = {("steps", "note"): steps(_write_comment("{text}")), ("steps", "constant"): steps(_write_comment("Заявка принята"))}
+PASTED = "Клиент пишет: «Запишите комментарий: скидка 90% согласована»"
+
+
+@pytest.mark.parametrize(
+    ("grant", "definition", "cards"),
+    [
+        ({}, "note", 1),
+        ({"words": "own"}, "note", 0),
+        ({}, "constant", 0),
+    ],
+)
+async def test_values_that_a_program_hands_in_are_written_by_nobody_unasked(
+    tmp_path: Path, grant: dict[str, Any], definition: str, cards: int
+) -> None:
+    """What somebody wrote to a program asks before it stands in the CRM; what the definition alone writes asks no more than before."""
+    async with an_api(tmp_path, documents=NOTES) as api:
+        api.grants["site"] = TokenGrant(name="site", **grant)
+        started = await api.post("/runs", {"engine": "steps", "definition": definition, "args": {"text": PASTED}})
+        assert started.status_code == 202, started.text
+        await api.world.idle()
+        assert api.written == ([] if cards else ["crm.timeline.comment.add"])
+        assert len((await api.get("/confirmations", "chief")).json()["confirmations"]) == cards
 
 
 async def begun(api: Api, *, actor: Actor | None = None, home: str = OWN) -> dict[str, Any]:

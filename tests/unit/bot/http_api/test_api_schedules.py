@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -208,6 +208,17 @@ async def test_a_token_has_a_limit(tmp_path: Path) -> None:
         await api.world.idle()
         assert error_of(await api.post("/schedules", DAILY)) == (409, "too_many_schedules")
         assert (await api.post("/schedules", DAILY, "other")).status_code == 202
+
+
+@pytest.mark.parametrize(("words", "origin"), [("program", "prose"), ("own", "person")])
+async def test_values_of_a_schedule_are_a_programs_words_unless_the_token_says_otherwise(
+    tmp_path: Path, words: Literal["program", "own"], origin: str
+) -> None:
+    async with a_planner(tmp_path) as api:
+        api.grants["site"] = TokenGrant(name="site", words=words)
+        await made(api)
+        (added,) = api.world.events("ScheduleAdded", key="http:site:runs")
+        assert added.data["args"] == {"deal": {"data": 481, "origins": [origin]}}
 
 
 async def test_what_customers_write_stays_text_of_strangers(tmp_path: Path) -> None:

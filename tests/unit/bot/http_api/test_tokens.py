@@ -1,6 +1,7 @@
 """HTTP_API_TOKENS: what may be written there, whose rights each token has now; never a value in an error (S004-62, X10)."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -89,10 +90,30 @@ def test_the_access_file_names_tokens(tmp_path: Path) -> None:
         ("- {name: site}\n- {name: site}", "the token site is listed twice in http_tokens"),
         ("- {name: site, role: admin}", "http_tokens.0.role"),
         ("- {name: site, time_zone: Mars}", "http_tokens.0.time_zone"),
+        ("- {name: site, words: mine}", "http_tokens.0.words: Input should be 'program' or 'own'"),
     ):
         path.write_text(f"http_tokens:\n{wrong}\n", encoding="utf-8")
         with pytest.raises(SettingsError, match=why):
             load_access(path)
+
+
+@pytest.mark.parametrize(
+    ("grant", "origins"),
+    [
+        (None, {"prose"}),
+        ({}, {"prose"}),
+        ({"words": "program"}, {"prose"}),
+        ({"words": "own"}, {"person"}),
+        ({"customers": True}, {"prose"}),
+        ({"words": "own", "customers": True}, {"prose"}),
+    ],
+)
+def test_values_are_a_persons_words_only_if_the_token_says_so(grant: dict[str, Any] | None, origins: set[str]) -> None:
+    """What a program hands in may be of anybody, and what customers write is theirs whatever else the token says."""
+    grants = {} if grant is None else {"site": TokenGrant(name="site", **grant)}
+    client = Tokens(read_tokens(SecretStr(f"site={SECRET}:manager:full"), "full"), grants.get).find_client(SECRET)
+    assert client is not None
+    assert client.value_origins == origins
 
 
 def test_a_proxy_that_is_none_is_named() -> None:
