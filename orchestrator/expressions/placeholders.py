@@ -5,7 +5,7 @@ is never searched for placeholders again, so that nobody can read the variables 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -41,6 +41,14 @@ WORKFLOW: Final = Syntax(
 """`{{name}}` (S003-40); `\\{{` is two braces. What is not there leaves nothing, with a warning (S003-A11)."""
 FLOW: Final = Syntax(pattern=re.compile(rf"(?P<literal>(?!))|\$(?P<path>{PATH})"), missing="null", only_whole=True)
 """`$steps.x.output.y` as a whole text (S002-43). What is not there is null (S002-A9)."""
+
+Join = Callable[[Sequence[str], Sequence[Origins]], str]
+"""Joins the pieces of one filled text; each has its origins, those of the template itself are none."""
+
+
+def join_plainly(pieces: Sequence[str], _origins: Sequence[Origins]) -> str:
+    """Return the pieces one behind the other."""
+    return "".join(pieces)
 
 
 class TemplateRefused(ValueError):
@@ -104,13 +112,13 @@ class Template:
         """Whether the template is a text that is one placeholder and nothing else."""
         return isinstance(self._tree, _Text) and self._tree.is_lone
 
-    def fill(self, names: Mapping[str, Value]) -> Filled:
-        """Return the template filled from the variables `names`.
+    def fill(self, names: Mapping[str, Value], join: Join = join_plainly) -> Filled:
+        """Return the template filled from the variables `names`; `join` makes a text of its pieces.
 
         A text that is one placeholder becomes the value itself, with its type (S000-X1); in other texts a value is written as text. Raises
         TemplateRefused if the result is too large.
         """
-        return _Filling(names, self._syntax).fill(self._tree)
+        return _Filling(names, self._syntax, join).fill(self._tree)
 
     def _read(self, tree: Any, at: Path) -> Any:
         if len(at) > MAX_DEPTH:
@@ -166,8 +174,8 @@ def _list_placeholders(tree: Any) -> Iterator[Placeholder]:
 class _Filling:
     """Fills one template once."""
 
-    def __init__(self, names: Mapping[str, Value], syntax: Syntax) -> None:
-        self._names = names
+    def __init__(self, names: Mapping[str, Value], syntax: Syntax, join: Join) -> None:
+        self._names, self._join = names, join
         self._folded = {name.casefold(): value for name, value in names.items()} if syntax.ignores_case else {}
         self._syntax = syntax
         self._missing: list[Placeholder] = []
@@ -194,13 +202,14 @@ class _Filling:
                 return Value(text.written[0] if self._syntax.missing == "verbatim" else "", origins)
             self._left -= measure_value(one.value, self._left, text.places[0].at)
             return Value(one.value, origins)
-        parts = [text.pieces[0]]
-        for index, (one, _) in enumerate(found):
+        parts, sources = [text.pieces[0]], [NOWHERE]
+        for index, (one, given) in enumerate(found):
+            sources += (given, NOWHERE)
             parts.extend((self._write(one, text.written[index]), text.pieces[index + 1]))
             self._left -= len(parts[-1]) + len(parts[-2])
             if self._left < 0:
                 raise _refuse_filled(text.places[0].at)
-        return Value("".join(parts), frozenset().union(*(origins for _, origins in found)))
+        return Value(self._join(parts, sources), frozenset().union(*sources))
 
     def _find(self, place: Placeholder) -> tuple[Found, Origins]:
         name = place.name

@@ -11,6 +11,7 @@ from nicegui import ui
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_spans, show_text
 from bot.rendering.markdown import render_markdown
+from orchestrator.engines.shared.block_marks import restore_marks
 from orchestrator.engines.shared.raw_text import Block, Words, parse_raw_text
 from orchestrator.engines.shared.rendering import MOST_COLUMNS, MOST_OPTIONS, OPTIONS, list_options, read_record_key
 
@@ -24,7 +25,7 @@ _LONGEST_OPTION: Final = 200
 
 def draw_raw_text(visit: Visit, text: str, *, open_options: Collection[str] = (), on_choose: Choose | None = None) -> None:
     """Draw the text here. Of its options those in `open_options` are buttons, for which the run waits; they call `on_choose`."""
-    parts = parse_raw_text(cut_text(text, limit=_LONGEST))
+    parts = [_restore_part(part) for part in parse_raw_text(cut_text(text, limit=_LONGEST))]
     with ui.element("div").classes("raw"):
         for part in parts[:_MOST_PARTS]:
             if isinstance(part, Words):
@@ -38,6 +39,11 @@ def draw_raw_text(visit: Visit, text: str, *, open_options: Collection[str] = ()
                 RENDERERS.get(part.id, _draw_plain)(part)
         if len(parts) > _MOST_PARTS:
             ui.label("…").classes("muted")
+
+
+def _restore_part(part: Words | Block) -> Words | Block:
+    """Return the part with marks that came from outside as they came: they are text."""
+    return Words(restore_marks(part.text)) if isinstance(part, Words) else Block(part.id, restore_marks(part.data))
 
 
 def _draw_plain(block: Block) -> None:

@@ -84,6 +84,11 @@ class Tuum(FlowModel):
     )
     is_streaming: bool = Field(False, description="Whether the answer is taken piece by piece (S003-79).")
     options: Options = Field(default_factory=Options, description="Ours: how the model writes.")
+    blocks: Literal["program", "model"] = Field(
+        "program",
+        description="Ours: who opens blocks in what is shown: templates and scripts alone, or also the answer of the tuum's own model, as "
+        "long as that has read nothing foreign, such as a record of the CRM.",
+    )
     chunk_callback: Script | None = Field(None, description="What runs for each piece of a streamed answer (S003-43, S003-77).")
     runes: Runes = Field(default_factory=list, description="What runs after the answer, in order (S003-33).")
     main_script: Script | None = Field(None, description="What runs last, also after a call of the model that failed (S003-46, S003-78).")

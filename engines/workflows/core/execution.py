@@ -17,6 +17,7 @@ from engines.workflows.core.surroundings import Surroundings
 from engines.workflows.core.tuum_run import run_tuum
 from orchestrator.domain.taint import Origins, Value, join_origins
 from orchestrator.engines.runs import RunContext, RunSuspended
+from orchestrator.engines.shared.block_marks import escape_value
 from orchestrator.expressions.placeholders import format_value
 from state.canonical import dumps
 
@@ -51,7 +52,7 @@ async def execute_workflow(
 
     A failed tuum is a result without success (S003-X4, A6). Raises RunSuspended while something waits, RunFailed if the run cannot go on.
     """
-    running = _Running(ctx, compiled, dict(parameters), surroundings)
+    running = _Running(ctx, compiled, {name: escape_value(value) for name, value in parameters.items()}, surroundings)
     graph = Graph(needs=[tuum.needs for tuum in compiled.tuums], dependents=compiled.dependents, levels=compiled.levels)
     workflow = compiled.workflow
     played = await play_graph(graph, running.run, scheduling=workflow.scheduling, on_failure=workflow.on_failure)

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from engines.workflows.core.entities import ENTITIES
 from engines.workflows.core.results import AtomicOperation, OperationType
 from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.shared.block_marks import restore_data
 from state.stored import JsonObject
 
 MOST_OPERATIONS: Final = 500
@@ -42,9 +43,10 @@ def read_operation(given: object) -> AtomicOperation:
     """Return the operation that JSON data writes. The id of a record is taken as a text without spaces around it. Raises OperationUnfit."""
     if not isinstance(given, Mapping):
         raise OperationUnfit("an operation is an object")
-    entity = given.get("entityId")
+    read: Mapping[str, object] = restore_data(given)
+    entity = read.get("entityId")
     is_number = isinstance(entity, int) and not isinstance(entity, bool)
-    written = {**given, "entityId": str(entity).strip()} if is_number or isinstance(entity, str) else given
+    written = {**read, "entityId": str(entity).strip()} if is_number or isinstance(entity, str) else read
     try:
         operation = AtomicOperation.model_validate(dict(written))
     except ValidationError as error:

@@ -16,6 +16,7 @@ from orchestrator.domain.finding import Path
 from orchestrator.domain.frozen import LateModel
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import RunContext
+from orchestrator.engines.shared.block_marks import join_pieces
 from orchestrator.engines.shared.declared import Options
 from orchestrator.expressions.placeholders import WORKFLOW, Template, TemplateRefused
 from state.stored import JsonObject
@@ -121,7 +122,7 @@ class RuneCall(Generic[P]):
     def fill(self, tree: Any) -> Any:
         """Return JSON data with its `{{variable}}` filled; a text that had some is a `Value`. Raises TuumFailed if it grows too large."""
         try:
-            filled = Template(tree, WORKFLOW).fill(self.variables)
+            filled = Template(tree, WORKFLOW).fill(self.variables, join_pieces)
         except TemplateRefused as error:
             raise self.fail(str(error)) from None
         for place in filled.missing:

@@ -14,6 +14,7 @@ from engines.workflows.core.results import AtomicOperation, DisplayUpdatePayload
 from engines.workflows.core.rune_types import AUTHOR, TuumStopped
 from engines.workflows.core.surroundings import BlockQueries
 from orchestrator.domain.taint import Value
+from orchestrator.engines.shared.block_marks import escape_value
 from orchestrator.expressions.scripts.failures import ScriptCallFailed
 from orchestrator.expressions.scripts.runner import ScriptFunction
 from state.canonical import dumps, hash_text, to_storable_text
@@ -98,12 +99,13 @@ class ScriptCalls:
         async def answer(key: object = "") -> Value:
             if self.blocks is None:
                 raise ScriptCallFailed("this workflow does not work on a record, so there are no blocks")
-            return await ask(self.blocks, self._name_node(name, str(key)), str(key))
+            answer = await ask(self.blocks, self._name_node(name, str(key)), str(key))
+            return answer if name == "get_block_raw_text" else escape_value(answer)  # the text of a block was escaped when it was made
 
         return answer
 
     def _read_player(self, key: str) -> Value:
-        return self.player.get(str(key), _NOTHING)
+        return escape_value(self.player.get(str(key), _NOTHING))
 
     def _stop(self, words: object = "", *_more: object, **_named: object) -> Value:
         """End the workflow, however it is called: after a call that was refused the script might go on and propose."""

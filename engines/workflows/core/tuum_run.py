@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from engines.workflows.core.compile import CompiledTuum
 from engines.workflows.core.definition import Rune, Script, Tuum
 from engines.workflows.core.published import Published
+from engines.workflows.core.registry import OWN
 from engines.workflows.core.rune_types import AUTHOR, PROMPTS, AnyRuneType, RuneCall, RuneParams, TuumFailed
 from engines.workflows.core.scheduler import NotStarted
 from engines.workflows.core.surroundings import Surroundings
@@ -21,11 +22,14 @@ from engines.workflows.core.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
 from engines.workflows.core.variables import AI_ERROR, EXECUTION_TIME, FINAL_OUTPUT
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended
+from orchestrator.engines.shared.block_marks import escape_value
 from orchestrator.engines.step_nodes import name_step_node
 from state.canonical import dumps, loads
 from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
+_OWN: Final = frozenset(kind.name for kind in OWN)
+"""The types of runes of the program itself, which escape what comes in from outside; those of plugins read what they like."""
 _NULL: Final = Value(None, AUTHOR)
 
 
@@ -68,6 +72,7 @@ class _TuumRun:
         self._began = time.monotonic()
         self._locals = _take_inputs(compiled, pool)
         self._work = TuumWork(ctx=ctx, node=node, surroundings=surroundings, may_propose=compiled.tuum.may_propose)
+        self._work.opens_blocks = compiled.tuum.blocks == "model"
 
     async def run(self) -> Published:
         tuum = self._tuum
@@ -98,7 +103,8 @@ class _TuumRun:
         work = self._work.narrow(node, kind)
         call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=work, note_missing=self._note_missing)
         try:
-            self._locals.update(await kind.perform(call))
+            changes = await kind.perform(call)
+            self._locals.update(changes if kind.name in _OWN else {name: escape_value(value) for name, value in changes.items()})
         except (TuumFailed, RunFailed, RunSuspended, NotStarted):
             raise
         except Exception as error:  # a type of a plugin may do anything, and the other tuums go on

@@ -6,18 +6,21 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from engines.workflows.core.definition import Script
 from engines.workflows.core.operations import MOST_OPERATIONS, Emitted, OperationUnfit, check_proposals, read_operations
+from engines.workflows.core.own_writing import MarkedPlay
 from engines.workflows.core.published import NO_ENDING, Ending
 from engines.workflows.core.results import AtomicOperation, DisplayUpdatePayload
 from engines.workflows.core.rune_types import AUTHOR, PROMPTS, AnyRuneType, TuumFailed
 from engines.workflows.core.script_functions import ScriptCalls
 from engines.workflows.core.surroundings import Surroundings
 from engines.workflows.core.variables import ADDED_OUTPUT, EXECUTION_TIME, TOTAL_OUTPUT
-from orchestrator.domain.taint import NOWHERE, Origins, Value, join_origins
+from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value, join_origins
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
+from orchestrator.engines.shared.block_marks import escape_data, escape_value, list_marks, restore_data
 from orchestrator.engines.shared.declared import Options, join_options
 from orchestrator.expressions.scripts.failures import ScriptFailed
 from orchestrator.expressions.scripts.runner import ScriptLimits
@@ -74,6 +77,8 @@ class TuumWork:
     surroundings: Surroundings
     may_propose: Sequence[str] | None = None
     """The kinds of operations that it may propose, None for any."""
+    opens_blocks: bool = False
+    """Whether the answers of its models open blocks, as long as these have read nothing foreign."""
     staged: Staged = field(default_factory=Staged)
     rune: str = ""
     """The rune whose work it is, for people who look for what went wrong; "" for the tuum's own."""
@@ -87,6 +92,7 @@ class TuumWork:
             node=self.node,
             surroundings=self.surroundings,
             may_propose=self.may_propose,
+            opens_blocks=self.opens_blocks,
             staged=self.staged,
             rune=f"{node} ({kind.name})",
             may_emit=kind.emits or kind.name in _TOLD_BY_PARAMETERS,
@@ -96,7 +102,7 @@ class TuumWork:
     async def ask(
         self, node: str, prompts: Value, service: str, options: Options, *, is_streaming: bool, chunks: "Chunks | None" = None
     ) -> Value:
-        """Return the answer of a model, which is asked once for each node.
+        """Return the answer of a model, which is asked once for each node; its marks of blocks are escaped, unless it opens blocks.
 
         Raises AiFailed, RunFailed if the run cannot go on, and NotStarted if it fails while this waits for its turn.
         """
@@ -111,13 +117,16 @@ class TuumWork:
         on_delta = chunks.take if chunks is not None and is_streaming else None
         try:
             if self.ctx.find_state(node) == "finished":
-                return await self.ctx.ask_model(node, request)
+                return self._take_answer(await self.ctx.ask_model(node, request))
             async with self.surroundings.halt.hold(self.surroundings.bounds.find(service)):
-                return await self.ctx.ask_model(node, request, on_delta)
+                return self._take_answer(await self.ctx.ask_model(node, request, on_delta))
         except RunFailed as error:
             if error.code != NO_ANSWER and error.code not in UNFIT:
                 raise
             raise AiFailed(node, error.detail) from error
+
+    def _take_answer(self, answer: Value) -> Value:
+        return answer if self.opens_blocks and not answer.is_foreign else escape_value(answer)
 
     async def run_script(self, node: str, script: Script, names: Mapping[str, Value]) -> Mapping[str, Value]:
         """Return the variables that a script gives; what it proposes is kept if it ends well. Raises TuumFailed."""
@@ -126,20 +135,30 @@ class TuumWork:
         async with self.surroundings.bounds.scripts:
             return await self._run(node, script, names, calls, functions, SCRIPT_LIMITS)
 
-    async def run_callback(self, node: str, script: Script, names: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Return the variables that the callback of a chunk gives. Raises TuumFailed."""
+    async def run_callback(
+        self, node: str, script: Script, names: Mapping[str, Value], foreign_marks: Sequence[str] = ()
+    ) -> Mapping[str, Value]:
+        """Return the variables that the callback of a chunk gives; `foreign_marks` open nothing in them. Raises TuumFailed."""
         calls = self._build_calls(node)
-        return await self._run(node, script, names, calls, calls.list_functions(may_query=False, may_emit=False), CALLBACK_LIMITS)
+        functions = calls.list_functions(may_query=False, may_emit=False)
+        return await self._run(node, script, names, calls, functions, CALLBACK_LIMITS, foreign_marks)
 
     def _build_calls(self, node: str) -> ScriptCalls:
-        async def show(payload: DisplayUpdatePayload) -> None:
-            await self.show(payload, NOWHERE)
-
         around = self.surroundings
-        return ScriptCalls(node=node, query=self.query, show=show, blocks=around.blocks, player=around.player)
+        return ScriptCalls(node=node, query=self.query, show=self._show_now, blocks=around.blocks, player=around.player)
+
+    async def _show_now(self, payload: DisplayUpdatePayload) -> None:
+        await self.show(payload, NOWHERE)
 
     async def _run(
-        self, node: str, script: Script, names: Mapping[str, Value], calls: ScriptCalls, functions: Mapping[str, Any], limits: ScriptLimits
+        self,
+        node: str,
+        script: Script,
+        names: Mapping[str, Value],
+        calls: ScriptCalls,
+        functions: Mapping[str, Any],
+        limits: ScriptLimits,
+        foreign_marks: Sequence[str] = (),
     ) -> Mapping[str, Value]:
         missing = [name for name in script.consumes if name not in names]
         if missing:
@@ -147,28 +166,31 @@ class TuumWork:
         inputs = {name: names[name] for name in script.consumes}
         seed = f"{self.ctx.run.run_id}/{node}"
         scripts, now = self.surroundings.scripts, self.surroundings.clock
+        play = partial(scripts.run, script.source, limits=limits, now=now, seed=seed)
+        marked = MarkedPlay(inputs, self._show_now, foreign_marks)
+        calls.show = marked.show
         try:
-            result = await scripts.run(script.source, inputs, functions, limits, now=now, seed=seed)
+            value = await marked.run(play, functions)
         except ScriptFailed as error:
             place = f" (line {error.finding.line})" if error.finding.line else ""
             raise TuumFailed(f"{node}{place}: {error.finding.message}") from None
         for operation in calls.operations:
-            self.emit(operation, result.value.origins)
+            self.emit(operation, value.origins)
         if not script.produces:
             return {}
-        data = result.value.data
+        data = value.data
         if not isinstance(data, dict):
             raise TuumFailed(f"{node}: the last line of the script must be an object with {', '.join(script.produces)}")
-        return {name: Value(data[name], result.value.origins) for name in script.produces if name in data}
+        return {name: Value(data[name], value.origins) for name in script.produces if name in data}
 
     async def query(self, node: str, method: str, params: Mapping[str, Any]) -> Value:
         """Return what a reading method of the portal gives. Raises TuumFailed if it is not read, RunFailed in shadow mode."""
-        outcome = await self.ctx.submit(node, RunEffect(method=method, params=dict(params), must_read=True))
+        outcome = await self.ctx.submit(node, RunEffect(method=method, params=restore_data(params), must_read=True))
         if outcome.status == "planned":
             raise RunFailed("workflow-shadow-unread", f"{node}: {method} is not read in shadow mode")
         if outcome.status != "succeeded":
             raise TuumFailed(f"{node}: {method} was not read ({outcome.status}): {outcome.detail}")
-        return Value(outcome.result, _PROSE)
+        return Value(escape_data(outcome.result), _PROSE)
 
     async def search_pattern(self, node: str, pattern: str, text: Value, *, is_all: bool = True) -> Value:
         """Return what a regular expression finds; it runs in the sandbox, where one that never ends is stopped. Raises TuumFailed."""
@@ -225,7 +247,9 @@ def _read_messages(node: str, prompts: Any) -> list[JsonObject]:
         raise TuumFailed(f"{node}: {PROMPTS} is no list of messages with role and content")
     if not prompts:
         raise TuumFailed(f"{node}: there is no prompt to ask with")
-    messages: list[JsonObject] = [{"role": str(prompt["role"]).lower(), "content": str(prompt["content"])} for prompt in prompts]
+    messages: list[JsonObject] = [
+        {"role": str(prompt["role"]).lower(), "content": restore_data(str(prompt["content"]))} for prompt in prompts
+    ]
     if unknown := {message["role"] for message in messages} - _ROLES:
         raise TuumFailed(f"{node}: a message has the role {min(unknown)[:40]!r}; there are {', '.join(sorted(_ROLES))}")
     return messages
@@ -250,7 +274,7 @@ class Chunks:
         self._work, self._callback, self._variables, self._began = work, callback, variables, began
         self._pieces: list[str] = []
         self._heard = ""
-        """What the callback has been told of, as far as it asks for that."""
+        """What the callback has been told of; pieces that it adds up itself may make a mark together."""
         self._waiting: deque[_Chunk] = deque()
         self._calling: asyncio.Task[None] | None = None
         self._failures = 0
@@ -289,11 +313,21 @@ class Chunks:
             self._waiting.clear()
 
     async def _call(self, callback: Script, chunk: _Chunk) -> None:
-        told = {ADDED_OUTPUT: Value(chunk.added, self._origins), EXECUTION_TIME: Value(chunk.seconds, AUTHOR)}
+        told = {ADDED_OUTPUT: self._take(chunk.added), EXECUTION_TIME: Value(chunk.seconds, AUTHOR)}
+        self._heard += chunk.added
         if TOTAL_OUTPUT in callback.consumes:  # of a long answer it is long, and many callbacks only add up
-            self._heard += chunk.added
-            told[TOTAL_OUTPUT] = Value(self._heard, self._origins)
-        self._variables.update(await self._work.run_callback(f"{self._work.node}/callback", callback, self._variables | told))
+            told[TOTAL_OUTPUT] = self._take(self._heard)
+        adds_up = ADDED_OUTPUT in callback.consumes and "BLOCK" in self._heard and not self._opens_blocks
+        marks = list_marks(self._heard) if adds_up else ()
+        self._variables.update(await self._work.run_callback(f"{self._work.node}/callback", callback, self._variables | told, marks))
+
+    def _take(self, text: str) -> Value:
+        value = Value(text, self._origins)
+        return value if self._opens_blocks else escape_value(value)
+
+    @property
+    def _opens_blocks(self) -> bool:
+        return self._work.opens_blocks and not self._origins & FOREIGN
 
     async def wait(self) -> None:
         """Wait until the callback has run for all that came."""
@@ -315,7 +349,7 @@ class Chunks:
         if callback is None or not callback.produces:
             return
         if was_answered and self._work.ctx.find_state(node) != "finished":
-            await self.take(str(answer.data))
+            await self.take(restore_data(str(answer.data)))
             await self.wait()
         stored, origins = self._list_left()
 
@@ -328,7 +362,7 @@ class Chunks:
     async def keep_failure(self, node: str, reason: str, origins: Origins) -> Value:
         """Return what is left of an answer that failed: {error, text, variables}. It is kept, so that the model is not asked once more."""
         variables, more = self._list_left()
-        told = {"error": reason, "text": self.total[:MOST_PARTIAL], "variables": variables}
+        told = {"error": reason, "text": self._take(self.total[:MOST_PARTIAL]).data, "variables": variables}
 
         async def make() -> JsonObject:
             return told

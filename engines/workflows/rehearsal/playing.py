@@ -16,6 +16,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunEffect, RunFailed, RunModelRequest, RunResult
+from orchestrator.engines.shared.block_marks import restore_data, restore_marks
 from orchestrator.engines.shared.raw_text import Words, parse_raw_text
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.beginning import BEGINS, build_actor, build_launch_args
@@ -204,12 +205,12 @@ def _compare(expect: ExpectedWorkflow, played: WorkflowPlayed) -> Iterator[str]:
     if played.left:
         yield f"inputs: the last {played.left} were not asked for"
     if expect.raw_text is not None:
-        yield from compare_lists("rawText", expect.raw_text.split("\n"), result.raw_text.split("\n"))
+        yield from compare_lists("rawText", restore_marks(expect.raw_text).split("\n"), restore_marks(result.raw_text).split("\n"))
     if expect.parts is not None:
         yield from compare_lists("parts", list(map(_write_part, expect.parts)), list(map(_write_part, list_parts(result.raw_text))))
     if expect.operations is not None:
         yield from compare_lists("operations", list(map(write_operation, expect.operations)), list(map(write_operation, result.operations)))
-    yield from compare_values("globals", expect.globals, result.globals)
+    yield from compare_values("globals", restore_data(expect.globals), restore_data(result.globals))
     if expect.finished is not None:
         yield from compare_lists("finished", expect.finished, result.finished)
     if expect.messages is not None:
@@ -231,7 +232,7 @@ def _write_end(is_success: bool, code: str) -> str:  # noqa: FBT001 - the value 
 
 def list_parts(raw_text: str) -> list[TextPart]:
     """Return the parts of a text as tests write them, without the white space around each."""
-    read = [one.text.strip() if isinstance(one, Words) else {one.id: one.data.strip()} for one in parse_raw_text(raw_text)]
+    read = [restore_data(one.text.strip() if isinstance(one, Words) else {one.id: one.data.strip()}) for one in parse_raw_text(raw_text)]
     return [one for one in read if one]
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from orchestrator.domain.outputs import Action, Notice, Passage, Reply, Row, Table, Text, build_reply
 from orchestrator.domain.taint import Value
+from orchestrator.engines.shared.block_marks import restore_marks
 from orchestrator.engines.shared.declared import RECORDS
 from orchestrator.engines.shared.raw_text import Block, Words, parse_raw_text, write_raw_text
 from orchestrator.expressions.placeholders import format_value
@@ -53,7 +54,7 @@ def list_options(data: str) -> list[str]:
     except ValueError:
         read = None
     found = [format_value(one) for one in read] if isinstance(read, list) else data.split("|")
-    return [one.strip() for one in found if one.strip()]
+    return [shown for one in found if (shown := restore_marks(one).strip())]
 
 
 def _draw_options(block: Block) -> Part:
@@ -106,7 +107,9 @@ def draw_parts(text: str) -> Iterator[Part]:
 
 
 def _draw_part(one: Words | Block) -> Part:
-    return Text(text=one.text.strip()) if isinstance(one, Words) else RENDERERS.get(one.id, _draw_plain)(one)
+    if isinstance(one, Words):
+        return Text(text=restore_marks(one.text).strip())
+    return RENDERERS.get(one.id, _draw_plain)(Block(one.id, restore_marks(one.data)))
 
 
 def _draw_message(text: str, records: Mapping[str, Row]) -> Iterator[Part | Table]:
