@@ -156,6 +156,7 @@ console-form-name = { $name ->
     [promptRunes] Руны промпта
     [aiService] Модель
     [isStreaming] Показывать ответ по мере появления
+    [blocks] Кто открывает блоки
     [options] Настройки модели
     [chunkCallback] Скрипт на каждый кусок ответа
     [runes] Руны после ответа
@@ -227,6 +228,8 @@ console-form-hint = { $place ->
     [tuum-outputMappings] Общее имя: своё имя.
     [Tuum-mayPropose] Например ModifyEntity deal. Без этого скрипты могут предложить любое, и публикует второй человек.
     [tuum-mayPropose] Например ModifyEntity deal. Без этого скрипты могут предложить любое, и публикует второй человек.
+    [Tuum-blocks] Блоки открывают шаблоны и скрипты; model — ещё и ответ модели, если она не читала чужого.
+    [tuum-blocks] Блоки открывают шаблоны и скрипты; model — ещё и ответ модели, если она не читала чужого.
     [Tuum-aiService] Без неё работают только скрипты и руны.
     [tuum-aiService] Без неё работают только скрипты и руны.
     [prompt-template] Переменные пишут так: {"{{"}имя{"}}"}.
@@ -320,6 +323,8 @@ console-form-value = { $place ->
     [entityType-company] Компания
     [entityType-activity] Дело
     [entityType-task] Задача
+    [blocks-program] Шаблоны и скрипты
+    [blocks-model] И ответ модели
     [updateMode-FullSnapshot] Заменить
     [updateMode-Incremental] Дополнить
    *[other] { $value }

@@ -38,7 +38,19 @@ _RARE: Final = frozenset(
             "kind",
             "variableTypes",
         ),
-        *("mayPropose", "isStreaming", "incrementalType", "file", "url", "inline_keyboard", "context", "group", "isAll", "default"),
+        *(
+            "mayPropose",
+            "isStreaming",
+            "blocks",
+            "incrementalType",
+            "file",
+            "url",
+            "inline_keyboard",
+            "context",
+            "group",
+            "isAll",
+            "default",
+        ),
     }
 )
 """Fields that few definitions have: they stand below the others and are folded."""
