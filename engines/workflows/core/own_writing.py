@@ -8,12 +8,12 @@ the second play does reaches anybody.
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from engines.workflows.core.results import DisplayUpdatePayload
 from engines.workflows.core.script_functions import ShowNow
 from orchestrator.domain.taint import Value, split_values
-from orchestrator.engines.shared.block_marks import break_marks, copy_signs, escape_marks, list_marks, restore_data, restore_marks
+from orchestrator.engines.shared.block_marks import Data, break_marks, copy_signs, escape_marks, list_marks, restore_data, restore_marks
 from orchestrator.expressions.scripts.failures import ScriptCallFailed, ScriptFailed
 from orchestrator.expressions.scripts.runner import ScriptFunction, ScriptResult
 from state.canonical import dumps
@@ -25,7 +25,7 @@ MISSING: Final = object()
 class Play(Protocol):
     """Plays the script."""
 
-    def __call__(self, *, inputs: Mapping[str, Any], functions: Mapping[str, ScriptFunction]) -> Awaitable[ScriptResult]:
+    def __call__(self, *, inputs: Mapping[str, Data], functions: Mapping[str, ScriptFunction]) -> Awaitable[ScriptResult]:
         """Return what it gives. Raises ScriptFailed."""
 
 
@@ -38,7 +38,7 @@ class MarkedPlay:
         plain = split_values(dict(inputs))[0]
         self._is_doubtful = bool(restore_data(plain) != plain)
         """Whether anything that the script has read holds a mark from outside."""
-        self._answers: dict[str, deque[Any]] = defaultdict(deque)
+        self._answers: dict[str, deque[Data]] = defaultdict(deque)
         """What its functions gave, with marks escaped."""
         self._held: list[DisplayUpdatePayload] = []
         """What it wants to show, until it is known which marks in it are its own."""
@@ -49,7 +49,7 @@ class MarkedPlay:
         value = (await play(inputs=restore_data(self._inputs), functions=self._wrap(functions))).value
         data = value.data
         if self._is_doubtful:
-            again: Any = MISSING
+            again: Data = MISSING
             with suppress(ScriptFailed):
                 again = (await play(inputs=self._inputs, functions=self._replay(functions))).value.data
             shown = self._shown_again if len(self._shown_again) == len(self._held) else [MISSING] * len(self._held)
@@ -73,7 +73,7 @@ class MarkedPlay:
         return {name: self._keep(name, function) for name, function in functions.items()}
 
     def _keep(self, name: str, function: ScriptFunction) -> ScriptFunction:
-        async def call(*args: Any, **named: Any) -> Any:
+        async def call(*args: Data, **named: Data) -> Data:
             answer = function(*args, **named)
             if not isinstance(answer, Value):
                 answer = await answer
@@ -89,7 +89,7 @@ class MarkedPlay:
         return {name: self._answer(name) for name in functions}
 
     def _answer(self, name: str) -> ScriptFunction:
-        async def call(*args: Any, **named: Any) -> Any:
+        async def call(*args: Data, **named: Data) -> Data:
             if name == "show":
                 self._shown_again.append(str(args[0] if args else named.get("content", "")))
                 return Value(None)
@@ -103,11 +103,11 @@ class MarkedPlay:
         return call
 
 
-def _name_call(name: str, args: tuple[Any, ...], named: dict[str, Any]) -> str:
+def _name_call(name: str, args: tuple[Data, ...], named: dict[str, Data]) -> str:
     return dumps([name, restore_data(list(args)), restore_data(named)])
 
 
-def _break_data(data: Any, marks: Sequence[str]) -> Any:
+def _break_data(data: Data, marks: Sequence[str]) -> Data:
     if isinstance(data, str):
         return break_marks(data, marks)
     if isinstance(data, dict):
@@ -115,7 +115,7 @@ def _break_data(data: Any, marks: Sequence[str]) -> Any:
     return [_break_data(one, marks) for one in data] if isinstance(data, list) else data
 
 
-def keep_own_marks(given: Any, again: Any) -> Any:
+def keep_own_marks(given: Data, again: Data) -> Data:
     """Return JSON data that a script gave, in whose texts only its own marks are marks; `again` is what its second play gave."""
     if isinstance(given, str):
         return _choose_text(given, again)
@@ -131,7 +131,7 @@ def keep_own_marks(given: Any, again: Any) -> Any:
     return given
 
 
-def _choose_text(given: str, again: Any) -> str:
+def _choose_text(given: str, again: Data) -> str:
     """Return the text in which only the script's own marks are marks: what was given, if the second play tells them apart there."""
     marks = list_marks(given)
     if not isinstance(again, str):

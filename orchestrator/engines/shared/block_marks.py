@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from orchestrator.domain.taint import Origins, Value
 
+Data = Any
+"""JSON data, with `Value` at any place."""
 AUTHOR: Final[Origins] = frozenset({"definition"})
 SIGN: Final = "\u2060\u2064"
 """Two invisible characters that nobody writes beside each other."""
@@ -34,7 +36,7 @@ def escape_marks(text: str) -> str:
     return escaped + SIGN if _ENDS.search(escaped) else escaped
 
 
-def escape_data(data: Any) -> Any:
+def escape_data(data: Data) -> Data:
     """Return JSON data with the marks in all of its texts and names escaped."""
     if isinstance(data, str):
         return escape_marks(data)
@@ -53,7 +55,7 @@ def escape_value(value: Value) -> Value:
     return value if value.origins <= AUTHOR else value.map(escape_data)
 
 
-def restore_data(data: Any) -> Any:
+def restore_data(data: Data) -> Data:
     """Return JSON data, with `Value` at any place, without signs in its texts and names."""
     if isinstance(data, str):
         return restore_marks(data)
