@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from sandbox.portal import records, seed
+from sandbox.portal import records, seed, seed_file
 from sandbox.portal.batch import run_batch
 from sandbox.portal.context import Call
 from sandbox.portal.errors import ConnectionDroppedError, PortalError, method_not_found
@@ -50,6 +50,7 @@ class Settings:
     operating_limit: float | None = 480.0
     bulk_deals: int = 0
     seed: int = 0
+    seed_file: Path | None = None
     wrong_code_error: Literal["INVALID_CREDENTIALS", "NO_AUTH_FOUND"] = "INVALID_CREDENTIALS"
 
 
@@ -125,6 +126,9 @@ class Portal:
         self._actor: int | None = None
         self.store.watch = self._note
         self._fresh_limits()
+        self._own = seed_file.read_seed(settings.seed_file) if settings.seed_file is not None else None
+        if self._own is not None:
+            seed_file.add_fields(self._own)
         if not len(self.store.table("user")):
             self._seed()
         self.store.commit()
@@ -265,8 +269,11 @@ class Portal:
         return body
 
     def close(self) -> None:
-        """Close the store."""
+        """Close the store, and take away the custom fields of the seed file."""
         self.store.close()
+        if self._own is not None:
+            seed_file.remove_fields(self._own)
+            self._own = None
 
     def _fresh_limits(self) -> None:
         self.requests = RequestLimit(self.settings.bucket)
@@ -276,6 +283,8 @@ class Portal:
 
     def _seed(self) -> None:
         seed.fill(self.store, self.now, self.settings.bulk_deals, self.settings.seed)
+        if self._own is not None:
+            seed_file.add_records(self.store, self.now, self._own)
         self.store.commit()
         if self.settings.bulk_deals:
             classic.make_ready(self.store, "deal")

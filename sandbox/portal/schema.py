@@ -98,24 +98,40 @@ def camel_name(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
+_OPEN: dict[str, tuple[dict[str, Field], dict[str, Field]]] = {}
+"""By kind the fields behind `Schema.fields` and `Schema.by_camel`, for the custom fields that a seed file adds."""
+
+
 def _schema(kind: str, text: str, **more: Any) -> Schema:
-    fields: dict[str, Field] = {}
-    for line in text.strip().splitlines():
-        if not line.strip():
-            continue
-        name, type_, flags, title = line.split(" ", 3)
-        camel = {} if kind in _KEEPS_CASE else _CAMEL
-        upper = schema_smart.SMART_UPPER.get(name, name) if kind.startswith("dynamic_") else name
-        choices = schema_smart.CHOICES.get(name, ())
-        fields[name] = Field(name, type_, flags, title, camel.get(name) or camel_name(name), upper, choices)
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    fields = {field.name: field for field in (_field(kind, line, schema_smart.CHOICES.get(line.split(" ", 1)[0], ())) for line in lines)}
     plain = tuple(f.name for f in fields.values() if not f.multiple and not f.custom and f.type not in {"crm_multifield", "raw"})
-    return Schema(
-        kind,
-        MappingProxyType(fields),
-        MappingProxyType({f.camel: f for f in fields.values()}),
-        plain=plain,
-        **more,
-    )
+    by_camel = {f.camel: f for f in fields.values()}
+    _OPEN[kind] = fields, by_camel
+    return Schema(kind, MappingProxyType(fields), MappingProxyType(by_camel), plain=plain, **more)
+
+
+def _field(kind: str, line: str, choices: tuple[tuple[int, str], ...]) -> Field:
+    """Return the field that one line describes, in the format of `schema_data`."""
+    name, type_, flags, title = line.split(" ", 3)
+    camel = {} if kind in _KEEPS_CASE else _CAMEL
+    upper = schema_smart.SMART_UPPER.get(name, name) if kind.startswith("dynamic_") else name
+    return Field(name, type_, flags, title, camel.get(name) or camel_name(name), upper, choices)
+
+
+def add_field(kind: str, line: str, choices: tuple[tuple[int, str], ...] = ()) -> None:
+    """Add a custom field to a kind of records, for all portals of this process. Raises ValueError for one that is there already."""
+    fields, by_camel = _OPEN[kind]
+    field = _field(kind, line, choices)
+    if field.name in fields:
+        raise ValueError(f"there is a field {field.name} already")
+    fields[field.name] = by_camel[field.camel] = field
+
+
+def remove_field(kind: str, name: str) -> None:
+    """Take a field away that `add_field` has added."""
+    fields, by_camel = _OPEN[kind]
+    del by_camel[fields.pop(name).camel]
 
 
 DEAL = _schema("deal", schema_data.DEAL + schema_smart.DEAL_OWN, type_id=2, stage_field="STAGE_ID", default_title="Сделка", code="D")

@@ -114,6 +114,7 @@ SETTINGS = MappingProxyType(
         "money": {"DEFAULT_VALUE": ""},
         "boolean": {"DEFAULT_VALUE": 0, "DISPLAY": "CHECKBOX", "LABEL": ["", ""]},
         "employee": [],
+        "date": {"DEFAULT_VALUE": {"TYPE": "NONE", "VALUE": ""}},
     }
 )
 

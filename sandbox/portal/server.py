@@ -46,6 +46,7 @@ def run(
     bucket: Bucket | None = DEFAULT_BUCKET,
     bulk_deals: int = 0,
     seed: int = 0,
+    seed_file: Path | None = None,
 ) -> int:
     """Serve the portal until SIGINT or SIGTERM and return exit code 0; print a message and return 2 if the port is taken.
 
@@ -61,7 +62,7 @@ def run(
         sys.stderr.write(f"Порт {port} на {host} занят: выберите другой или 0 (любой свободный).\n")
         return BUSY
     base = f"http://{host}:{listener.getsockname()[1]}"
-    app = create_app(Settings(data=data_dir, bucket=bucket, bulk_deals=bulk_deals, seed=seed))
+    app = create_app(Settings(data=data_dir, bucket=bucket, bulk_deals=bulk_deals, seed=seed, seed_file=seed_file))
     sys.stdout.write(json.dumps({"portal": base, "webhook": webhook_url(base)}) + "\n")
     sys.stdout.flush()
     config = uvicorn.Config(Door(app), log_level="critical", access_log=False, timeout_graceful_shutdown=1)
@@ -79,5 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--bucket", type=parse_bucket, default="2/50", help="лимит запросов: 2/50 или off")
     parser.add_argument("--bulk-deals", type=int, default=0, help="сколько ещё сделок добавить для замеров")
     parser.add_argument("--seed", type=int, default=0, help="от какого числа считать случайные значения этих сделок")
+    parser.add_argument("--seed-file", type=Path, default=None, help="свои записи и поля в JSON: sandbox/portal/README.md")
     given = parser.parse_args(argv)
-    return run(given.port, given.data, host=given.host, bucket=given.bucket, bulk_deals=given.bulk_deals, seed=given.seed)
+    more = {"bulk_deals": given.bulk_deals, "seed": given.seed, "seed_file": given.seed_file}
+    return run(given.port, given.data, host=given.host, bucket=given.bucket, **more)
