@@ -354,6 +354,7 @@ async def a_world(
     *,
     mode: Mode = "full",
     policy: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     store: SqlStore | None = None,
     portal: Portal | None = None,
     card: bool = False,
@@ -375,9 +376,14 @@ async def a_world(
     path = folder / "policy.yaml" if policy is not None else None
     if path is not None:
         path.write_text(yaml.safe_dump({**QUIET, **(policy or {})}), encoding="utf-8")
-    settings = GivenSettings(
-        bitrix_webhook_url=WEBHOOK, openai_api_key=MODEL_KEY, agent_mode=mode, policy_file=path, log_dir=folder / "logs", _env_file=None
-    )
+    usual = {
+        "bitrix_webhook_url": WEBHOOK,
+        "openai_api_key": MODEL_KEY,
+        "agent_mode": mode,
+        "policy_file": path,
+        "log_dir": folder / "logs",
+    }
+    chosen = GivenSettings(**{**usual, **(settings or {})}, _env_file=None)
     troubles: list[tuple[str, Notice]] = []
     partials: list[str] = []
 
@@ -389,7 +395,7 @@ async def a_world(
 
     known = {one.key: one for one in people}
     orchestrator = _assembled(
-        settings,
+        chosen,
         wrapped,
         client,
         model,
