@@ -9,7 +9,7 @@ SLOW := bot/http_api engines/flows/http state/transfer reports
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-long quick check fmt style bench crash fuzz rows clean
+.PHONY: help demo run test test-long quick check fmt style bench arena crash fuzz rows clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,9 @@ fmt: .venv/.dev ## put the code into the house's form
 
 bench: .venv/.bench ## measure; ONLY=name runs one, PAGE=file writes a page
 	@$(RUN) bench $(if $(ONLY),--only $(ONLY)) $(if $(PAGE),--page $(PAGE))
+
+arena: .venv/.dev ## sales tasks and attacks with a model that errs, judged by the portal's ledger; WORKBENCH=folder replays recorded runs too
+	@$(RUN) tests.arena
 
 crash: .venv/.dev ## the long form of the crash tests
 	@$(RUN) pytest tests/crash -m "crash_long or not crash_long" $(ARGS)
