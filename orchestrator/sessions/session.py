@@ -9,14 +9,13 @@ and which are buffered until the next commit.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TypedDict
 
 from orchestrator.domain.errors import SessionTaken
-from orchestrator.gate.call.ports import CallsAbout
 from orchestrator.sessions.grouped_cards import DescribeCard, keep_card
 from orchestrator.sessions.kept_turns import KeptTurns
 from orchestrator.sessions.steps import is_reads_only, keep_step, prepare_step
@@ -391,12 +390,12 @@ class Session:
         """Return the call of any session that created `record` ("task:8029"); None if no call of this program did. Raises StoreError."""
         return await self._store.read(_read_making_call, record)
 
-    async def find_calls_about(self, record: str, within: timedelta, known: Container[str] = ()) -> CallsAbout:
+    async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
         """Return the calls of all sessions that changed `record` ("deal:481") or were meant to, oldest first; at most `MAX_CALLS`.
 
-        All calls of the last `within` are included; some earlier calls may be, too. The rows of those in `known` are not read.
+        All calls of the last `within` are included; some earlier calls may be, too.
         """
-        return await self._store.read(_read_calls_about, record, build_lower_id(SystemClock().now() - within - CARD_MAY_WAIT), known)
+        return await self._store.read(_read_calls_about, record, build_lower_id(SystemClock().now() - within - CARD_MAY_WAIT))
 
     async def renew(self) -> None:
         """Renew the lease. Raises SessionTaken if it was lost."""
@@ -454,11 +453,11 @@ def _read_making_call(store: Store, record: str) -> EffectRow | None:
     return None
 
 
-def _read_calls_about(store: Store, record: str, after: str, known: Container[str]) -> CallsAbout:
-    """Return the newest calls about `record` with an event id greater than `after`; the rows only of those that are not in `known`.
+def _read_calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
+    """Return the newest calls about `record` with an event id greater than `after`, oldest first.
 
     Event ids begin with the time, so comparing them compares times.
     """
     effect_ids = list(dict.fromkeys(reversed(store.list_calls_about(record, after, MAX_CALLS))))
-    unknown = [effect_id for effect_id in effect_ids if effect_id not in known]
-    return CallsAbout(effect_ids, {row.effect_id: row for row in store.find_effects(unknown)} if unknown else {})
+    rows = {row.effect_id: row for row in store.find_effects(effect_ids)}
+    return [rows[effect_id] for effect_id in effect_ids if effect_id in rows]

@@ -1,4 +1,4 @@
-"""What is remembered of earlier calls answers as reading them all from the database does, for every history and kind of database."""
+"""What is found of earlier calls is what reading them all one by one gives, for every history and kind of database."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -105,7 +105,7 @@ class Histories:
         }
 
     def damage(self, which: int) -> None:
-        """A disk changes a letter of a call that has not ended. What was read of an ended call before stays true."""
+        """A disk changes a letter of a call that has not ended. It counts no more."""
         open_ = [one for one, (_, status) in self.made.items() if status in AFTER]
         if open_:
             broken = effects.update().where(effects.c.effect_id == open_[which % len(open_)])
@@ -120,7 +120,7 @@ class Histories:
 
 
 def read_first_sums(store: SqlStore, target: Target, now: datetime) -> FirstSums:
-    """The answer of a program that remembers nothing: every call about the record, read one by one."""
+    """Every call about the record, read one by one."""
     rows = []
     for one in reversed(store.list_last_index_entries(f"{target[0]}:{target[1]}", "call", MAX_CALLS)):
         with suppress(DamagedRow):
@@ -173,7 +173,7 @@ few_runs = settings(max_examples=RUNS, deadline=None, suppress_health_check=[Hea
 @example(deeds=[("propose", 0, "tg:7", 481, 8, "direct"), ("move", 1, 0, 2), ("move", 1, 0, 1)])
 @given(deeds=st.lists(deed, max_size=40))
 def test_the_first_sums_of_a_day_are_those_of_a_reading_of_all_calls(world: World, deeds: Sequence[tuple[Any, ...]]) -> None:
-    """Other processes, statuses that change, erased people, damaged rows, batches, the edge of the day: the memory never shows."""
+    """Other processes, statuses that change, erased people, damaged rows, batches, the edge of the day."""
     asyncio.run(_compare_first_sums(world, deeds))
 
 

@@ -1,7 +1,7 @@
 """The dependencies of all stages of the gate, built once: catalogue, policy, performers, readers of records and names."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
@@ -14,7 +14,6 @@ from orchestrator.gate.call.permissions import Approvers
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer, Records
 from orchestrator.gate.call.reasons import refuse
-from orchestrator.gate.call.sum_memory import SumMemory
 
 
 class PolicySource(Protocol):
@@ -40,7 +39,6 @@ class GateDeps:
     approvers: Approvers
     change_counter: ChangeCounter
     switch: FreezeSwitch
-    sum_memory: SumMemory = field(default_factory=SumMemory)
 
     @property
     def policy(self) -> Policy:

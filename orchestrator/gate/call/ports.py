@@ -1,6 +1,6 @@
 """Interfaces that the gate needs from other parts: the session's journal, the performers, the readers of the portal."""
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -17,13 +17,6 @@ from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResul
 from state.journal.store import EffectChange, EffectRow, EffectStatus, OutboxRow, Timer
 from state.model.session_state import SessionState
 from state.stored import JsonObject
-
-
-class CallsAbout(NamedTuple):
-    """The calls about one record: the ids of all of them, oldest first, and by id the rows of those that were read and are intact."""
-
-    effect_ids: Sequence[str]
-    rows: Mapping[str, EffectRow]
 
 
 class Ledger(Protocol):
@@ -90,10 +83,10 @@ class Ledger(Protocol):
     async def find_making_call(self, record: str) -> EffectRow | None:
         """Return the call of any session that created `record` ("task:8029"); None if no call of this program did. Raises StoreError."""
 
-    async def find_calls_about(self, record: str, within: timedelta, known: Container[str] = ()) -> CallsAbout:
-        """Return the calls of all sessions that changed a record ("deal:481"), or were meant to, within the time span `within`.
+    async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
+        """Return the calls of all sessions that changed a record ("deal:481"), or were meant to, within `within`, oldest first.
 
-        A few older calls may be among them. The rows of those whose ids are in `known` are not read.
+        A few older calls may be among them.
         """
 
 
