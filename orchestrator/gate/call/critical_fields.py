@@ -11,7 +11,7 @@ from bitrix.client.batch import find_references
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.effect import Call, Comparison, Facts
+from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.effect_kinds import find_spec
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.mentions import find_mentions
@@ -209,13 +209,6 @@ def has_value(call: Call, name: str, value: object, record: JsonObject | None) -
     """
     if record is None:
         return False
-    known = call.comparisons.get(name)
-    if known is None or known.value is not value or known.record is not record:
-        known = call.comparisons[name] = Comparison(value, record, is_held=_has_value(call, name, value, record))
-    return known.is_held
-
-
-def _has_value(call: Call, name: str, value: object, record: JsonObject) -> bool:
     stands_for = call.spec.stands_for.get(name, name)
     if not fields.has_field(record, stands_for, call.entity):
         return False

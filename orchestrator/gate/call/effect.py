@@ -1,9 +1,8 @@
 """The data of the gate: a Call (normalized effect), the Facts used to check it, and the Verdict of the check. Pure data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import NamedTuple
 
 from bitrix.catalogue.catalogue import Entity, Method
 from orchestrator.directory.reference_data import Field
@@ -12,7 +11,6 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import targets
 from orchestrator.gate.call.essence import build_canonical_form
 from orchestrator.gate.call.lookup import Lookup, read_places
-from orchestrator.gate.call.param_kinds import WrittenValue
 from state.canonical import dumps, hash_text
 from state.stored import JsonObject
 
@@ -26,14 +24,6 @@ BeforeImage = Mapping[str, JsonObject | None]
 
 FirstSums = Mapping[str, tuple[object, str]]
 """The sums of a record by the key of their field; each is the value and its currency."""
-
-
-class Comparison(NamedTuple):
-    """Whether a record has a value already that a call writes. It holds for this very value and record, which nobody changes in place."""
-
-    value: object
-    record: JsonObject
-    is_held: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,11 +167,6 @@ class Call:
         return {name: value for name, value in self.params.items() if name not in apart}
 
     @computed_once
-    def comparisons(self) -> dict[str, Comparison]:
-        """What `critical_fields.has_value` has found so far, by the names of the fields: the checks of a judgement ask the same."""
-        return {}
-
-    @computed_once
     def leaves(self) -> tuple["Call", ...]:
         """The commands of a batch, otherwise the call itself."""
         return self.commands or (self,)
@@ -200,14 +185,6 @@ class Whole:
     is_visible: bool
 
 
-class FoundValues(NamedTuple):
-    """The written values of one call that can be checked, and the record with which they were compared; see `decide.value_kinds`."""
-
-    call: Call
-    record: JsonObject | None
-    values: Sequence[WrittenValue]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """The data read before a call is checked, so that the check itself reads nothing.
@@ -222,8 +199,6 @@ class Facts:
     first_stages: Mapping[str, str] = field(default_factory=dict)
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
     """The portal's field lists by name ("deal", "item:2"); a list that could not be read is missing."""
-    found_values: Sequence[FoundValues] = ()
-    """The written values of the commands, found with these records and field lists while the facts were read."""
     value_lists: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The portal's lists of values (value → name) that written values are checked against, by key; see `decide.value_kinds`."""
     today: date | None = None

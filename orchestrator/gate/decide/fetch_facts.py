@@ -1,6 +1,6 @@
 """Reads from the portal what is needed to check a call: records, stages, field lists, people. Never writes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError, Refused
@@ -10,7 +10,7 @@ from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists, unread_lists
-from orchestrator.gate.call.effect import Call, Facts, FoundValues, Part, Refuse, Target
+from orchestrator.gate.call.effect import Call, Facts, Part, Refuse, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_needed_records
@@ -36,7 +36,6 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     records = await load_lists(call, await deps.records.load_records(wanted) if wanted else {}, deps.records, deps.catalogue)
     wholes = await load_wholes(call, records, actor, deps)
     known = Facts(records=records, field_lists=await field_checks.load_field_lists(call, deps.records.reference))
-    written = [value_kinds.find_written_values(leaf, known) for leaf in call.leaves]
     return Facts(
         records=records,
         parts=await _load_parts(call, deps.records),
@@ -45,10 +44,9 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
         call_partners=await load_call_partners(call, records, actor, deps),
         linked=await find_linked_customers(call, records, wholes, actor, deps),
         field_lists=known.field_lists,
-        found_values=written,
         by_webhook=deps.is_by_webhook(call),
-        value_lists=await value_kinds.load_value_lists(written, known, deps.records.reference),
-        dismissed_users=await _find_dismissed(_find_new_people(written, actor, known), deps.records.reference),
+        value_lists=await value_kinds.load_value_lists(call, known, deps.records.reference),
+        dismissed_users=await _find_dismissed(_find_new_people(call, actor, known), deps.records.reference),
     )
 
 
@@ -171,10 +169,7 @@ async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[in
         return frozenset()
 
 
-def _find_new_people(written: Iterable[FoundValues], actor: Actor, facts: Facts) -> frozenset[int]:
-    """Return the ids of the users whom the commands put into fields of a record that do not name them at present.
-
-    `written` are the written values of the commands. The requester is left out.
-    """
-    found = (number for one in written for _, ids in value_kinds.find_new_people(one.call, facts, one.values) for number in ids)
+def _find_new_people(call: Call, actor: Actor, facts: Facts) -> frozenset[int]:
+    """Return the ids of the users whom the call puts into fields of a record that do not name them; the requester is left out."""
+    found = (number for leaf in call.leaves for _, ids in value_kinds.find_new_people(leaf, facts) for number in ids)
     return frozenset(int(number) for number in found if len(number) <= _LONGEST_ID) - {actor.bitrix_user_id}

@@ -216,7 +216,7 @@ def _check_people(call: Call, facts: Facts, *, is_undo: bool) -> Iterator[Refuse
     """
     if not facts.dismissed_users:
         return
-    for name, ids in value_kinds.find_new_people(call, facts, value_kinds.list_written_values(call, facts)):
+    for name, ids in value_kinds.find_new_people(call, facts):
         key = fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
         for number in [] if is_undo and key not in _RESPONSIBLE else sorted(facts.dismissed_users):
             if str(number) in ids:

@@ -5,7 +5,7 @@ left out, and then no value is checked against it.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -13,7 +13,7 @@ from bitrix.catalogue import names
 from bitrix.errors import BitrixError
 from orchestrator.directory.reference_data import Field
 from orchestrator.gate.call import critical_fields, fields, param_kinds
-from orchestrator.gate.call.effect import Call, Facts, FoundValues
+from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.param_kinds import EMPTY, Param, ValueKind, WrittenValue
 from orchestrator.gate.call.param_words import find_param_words
 from orchestrator.gate.call.ports import Reference
@@ -48,18 +48,10 @@ def list_written_values(call: Call, facts: Facts) -> Sequence[WrittenValue]:
 
     Fields that this program added and fields that keep the value of the record are left out, and empty values where a field may be empty.
     """
-    return find_written_values(call, facts).values
-
-
-def find_written_values(call: Call, facts: Facts) -> FoundValues:
-    """Return `list_written_values` for the facts that all checks of the call share, with what it holds for."""
     if call.reads_only or call.kind != "bitrix":
-        return FoundValues(call, None, ())
+        return ()
     record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
-    for found in facts.found_values:
-        if found.call is call and found.record is record:
-            return found
-    return FoundValues(call, record, tuple(_list_written_values(call, record, facts.field_lists.get(find_list_name(call), {}))))
+    return tuple(_list_written_values(call, record, facts.field_lists.get(find_list_name(call), {})))
 
 
 def _list_written_values(call: Call, record: JsonObject | None, known: Mapping[str, Field]) -> Iterator[WrittenValue]:
@@ -116,13 +108,10 @@ def is_single(value: WrittenValue) -> bool:
     return param_kinds.is_single(value.param)
 
 
-def find_new_people(call: Call, facts: Facts, written: Iterable[WrittenValue]) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield (field, ids) for each field that names people for a record; people whom the record already has there are left out.
-
-    `written` are the written values of the call; see `list_written_values`.
-    """
+def find_new_people(call: Call, facts: Facts) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield (field, ids) for each field in which a call (not a batch) names people whom the record does not have there already."""
     record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
-    for value in written:
+    for value in list_written_values(call, facts):
         if value.kind == "user":
             held = fields.parse_ids(fields.find_value(record or {}, value.param.code, call.entity))
             ids = frozenset(str(item).strip().lstrip("0") for item in value.items) - held
@@ -170,27 +159,23 @@ def _find_category(call: Call, facts: Facts) -> str | None:
     return number if not number or (number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS) else None
 
 
-async def load_value_lists(written: Iterable[FoundValues], facts: Facts, reference: Reference) -> Mapping[str, Mapping[str, str]]:
+async def load_value_lists(call: Call, facts: Facts, reference: Reference) -> Mapping[str, Mapping[str, str]]:
     """Return the lists (value → name) that the written values are checked against, each under the name that `find_list_key` gives it.
 
-    `written` are the written values of the commands. A list that cannot be read is missing. A list comes from the cache unless a written
-    value is not in it.
+    A list that cannot be read is missing. A list comes from the cache unless a written value is not in it.
     """
     found: dict[str, Mapping[str, str]] = {}
-    for one in written:
-        for value in one.values:
-            key = find_list_key(one.call, value, facts)
-            if not key:
-                continue
-            wanted = {str(item) for item in value.items}
-            if key in found and wanted <= found[key].keys():
-                continue
-            try:
-                found[key] = await _load_list(key, wanted, reference)
-            except BitrixError:
-                continue
-            except Exception:  # an unforeseen form of a list must not prevent the check of the call
-                log.exception("a list of values cannot be read", extra={"action": "value_list_failed", "values_of": key})
+    for leaf, value in ((one, value) for one in call.leaves for value in list_written_values(one, facts)):
+        key = find_list_key(leaf, value, facts)
+        wanted = {str(item) for item in value.items}
+        if not key or (key in found and wanted <= found[key].keys()):
+            continue
+        try:
+            found[key] = await _load_list(key, wanted, reference)
+        except BitrixError:
+            continue
+        except Exception:  # an unforeseen form of a list must not prevent the check of the call
+            log.exception("a list of values cannot be read", extra={"action": "value_list_failed", "values_of": key})
     return {key: values for key, values in found.items() if values}
 
 
