@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from bot.settings.settings import Settings
     from orchestrator.domain.actor import Actor
+    from orchestrator.domain.budget import Budget
     from orchestrator.features.budgets.model_budget import UsageTotals
-    from orchestrator.gate.call.budget import Budget
 
 OVER = 1
 _MONTH: Final = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])", re.ASCII)
@@ -98,7 +98,7 @@ def _find_start(month: int, now: datetime) -> datetime:
     """
     from datetime import UTC, timedelta  # noqa: PLC0415 - see budget
 
-    from orchestrator.gate.call.budget import find_month_start  # noqa: PLC0415 - see budget
+    from orchestrator.domain.budget import find_month_start  # noqa: PLC0415 - see budget
 
     return find_month_start(datetime(month // 100, month % 100, 1, tzinfo=UTC) + timedelta(days=2)) if month else find_month_start(now)
 
@@ -110,7 +110,7 @@ def _load_people(settings: "Settings") -> "dict[str, Actor]":
     "employee:<number>", so that the usage of all their accounts counts against one limit.
     """
     from bot.access.access import load_access  # noqa: PLC0415 - see budget
-    from orchestrator.gate.call.budget import build_person_key  # noqa: PLC0415 - see budget
+    from orchestrator.domain.budget import build_person_key  # noqa: PLC0415 - see budget
 
     try:
         people = load_access(settings.access_file).list_people()
@@ -121,8 +121,8 @@ def _load_people(settings: "Settings") -> "dict[str, Actor]":
 
 def _build_rows(totals: "UsageTotals", rules: "Budget", people: "dict[str, Actor]", month: int, now: datetime) -> "Iterator[_Usage]":
     from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see budget
+    from orchestrator.domain.budget import to_month  # noqa: PLC0415 - see budget
     from orchestrator.features.budgets.model_budget import add_tokens, to_token_counts  # noqa: PLC0415 - see budget
-    from orchestrator.gate.call.budget import to_month  # noqa: PLC0415 - see budget
 
     seen = {person for at in ([month] if month else totals.list_months()) for person in totals.list_people(at)}
     for person in sorted(seen | people.keys()):

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Final
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.budget import Budget, build_person_key, find_month_start, to_month
 from orchestrator.features.budgets.model_budget import PAGE, TYPES, UsageTotals, add_tokens
-from orchestrator.gate.call.budget import Budget, build_person_key, find_month_start, to_month
 from orchestrator.reports.activity import Activity, count_activity
 from state.clock import Clock, build_lower_id, read_boottime
 from state.journal.async_store import AsyncStore

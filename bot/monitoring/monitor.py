@@ -13,7 +13,7 @@ from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.meters import Meters
 from bot.monitoring.reachability import ReachabilityTracker
 from bot.settings.settings import Settings
-from orchestrator.gate.call.budget import Budget
+from orchestrator.domain.budget import Budget
 from orchestrator.runtime.metrics import CommitCounter
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, format_iso

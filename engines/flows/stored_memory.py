@@ -7,9 +7,9 @@ from typing import Final
 
 from engines.flows.core.definition import SharedChannel
 from engines.flows.core.person_memory import Entry
+from orchestrator.domain.budget import build_person_key
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunInfo
-from orchestrator.gate.call.budget import build_person_key
 from state.clock import parse_iso, read_boottime
 from state.journal import flow_memory
 from state.journal.async_store import AsyncStore

@@ -11,11 +11,12 @@ from orchestrator.definitions.model_mistakes import list_expected, report_object
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.reports import quote_part
+from orchestrator.domain.budget import WrongValue
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import Finding, Path, format_path
 from orchestrator.domain.http_address import OddSite, parse_listed_site
 from orchestrator.gate.call.policy import PARTS, InvalidPolicy, Policy, UnknownName
-from orchestrator.gate.call.policy_format import Places, WrongValue
+from orchestrator.gate.call.policy_format import Places
 
 SENTENCES: Final[dict[str, str]] = {
     "finding-policy-duration": '"{name}": a duration such as 1h, 90m or 2d is needed',

@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.budget import Budget, Tokens
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import RunLimits
-from orchestrator.gate.call.budget import Budget, Tokens
 from orchestrator.sessions.model_calls import ModelBudget, Reservation
 from state.clock import parse_iso
 from state.events.base import Event

@@ -4,12 +4,12 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from orchestrator.domain.budget import to_month
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import RunFailed, RunModelRequest
-from orchestrator.gate.call.budget import to_month
 from orchestrator.runs.nodes import check_value
 from orchestrator.runs.run_pass import RunPass
 from orchestrator.sessions.audit import describe_model_node

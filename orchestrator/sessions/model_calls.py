@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.budget import to_month
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer, ModelRequest, ToolCall, UnusableAnswer
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call.budget import to_month
 from state.events.base import Event
 from state.events.conversation import ModelAsked
 

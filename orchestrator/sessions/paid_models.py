@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.budget import to_month
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest, Models, OnDelta, OnRestart
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call.budget import to_month
 from orchestrator.sessions.model_calls import ModelBudget, build_asked_event, describe_cost, hold
 from orchestrator.sessions.session import Session
 from state.events.runs import NodeDone, NodeFailed

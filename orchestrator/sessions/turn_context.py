@@ -11,6 +11,7 @@ from itertools import takewhile
 from typing import Any
 
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.budget import to_month
 from orchestrator.domain.effect import Effect, Provenance, to_written_params
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.models import ModelAnswer, Models
@@ -19,7 +20,6 @@ from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import ModelText, PlanStep, TurnInput, TurnModelRequest
 from orchestrator.gate.approve.card_groups import find_origin_slot
 from orchestrator.gate.approve.duplicates import REPEATED
-from orchestrator.gate.call.budget import to_month
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.gate import Gate
 from orchestrator.gate.preview.call_labels import ProposalLabel

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.budget import build_person_key
 from orchestrator.features.budgets.change_counter import JournalChangeCounter
-from orchestrator.gate.call.budget import build_person_key
 from orchestrator.gate.call.effect import Facts, FirstSums, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.policy import Policy

@@ -11,8 +11,8 @@ from bot.definition_service import describe_absent_kinds, list_known_kinds
 from bot.plugins.building import load_installed_engines
 from bot.settings.http_credentials import load_http_credentials
 from bot.settings.settings import Settings
+from orchestrator.domain.budget import Budget
 from orchestrator.domain.errors import SettingsError
-from orchestrator.gate.call.budget import Budget
 from orchestrator.gate.call.policy import check_policy, load_policy, load_with_places
 from orchestrator.language.work_calendar import load_workdays
 

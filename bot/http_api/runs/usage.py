@@ -6,7 +6,7 @@ from decimal import Decimal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from orchestrator.gate.call.budget import Budget
+from orchestrator.domain.budget import Budget
 
 
 class Usage(BaseModel):

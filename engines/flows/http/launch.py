@@ -33,12 +33,12 @@ from engines.flows.http.run_models import (
 )
 from orchestrator.definitions.references import is_version_id
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.budget import Tokens
 from orchestrator.domain.models import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER, ModelRequest
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Definition, RunFailed, RunInfo
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS
 from orchestrator.engines.shared.parameters import ParameterMistake, read_parameters
-from orchestrator.gate.call.budget import Tokens
 from orchestrator.runs.registry import Engines
 from state.canonical import dumps, to_storable
 from state.journal import definitions

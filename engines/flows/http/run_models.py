@@ -14,9 +14,9 @@ from bot.http_api.server.errors import Trouble as AnswerTrouble
 from engines.flows.core.definition import Flow
 from engines.flows.http.definition_models import FlowApiModel
 from engines.flows.http.run_events import EventType, Execution, FlowHistory, FlowStatus, Happening, StepStatus, Trouble, sum_use
+from orchestrator.domain.budget import Budget
 from orchestrator.engines.shared.declared import ParameterType
 from orchestrator.engines.shared.parameters import ParameterMistake
-from orchestrator.gate.call.budget import Budget
 
 LONGEST_WAIT: Final = 30
 USUAL_WAIT: Final = 25

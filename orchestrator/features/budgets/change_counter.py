@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.gate.call.budget import build_person_key
+from orchestrator.domain.budget import build_person_key
 from orchestrator.gate.call.ports import Ledger
 from state.clock import SystemClock, build_lower_id, parse_iso
 from state.events.calls import CallStarted

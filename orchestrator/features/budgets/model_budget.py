@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.budget import FULL, WARN_AT, Tokens, build_person_key, find_month_start, to_month
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call.budget import FULL, WARN_AT, Tokens, build_person_key, find_month_start, to_month
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.sessions.model_calls import Reservation
 from state.clock import SystemClock, build_lower_id, parse_iso

@@ -9,9 +9,9 @@ from datetime import datetime
 from decimal import Decimal
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.budget import Tokens, build_person_key, to_month
 from orchestrator.features.budgets.change_counter import JournalChangeCounter
 from orchestrator.features.budgets.model_budget import UsageReader, UsageTotals, add_tokens
-from orchestrator.gate.call.budget import Tokens, build_person_key, to_month
 from orchestrator.gate.call.policy import Policy
 from state.journal.async_store import AsyncStore
 

@@ -5,7 +5,7 @@ from functools import partial
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import DefinitionNews
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.gate.call.permissions import Staff
+from orchestrator.domain.staff import Staff
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Feature, Tools

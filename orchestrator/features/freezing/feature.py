@@ -3,8 +3,8 @@
 from functools import partial
 
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.staff import Staff
 from orchestrator.features.freezing import freeze_switch, handlers
-from orchestrator.gate.call.permissions import Staff
 from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.turns.feature import CommandSpec, Feature
 

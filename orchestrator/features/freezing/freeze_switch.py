@@ -11,7 +11,7 @@ from typing import Final
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FreezeNews
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.gate.call.permissions import Staff
+from orchestrator.domain.staff import Staff
 from orchestrator.gate.decide.freeze_check import to_freeze_args
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session

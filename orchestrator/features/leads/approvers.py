@@ -8,7 +8,8 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor, is_same_person
-from orchestrator.gate.call.permissions import Absence, Sees, Staff, find_visible_users
+from orchestrator.domain.staff import Absence, Staff
+from orchestrator.gate.call.permissions import Sees, find_visible_users
 
 _DECIDE = frozenset({"lead", "admin"})
 

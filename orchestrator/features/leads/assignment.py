@@ -11,11 +11,11 @@ from typing import Final
 from orchestrator.domain.actor import Actor, is_same_person
 from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.domain.staff import Staff
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.card_groups import find_shown_card
 from orchestrator.gate.approve.confirmations import Decision, build_copy_body, can_see_all, check_entitlement
-from orchestrator.gate.call.permissions import Staff
 from orchestrator.sessions import outbox
 from orchestrator.sessions.grouped_cards import group_card_rows
 from orchestrator.sessions.input_filter import build_system_row

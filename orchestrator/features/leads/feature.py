@@ -3,9 +3,9 @@
 from functools import partial
 
 from orchestrator.domain.inputs import DenialReason
+from orchestrator.domain.staff import Staff
 from orchestrator.features.leads import assignment, denial_reasons, lead_inbox, lead_reminders, policy_news
 from orchestrator.gate.approve import confirmations
-from orchestrator.gate.call.permissions import Staff
 from orchestrator.turns.feature import Feature, merge_features
 from state.journal.async_store import AsyncStore
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from orchestrator.domain.inputs import PolicyNews
 from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.domain.staff import Staff
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.gate.call.permissions import Staff
 from orchestrator.gate.decide.policy_reload import PolicyChange
 from orchestrator.sessions import outbox
 from orchestrator.sessions.input_filter import build_system_row

@@ -14,16 +14,15 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import to_field_key
+from orchestrator.domain.budget import Budget, Currency
 from orchestrator.domain.effect import EffectKind
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
 from orchestrator.domain.http_address import parse_listed_site
 from orchestrator.gate.call import effect_kinds
-from orchestrator.gate.call.budget import Budget
 from orchestrator.gate.call.kinds.opened_parties import HttpHosts, MongoCollections
 from orchestrator.gate.call.limits import Caps, Money
 from orchestrator.gate.call.policy_format import (
-    Currency,
     DefinitionRoles,
     Place,
     Places,

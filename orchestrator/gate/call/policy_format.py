@@ -16,6 +16,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from orchestrator.domain.actor import Mode, Role
+from orchestrator.domain.budget import Currency, WrongValue
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
 
@@ -25,15 +26,6 @@ Places = Mapping[Place, tuple[str, int]]
 
 _DURATION: Final = re.compile(r"(\d{1,6})\s*([smhd])", re.ASCII)
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-
-
-class WrongValue(ValueError):
-    """A value of a policy that cannot be; `code` is the message of the Fluent files that says so to people."""
-
-    def __init__(self, code: str, text: str) -> None:
-        """Keep the code; `text` says in English what is wrong and how to mend it."""
-        super().__init__(text)
-        self.code = code
 
 
 def describe_yaml_error(error: Exception) -> str:
@@ -189,9 +181,6 @@ def _check_sentence(text: str) -> str:
 
 
 Words = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...], BeforeValidator(_to_list), AfterValidator(_strip_words)]
-
-
-Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="a code such as RUB")]
 
 
 class Rule(Frozen):

@@ -13,10 +13,10 @@ from typing import Final, assert_never
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import is_run
+from orchestrator.domain.budget import build_person_key
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, limits
-from orchestrator.gate.call.budget import build_person_key
 from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps

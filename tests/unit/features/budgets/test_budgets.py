@@ -8,9 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.budget import Budget, Limits, Price, find_month_start, to_month
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.features.budgets.model_budget import PAGE, UsageReader, UsageTotals, sum_since
-from orchestrator.gate.call.budget import Budget, Limits, Price, find_month_start, to_month
 from orchestrator.gate.call.policy import load_policy
 from state.events.conversation import ModelAnswered
 from state.journal.store import Commit

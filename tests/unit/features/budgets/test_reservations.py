@@ -11,13 +11,13 @@ from typing import Any, cast
 import pytest
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.budget import Budget, Limits
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.inputs import read_input
 from orchestrator.domain.models import ModelAnswer, ProviderUnavailable
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import TurnContext, TurnEnd, TurnModelRequest
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
-from orchestrator.gate.call.budget import Budget, Limits
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.model_client.providers import OpenAiProvider, WireClient
 from orchestrator.model_client.router import ModelRouter, Route

@@ -110,7 +110,7 @@ def test_the_budget_command_shows_everybody_with_what_they_may(home: Path, monke
     store = open_store(build_sqlite_url(home / "sdelka.db"))
     lease = store.acquire("tg:1", "one", now, now.replace(year=2100))
     assert lease is not None
-    from orchestrator.gate.call.budget import to_month  # noqa: PLC0415 - only here
+    from orchestrator.domain.budget import to_month  # noqa: PLC0415 - only here
 
     def used(model: str, user: int | None, actor: str) -> None:
         answer = ModelAnswered(

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.staff import Absence
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.feature import build_staffed_feature
-from orchestrator.gate.call.permissions import Absence
 from orchestrator.turns.feature import merge_features
 from state.journal.store import OutboxRow
 from state.sql.store import SqlStore

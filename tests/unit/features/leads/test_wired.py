@@ -9,8 +9,8 @@ from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.view.keyboards import build_card_keyboard
 from orchestrator.domain.card_view import CardView
+from orchestrator.domain.staff import Absence
 from orchestrator.features.leads.approvers import LeadApprovers
-from orchestrator.gate.call.permissions import Absence
 from state.journal.store import InboxRow
 from tests.unit.features.leads.leads_kit import a_department, ask_for, by_chat
 from tests.unit.spine_kit import CHAT, VERA, command, message, raise_sum, reply

@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import KEY_EXAMPLES
 from orchestrator.domain.frozen import Frozen
-from orchestrator.gate.call.policy_format import Currency, WrongValue
 
 WARN_AT: Final = 80
 """The percentage of a budget at which the person is warned."""
@@ -19,8 +18,18 @@ FULL: Final = 100
 _MILLION: Final = Decimal(1_000_000)
 Tokens = tuple[int, int]
 """The numbers of tokens that the model read and that it wrote."""
+Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$", description="a code such as RUB")]
 Amount = Annotated[Decimal, Field(ge=0, le=10**12)]
 PersonKey = Annotated[str, Field(pattern=r"^[a-z]+:\S+$", description=KEY_EXAMPLES)]
+
+
+class WrongValue(ValueError):
+    """A value of a policy that cannot be; `code` is the message of the Fluent files that says so to people."""
+
+    def __init__(self, code: str, text: str) -> None:
+        """Keep the code; `text` says in English what is wrong and how to mend it."""
+        super().__init__(text)
+        self.code = code
 
 
 class Price(Frozen):
