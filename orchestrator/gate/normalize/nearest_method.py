@@ -7,7 +7,6 @@ crm.status.add. Nothing is ever run in place of what was written.
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -16,28 +15,14 @@ from orchestrator.language.lexicon import load_lexicon
 
 _LEXICON = load_lexicon("method_names")
 _VERBS: Final = {word: tuple(meant.split()) for word, meant in _LEXICON.read_table("verbs").items()}
-_COMPOUNDS: Final = {word: tuple(parts.split()) for word, parts in _LEXICON.read_table("compounds").items()}
 _FAMILIES: Final = _LEXICON.read_table("families")
+_NAMES: Final = _LEXICON.read_table("names")
 _ATTRIBUTES: Final = frozenset(_LEXICON.read_words("attributes"))
 _NOISE: Final = frozenset(_LEXICON.read_words("noise"))
-_KNOWN: Final = frozenset({*_VERBS, *_COMPOUNDS, *_ATTRIBUTES, *(word for family in _FAMILIES for word in family.split("."))})
+_KNOWN: Final = frozenset({*_VERBS, *_ATTRIBUTES, *(word for family in _FAMILIES for word in family.split("."))})
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
-_NAMESPACES: Final = frozenset({"crm", "im", "item", "api"})
-"""Words that say little about what a method is about."""
-_LIKE: Final = 0.5
-"""The least likeness of words, from 0 to 1, with which a method is suggested."""
 _MISSPELT: Final = 0.65
 """The least likeness of letters with which a word counts as a misspelt one."""
-_LITTLE, _OBJECT = 0.2, 3.0
-"""The weights of a namespace, and of the last noun of a name: what is added, listed, changed. All other nouns weigh 1."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Name:
-    """A method name in words: its nouns in the singular, and what its verb may mean, the likeliest first (empty without a verb)."""
-
-    nouns: tuple[str, ...]
-    verbs: tuple[str, ...]
 
 
 def find_nearest_method(written: str, catalogue: Catalogue) -> str:
@@ -46,7 +31,7 @@ def find_nearest_method(written: str, catalogue: Catalogue) -> str:
     A method that deletes is returned only if `written` itself ends with a word for deleting.
     """
     offered = [method for method in catalogue if method.verb != "delete" or _reads_as_deletion(written)]
-    return _find_misspelt(written, offered) or _find_renamed(written, offered) or _find_by_words(written, offered)
+    return _find_misspelt(written, offered) or _find_renamed(written, offered)
 
 
 def _reads_as_deletion(written: str) -> bool:
@@ -77,11 +62,13 @@ def _find_misspelt(written: str, methods: Iterable[Method]) -> str:
 def _find_renamed(written: str, methods: Sequence[Method]) -> str:
     """Return the method that `written` means, found by replacing its family and its verb as the data file says; "" if there is none.
 
-    The family is the beginning of the name and the verb its end. The longest family that gives a method counts. A family that is not in the
-    data file stays as it is.
+    The family is the beginning of the name and the verb its end; the longest family that gives a method counts, and one that is not in the
+    data file stays as it is. A few whole names are there, too.
     """
     words = _split_words(written)
     by_lower = {method.name.lower(): method.name for method in methods}
+    if (whole := _NAMES.get(".".join(words), "")) in by_lower:
+        return whole
     for length in range(len(words) - 1, 0, -1):
         family = ".".join(words[:length])
         for verb in _list_verbs(words[length:]):
@@ -101,44 +88,6 @@ def _list_verbs(words: Sequence[str]) -> tuple[str, ...]:
     verbs = _VERBS.get(verb, ())
     rest = set(words) - set(said)
     return verbs if not rest or ("update" in verbs and rest <= _ATTRIBUTES) else ()
-
-
-def _find_by_words(written: str, methods: Iterable[Method]) -> str:
-    """Return the method with the most words of `written`, "" if none has enough of them."""
-    wanted = _read_name(written)
-    best = max(methods, key=lambda method: _rate(wanted, method), default=None)
-    return best.name if best is not None and _rate(wanted, best) >= _LIKE else ""
-
-
-def _rate(wanted: _Name, method: Method) -> float:
-    """Return from 0 to 1 how well a method fits the words of a name. A name without a verb fits only methods that read."""
-    found = _read_name(method.name)
-    verb = _rate_verb(wanted, found, method)
-    if not verb or not wanted.nouns:
-        return 0
-    weights = {noun: _LITTLE if noun in _NAMESPACES else 1.0 for noun in (*found.nouns, *wanted.nouns)}
-    weights[wanted.nouns[-1]] = _OBJECT
-    shared = sum(weights[noun] for noun in set(wanted.nouns) & set(found.nouns))
-    return verb * shared / sum(weights.values()) * (0.9 if method.rare or method.closed else 1)
-
-
-def _rate_verb(wanted: _Name, found: _Name, method: Method) -> float:
-    if not wanted.verbs:
-        return 0.9 if method.reads_only else 0
-    last = found.verbs[0] if found.verbs else method.verb
-    names = [name for name in (last, method.verb) if name in wanted.verbs]
-    return 1 - 0.1 * wanted.verbs.index(names[0]) if names else 0
-
-
-@cache
-def _read_name(name: str) -> _Name:
-    words = _split_words(name)
-    verb = next((word for word in reversed(words) if word in _VERBS), "")
-    nouns = [part for word in words if word != verb for part in _COMPOUNDS.get(word, (word,))]
-    verbs = _VERBS.get(verb, ())
-    if "update" in verbs:
-        nouns = [noun for noun in nouns if noun not in _ATTRIBUTES] or nouns
-    return _Name(nouns=tuple(dict.fromkeys(nouns)), verbs=(verb, *(other for other in verbs if other != verb)) if verb in verbs else verbs)
 
 
 @cache
@@ -165,7 +114,7 @@ def _split_verb(word: str) -> tuple[str, ...]:
     if word in _VERBS:
         return (word,)
     rests = (word.removeprefix(verb) for verb in _VERBS if word.startswith(verb))
-    rest = next((rest for rest in rests if rest in _ATTRIBUTES or rest in _COMPOUNDS), "")
+    rest = next((rest for rest in rests if rest in _ATTRIBUTES), "")
     return (word.removesuffix(rest), rest) if rest else (_to_singular(word),)
 
 
