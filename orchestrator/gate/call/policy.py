@@ -68,11 +68,6 @@ def _check_hosts(hosts: frozenset[str]) -> frozenset[str]:
 PrivateHosts = Annotated[frozenset[str], AfterValidator(_check_hosts)]
 
 
-def _drop_former_kinds(given: object) -> object:
-    """Return the list of kinds without "run": starting a run is no effect any more, and a policy that opens it still loads."""
-    return [one for one in given if one != "run"] if isinstance(given, list | tuple | set | frozenset) else given
-
-
 @lru_cache(maxsize=64)  # a policy has few lists of methods, and a process few policies
 def _fold_names(listed: frozenset[str]) -> frozenset[str]:
     return frozenset(name.strip().lower() for name in listed)
@@ -120,7 +115,7 @@ class Policy(Frozen):
     """Whether to stop a plan at the first step that waits for a decision or is refused (S004-A4)."""
     event_handler_hosts: frozenset[str] = frozenset()
     """Hosts to which event.bind may send the portal's events."""
-    open_kinds: Annotated[frozenset[EffectKind], BeforeValidator(_drop_former_kinds)] = frozenset()
+    open_kinds: frozenset[EffectKind] = frozenset()
     """Kinds of effects other than portal calls that may be requested or run."""
     telegram_chats: frozenset[int] = frozenset()
     """Telegram chats to which an effect may write, besides those of people with access."""

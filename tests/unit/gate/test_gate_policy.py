@@ -82,11 +82,11 @@ def test_a_file_that_is_no_policy_is_one_clear_sentence(tmp_path: Path, text: st
     assert str(tmp_path) not in caught.value.reason
 
 
-def test_hosts_are_checked_and_a_kind_that_is_gone_does_no_harm(tmp_path: Path) -> None:
-    """A host with a path or a pattern would open nothing, or more than was meant; `run` was a kind of effects once."""
+def test_hosts_are_checked(tmp_path: Path) -> None:
+    """A host with a path or a pattern would open nothing, or more than was meant."""
     with pytest.raises(SettingsError) as error:
         load_policy(_written(tmp_path, "http_hosts: [api.example.com, '*.example.com']\nhttp_private_hosts: [erp.local/api]\n"))
-    policy = load_policy(_written(tmp_path, "http_hosts: ['http://127.0.0.1:8080']\nopen_kinds: [http, run]\n"))
+    policy = load_policy(_written(tmp_path, "http_hosts: ['http://127.0.0.1:8080']\nopen_kinds: [http]\n"))
 
     assert ["*.example.com" in error.value.reason, "erp.local/api" in error.value.reason] == [True, True]
     assert policy.open_kinds == {"http"}
