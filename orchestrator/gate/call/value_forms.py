@@ -24,12 +24,12 @@ COMMA_NUMBER: Final = re.compile(r"-?[0-9]{1,15}(?:[.,][0-9]+)?", re.ASCII)
 MONEY: Final = re.compile(r"-?[0-9]{1,15}(?:[.,][0-9]+)?(?:\|[A-Z]{3})?", re.ASCII)
 """A sum in a custom field, perhaps with its currency: 1500.50|RUB."""
 _ID: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
-_EMAIL: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+|[^@]*<[^\s@<>]+@[^\s@<>]+>")
+EMAIL: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+|[^@]*<[^\s@<>]+@[^\s@<>]+>")
 _DIGIT: Final = re.compile(r"[0-9]", re.ASCII)
 _SHORTEST_PHONE: Final = 2
-_COLOR: Final = re.compile(r"#?(?:[0-9A-F]{3}|[0-9A-F]{6})", re.ASCII | re.IGNORECASE)
-_CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
-_NOTHING: Final = re.compile(r"null|none|undefined|nan|\[object object\]|\{\{[^{}]*\}\}|\$\{[^{}]*\}|<[a-z_ ]{1,40}>", re.IGNORECASE)
+COLOR: Final = re.compile(r"#?(?:[0-9A-F]{3}|[0-9A-F]{6})", re.ASCII | re.IGNORECASE)
+CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
+NOTHING: Final = re.compile(r"null|none|undefined|nan|\[object object\]|\{\{[^{}]*\}\}|\$\{[^{}]*\}|<[a-z_ ]{1,40}>", re.IGNORECASE)
 """What a program writes where it has no value."""
 _YES: Final = frozenset({"Y", "1", "true", "True"})
 _NO: Final = frozenset({"N", "0", "false", "False"})
@@ -110,9 +110,9 @@ def is_id(value: object) -> bool:
     return not isinstance(value, bool) and isinstance(value, str | int) and _ID.fullmatch(str(value).strip()) is not None
 
 
-def is_email(value: str) -> bool:
-    """Return whether a text is an e-mail address, alone or behind a name: Иван <ivan@example.ru>."""
-    return _EMAIL.fullmatch(value) is not None
+def has_form(value: object, form: re.Pattern[str]) -> bool:
+    """Return whether a value is a text of the form, such as `EMAIL`, but for spaces around it."""
+    return isinstance(value, str) and form.fullmatch(value.strip()) is not None
 
 
 def is_phone(value: str) -> bool:
@@ -120,22 +120,7 @@ def is_phone(value: str) -> bool:
     return len(_DIGIT.findall(value)) >= _SHORTEST_PHONE
 
 
-def is_color(value: object) -> bool:
-    """Return whether a value is a colour in hexadecimal form, with or without #."""
-    return isinstance(value, str) and _COLOR.fullmatch(value.strip()) is not None
-
-
 def is_zone(value: object) -> bool:
     """Return whether a value is the name of a time zone, such as Europe/Moscow; True if this machine knows no time zones."""
     known = available_timezones()
     return isinstance(value, str) and (not known or value.strip() in known)
-
-
-def is_currency(value: object) -> bool:
-    """Return whether a value has the form of a currency code, such as RUB."""
-    return isinstance(value, str) and _CURRENCY.fullmatch(value.strip()) is not None
-
-
-def is_empty_word(value: object) -> bool:
-    """Return whether a text is what a program writes where it has no value, such as "null" or "{{title}}"."""
-    return isinstance(value, str) and _NOTHING.fullmatch(value.strip()) is not None

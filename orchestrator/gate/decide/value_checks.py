@@ -17,11 +17,11 @@ from orchestrator.gate.call import fields, param_kinds, value_forms
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.param_kinds import EMPTY, Param, ValueKind, WrittenValue
-from orchestrator.gate.call.reasons import refuse, wrap_in_batch
+from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.decide.time_checks import check_date, check_order
 from orchestrator.gate.decide.value_kinds import build_param, find_list_key, find_title, is_single, list_written_values
 from orchestrator.gate.decide.value_place import SHOWN, Place, format_plainly
-from orchestrator.gate.normalize.batch import build_command_label
+from orchestrator.gate.normalize.batch import wrap_refusal
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_parser import LARGEST
 from orchestrator.language.text import Locale
@@ -58,19 +58,8 @@ def find_value_problem(call: Call, *, facts: Facts, actor: Actor, effect: Effect
     for leaf in call.leaves:
         found = next(_find_problems(leaf, facts, actor), None)
         if found is not None:
-            return _wrap_command(leaf, found, facts) if call.commands else found
+            return wrap_refusal(leaf, found, facts) if call.commands else found
     return None
-
-
-def _wrap_command(leaf: Call, found: Refuse, facts: Facts) -> Refuse:
-    notice = wrap_in_batch(
-        "gate-batch-refused",
-        found.reason,
-        key=leaf.key,
-        method=leaf.method,
-        about=build_command_label(leaf, facts, why=found.reason.code),
-    )
-    return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {found.detail}")
 
 
 def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
@@ -96,7 +85,11 @@ def _check_texts(call: Call, actor: Actor) -> Iterator[Refuse]:
         is_prose = key in _MESSAGES or (info is not None and info.kind == "prose" and name not in call.spec.stands_for)
         is_text = is_title or is_prose or (info is not None and info.kind == "text")
         blank = is_title and (not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip())
-        if blank or (is_text and value_forms.is_empty_word(value)) or (is_prose and value and isinstance(value, bool | list | Mapping)):
+        if (
+            blank
+            or (is_text and value_forms.has_form(value, value_forms.NOTHING))
+            or (is_prose and value and isinstance(value, bool | list | Mapping))
+        ):
             title = find_title(build_param(call, name), None, actor.locale)
             shown = escape_text(format_plainly(value), locale=actor.locale, limit=SHOWN)
             yield refuse("gate-value-text", field=title, param=name, value=shown)
@@ -113,7 +106,7 @@ def _check_one(place: Place) -> Iterator[Refuse]:
     elif not several and param_kinds.is_list(place.value.param) and place.value.items:
         yield place.refuse("gate-value-several", written)
     else:
-        yield from _CHECKS[kind](place)
+        yield from _check_kind_of_value(place)
 
 
 def _is_hollow(place: Place) -> bool:
@@ -123,48 +116,32 @@ def _is_hollow(place: Place) -> bool:
     return all(one in EMPTY for one in inner) and not param_kinds.may_be_empty(place.value.param, place.value.kind)
 
 
-def _check_amount(place: Place) -> Iterator[Refuse]:
-    yield from _check_numbers(place, value_forms.PLAIN_NUMBER)
-    yield from _check_range(place, Decimal(0) if not place.in_row else -LARGEST, LARGEST)  # a return may stand in a row as a negative price
+def _check_kind_of_value(place: Place) -> Iterator[Refuse]:
+    kind = place.value.kind
+    if kind in _FORMS:
+        is_right, code = _FORMS[kind]
+        yield from (place.refuse(code, item) for item in place.value.items if not is_right(item))
+    elif kind in _NUMBERS:
+        yield from _check_numbers(place)
+    elif kind in _CHECKS:  # phones and links to records are checked when the call is normalized
+        yield from _CHECKS[kind](place)
 
 
-def _check_quantity(place: Place) -> Iterator[Refuse]:
-    yield from _check_numbers(place, value_forms.PLAIN_NUMBER)
-    yield from _check_range(place, Decimal(0), LARGEST)
-
-
-def _check_percent(place: Place) -> Iterator[Refuse]:
-    yield from _check_numbers(place, value_forms.PLAIN_NUMBER)
-    yield from _check_range(place, Decimal(0), Decimal(100))
-
-
-def _check_duration(place: Place) -> Iterator[Refuse]:
-    for item in place.value.items:
-        one = replace(place, value=replace(place.value, value=item))
-        yield from _check_numbers(one, value_forms.PLAIN_NUMBER)
-        yield from _check_range(one, Decimal(0), Decimal(_LONGEST_SECONDS))
-
-
-def _check_number(place: Place) -> Iterator[Refuse]:
-    own = place.value.field is not None and place.value.field.custom
-    yield from _check_numbers(place, value_forms.COMMA_NUMBER if own else value_forms.PLAIN_NUMBER)
-
-
-def _check_money(place: Place) -> Iterator[Refuse]:
-    yield from _check_numbers(place, value_forms.MONEY)
-
-
-def _check_numbers(place: Place, form: re.Pattern[str]) -> Iterator[Refuse]:
-    several = place.value.field is not None and place.value.field.multiple
-    for item in place.value.items if several or not place.value.items else (place.value.value,):
+def _check_numbers(place: Place) -> Iterator[Refuse]:
+    """Yield a refusal for each value that is no number, or one outside of the range that makes sense."""
+    kind, field = place.value.kind, place.value.field
+    form, least, most = _NUMBERS[kind]
+    if kind == "number" and field is not None and field.custom:
+        form = value_forms.COMMA_NUMBER
+    if kind == "amount" and place.in_row:
+        least = -LARGEST  # a return may stand in a row as a negative price
+    is_each = kind == "duration" or (field is not None and field.multiple)
+    for item in place.value.items if is_each or not place.value.items else (place.value.value,):
+        number = value_forms.parse_amount(item)
         if not value_forms.is_number(item, form):
             yield place.refuse("gate-value-number", item)
-
-
-def _check_range(place: Place, least: Decimal, most: Decimal) -> Iterator[Refuse]:
-    number = value_forms.parse_amount(place.value.value)
-    if number is not None and not least <= number <= most:
-        yield place.refuse("gate-value-range", place.value.value, least=f"{least:f}", most=f"{most:,f}".replace(",", " "))
+        elif number is not None and not least <= number <= most:
+            yield place.refuse("gate-value-range", item, least=f"{least:f}", most=f"{most:,f}".replace(",", " "))
 
 
 def _check_rows(place: Place) -> Iterator[Refuse]:
@@ -181,7 +158,7 @@ def _check_rows(place: Place) -> Iterator[Refuse]:
             words = param.words
             title = words.names[place.locale] if words is not None else str(name)
             inner = replace(place, title=title, value=WrittenValue(param=param, kind=kind, value=item), in_row=True)
-            yield from _CHECKS[kind](inner) if item not in EMPTY else [inner.refuse("gate-value-number", item)]
+            yield from _check_kind_of_value(inner) if item not in EMPTY else [inner.refuse("gate-value-number", item)]
 
 
 def _check_user(place: Place) -> Iterator[Refuse]:
@@ -190,18 +167,6 @@ def _check_user(place: Place) -> Iterator[Refuse]:
     for item in place.value.items:
         if not value_forms.is_id(item) or (not own and not str(item).strip().strip("0")):
             yield place.refuse("gate-value-user", item)
-
-
-def _check_record(place: Place) -> Iterator[Refuse]:
-    for item in place.value.items:
-        if not value_forms.is_id(item):
-            yield place.refuse("gate-value-id", item)
-
-
-def _check_flag(place: Place) -> Iterator[Refuse]:
-    for item in place.value.items:
-        if value_forms.parse_flag(item) is None:
-            yield place.refuse("gate-value-flag", item)
 
 
 def _find_known_values(place: Place) -> Mapping[str, str]:
@@ -249,7 +214,7 @@ def _check_currency(place: Place) -> Iterator[Refuse]:
     yield from _check_list(place)
     known = _find_known_values(place)
     for item in () if known else place.value.items:
-        if not value_forms.is_currency(item):
+        if not value_forms.has_form(item, value_forms.CURRENCY):
             yield place.refuse("gate-value-currency", item)
 
 
@@ -266,7 +231,7 @@ def _check_contacts(place: Place) -> Iterator[Refuse]:
 
 
 def _check_address(place: Place, kind: str, value: str) -> Iterator[Refuse]:
-    if kind == "EMAIL" and value and not value_forms.is_email(value):
+    if kind == "EMAIL" and value and not value_forms.has_form(value, value_forms.EMAIL):
         yield place.refuse("gate-value-email", value)
     elif kind == "PHONE" and value and not value_forms.is_phone(value):
         yield place.refuse("gate-value-phone", value)
@@ -293,55 +258,41 @@ def _is_dialog(value: object) -> bool:
     return not isinstance(value, bool) and text.isascii() and " " not in text and any(sign.isdigit() for sign in text)
 
 
-def _is_access_code(value: object) -> bool:
-    """Return whether a value has the form of an access code, such as U8, UA or n53."""
-    return str(value).strip().isascii()
-
-
 def _has_digits(value: object) -> bool:
     """Return whether a value contains a digit, as every number of an account or of a register does."""
     return any(sign.isascii() and sign.isdigit() for sign in str(value))
 
 
-def _refuse_unless(is_right: Callable[[object], bool], code: str) -> Callable[[Place], Iterator[Refuse]]:
-    """Return a check that refuses each value for which `is_right` is false, for the reason `code`."""
-
-    def check(place: Place) -> Iterator[Refuse]:
-        return (place.refuse(code, item) for item in place.value.items if not is_right(item))
-
-    return check
-
-
-def _accept(place: Place) -> Iterator[Refuse]:
-    """Yield nothing: the value is checked when the call is normalized."""
-    del place
-    return iter(())
-
-
+_ANY: Final = Decimal("Infinity")
+_NUMBERS: Final[Mapping[ValueKind, tuple[re.Pattern[str], Decimal, Decimal]]] = {
+    "amount": (value_forms.PLAIN_NUMBER, Decimal(0), LARGEST),
+    "quantity": (value_forms.PLAIN_NUMBER, Decimal(0), LARGEST),
+    "percent": (value_forms.PLAIN_NUMBER, Decimal(0), Decimal(100)),
+    "duration": (value_forms.PLAIN_NUMBER, Decimal(0), Decimal(_LONGEST_SECONDS)),
+    "number": (value_forms.PLAIN_NUMBER, -_ANY, _ANY),
+    "money": (value_forms.MONEY, -_ANY, _ANY),
+}
+"""The form, the least and the largest value of the kinds that are numbers."""
+_FORMS: Final[Mapping[ValueKind, tuple[Callable[[object], bool], str]]] = {
+    "record": (value_forms.is_id, "gate-value-id"),
+    "flag": (lambda value: value_forms.parse_flag(value) is not None, "gate-value-flag"),
+    "new_currency": (lambda value: value_forms.has_form(value, value_forms.CURRENCY), "gate-value-currency"),
+    "color": (lambda value: value_forms.has_form(value, value_forms.COLOR), "gate-value-color"),
+    "digits": (_has_digits, "gate-value-digits"),
+    "dialog": (_is_dialog, "gate-value-user"),
+    "access": (lambda value: str(value).strip().isascii(), "gate-value-user"),
+    "zone": (value_forms.is_zone, "gate-value-zone"),
+}
+"""The kinds of which each single value has one form, and the reason to refuse another."""
 _CHECKS: Final[Mapping[ValueKind, Callable[[Place], Iterator[Refuse]]]] = {
     **dict.fromkeys(("date", "datetime", "birthday", "own_date"), check_date),
     **dict.fromkeys(("stage", "category", "status", "choice"), _check_list),
     **dict.fromkeys(("email", "phone"), _check_text_address),
-    "amount": _check_amount,
-    "number": _check_number,
-    "quantity": _check_quantity,
-    "percent": _check_percent,
-    "money": _check_money,
-    "duration": _check_duration,
     "user": _check_user,
-    "record": _check_record,
     "kind": _check_kind,
-    "crm": _accept,
     "code": _check_code,
     "currency": _check_currency,
-    "new_currency": _refuse_unless(value_forms.is_currency, "gate-value-currency"),
-    "flag": _check_flag,
     "contacts": _check_contacts,
     "rows": _check_rows,
     "reminder": _check_reminder,
-    "color": _refuse_unless(value_forms.is_color, "gate-value-color"),
-    "digits": _refuse_unless(_has_digits, "gate-value-digits"),
-    "dialog": _refuse_unless(_is_dialog, "gate-value-user"),
-    "access": _refuse_unless(_is_access_code, "gate-value-user"),
-    "zone": _refuse_unless(value_forms.is_zone, "gate-value-zone"),
 }

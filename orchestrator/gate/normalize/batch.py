@@ -11,10 +11,10 @@ from typing import Final
 from bitrix.catalogue.catalogue import Method
 from bitrix.client.batch import BatchError, Command, build_cmd, find_references, number_keys, parse_commands, restore_keys
 from orchestrator.gate.call import fields, targets
-from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.params import build_refusal
-from orchestrator.gate.call.reasons import CommandLabel
+from orchestrator.gate.call.reasons import CommandLabel, wrap_in_batch
 from state.stored import JsonObject
 
 _KEY = re.compile(r"\$result\s*\[([A-Za-z0-9_-]+)\]", re.ASCII | re.IGNORECASE)
@@ -157,6 +157,13 @@ def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> CommandLa
     record = facts.records.get(target) if target else leaf.written_fields
     title = "" if why in _HIDDEN or record is None else _find_title(record, entity)
     return CommandLabel(entity=entity, title=title or "none", number=target[1] if target else 0, method=leaf.method)
+
+
+def wrap_refusal(leaf: Call, refusal: Refuse, facts: Facts) -> Refuse:
+    """Return the refusal of a batch that follows from that of its command `leaf`."""
+    about = build_command_label(leaf, facts, why=refusal.reason.code)
+    notice = wrap_in_batch("gate-batch-refused", refusal.reason, key=leaf.key, method=leaf.method, about=about)
+    return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {refusal.detail}")
 
 
 def _find_title(record: JsonObject, entity: str) -> str:

@@ -16,9 +16,8 @@ from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.limits import RUBLES, Money
 from orchestrator.gate.call.params import build_shape_refusal
-from orchestrator.gate.call.reasons import refuse, wrap_in_batch
-from orchestrator.gate.normalize import batch
-from orchestrator.gate.normalize.batch import find_reference_key
+from orchestrator.gate.call.reasons import refuse
+from orchestrator.gate.normalize.batch import find_reference_key, wrap_refusal
 from orchestrator.language.money_parser import LARGEST, Sum, UnclearSum, find_amounts, has_currency, parse_sum
 from orchestrator.language.text import Locale
 from state.stored import JsonObject
@@ -234,15 +233,8 @@ def check_currencies(call: Call, facts: Facts, *, money: Money, text: str) -> Re
         for name, currency in (*leaf.named_currencies, *_find_unsaid_currencies(leaf, text)):
             found = _check_currency(leaf, call, name, currency, facts=facts, money=money, text=text)
             if found is not None:
-                return _wrap_in_batch(leaf, found, facts) if call.commands else found
+                return wrap_refusal(leaf, found, facts) if call.commands else found
     return None
-
-
-def _wrap_in_batch(leaf: Call, found: Refuse, facts: Facts) -> Refuse:
-    """Return the refusal `found`, changed so that it names the command `leaf` of the batch."""
-    about = batch.build_command_label(leaf, facts, why=found.reason.code)
-    notice = wrap_in_batch("gate-batch-refused", found.reason, key=leaf.key, method=leaf.method, about=about)
-    return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {found.detail}")
 
 
 def _find_unsaid_currencies(leaf: Call, text: str) -> list[tuple[str, str]]:
