@@ -25,6 +25,8 @@ from orchestrator.domain.http_address import parse_listed_site
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader
 from orchestrator.features.leads.approvers import LeadApprovers
+from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.permissions import NoLeads
 from orchestrator.gate.gate import Gate
 from orchestrator.replies.text_guard import TextGuard
 from orchestrator.runs.offers import StartableOffers
@@ -95,18 +97,19 @@ def build_orchestrator(
 def _build_gate(installation: Installation, portal: Portal, people: People, engines: EngineSet, outside: Outside) -> Gate:
     """Return the gate with the performers of all kinds of effects that the settings allow."""
     settings, clock = installation.settings, installation.clock
-    return Gate(
+    deps = GateDeps(
         catalogue=installation.catalogue,
-        policy=installation.policies,
-        approvers=LeadApprovers(people.members, clock.now) if people.members else None,
+        policies=installation.policies,
+        approvers=LeadApprovers(people.members, clock.now) if people.members else NoLeads(),
         switch=installation.switch,
-        tally=JournalChangeCounter(installation.store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
+        change_counter=JournalChangeCounter(installation.store, overlap=OVERLAP if settings.database_url else timedelta(seconds=1)),
         performers={**outside.performers, "schedule": build_schedule_performer(installation, people, engines.runs)},
         records=portal.reads,
         names=portal.naming,
         ttl=settings.confirmation_ttl,
         present=people.refresh_actor,
     )
+    return Gate(deps)
 
 
 def _build_queries(installation: Installation, portal: Portal, engines: EngineSet) -> Mapping[str, Query]:

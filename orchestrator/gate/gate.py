@@ -3,12 +3,10 @@
 submit: normalize → fetch facts → decide (pure) → refuse, plan, ask or run. decide_card: a person's decision → run the call once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import assert_never
 
-from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode, is_same_person
 from orchestrator.domain.effect import Effect
@@ -30,21 +28,17 @@ from orchestrator.gate.approve.revalidate import refuse_unchanged
 from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
 from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
-from orchestrator.gate.call.gate_deps import GateDeps, PolicySource
-from orchestrator.gate.call.limits import ChangeCounter, SessionChangeCounter
+from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.gate.call.permissions import Approvers, NoLeads
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Performer, Records
+from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_effect_id, get_essence
 from orchestrator.gate.decide import freeze_check
 from orchestrator.gate.decide.consent import CONSENT_REASONS
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts
-from orchestrator.gate.decide.freeze_check import NeverFrozen
 from orchestrator.gate.decide.part_owners import find_made_records, find_own_parts
-from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.gate.decide.sum_history import find_first_sums
 from orchestrator.gate.execute import executor
 from orchestrator.gate.execute.executor import Order, run_within_cap
@@ -53,7 +47,7 @@ from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.gate.preview.call_labels import ProposalLabel, build_call_label, build_offline_label, describe_proposal
 from orchestrator.gate.preview.compare_words import add_comparisons
 from orchestrator.gate.preview.following_steps import draw_following
-from orchestrator.gate.preview.preview import Names, find_verb, preview_for
+from orchestrator.gate.preview.preview import find_verb, preview_for
 from orchestrator.gate.preview.reason_names import name_reasons
 from state.canonical import NotCanonical, dumps
 from state.events.conversation import StepRefused
@@ -80,40 +74,8 @@ class Gate:
     It is stateless: all state is in the session's journal (`ledger`), which is passed to each method.
     """
 
-    def __init__(  # noqa: PLR0913 - the composition root hands in each part once
-        self,
-        *,
-        catalogue: Catalogue,
-        policy: Policy | PolicySource,
-        performers: Mapping[str, Performer],
-        records: Records,
-        names: Names,
-        ttl: timedelta,
-        present: Callable[[Actor], Actor | None],
-        approvers: Approvers | None = None,
-        tally: ChangeCounter | None = None,
-        switch: FreezeSwitch | None = None,
-    ) -> None:
-        """Build the gate from its dependencies; those that are not given have harmless defaults.
-
-        `ttl` is the time until a card expires. `present` returns a person with their present rights, or None if the person has no access
-        any more. `approvers` finds the people who may decide for others, `tally` counts each person's changes, and `switch` says whether
-        writes are frozen (stopped for everybody).
-        """
-        self._deps = GateDeps(
-            catalogue=catalogue,
-            policies=FixedPolicy(policy) if isinstance(policy, Policy) else policy,
-            performers=performers,
-            records=records,
-            names=names,
-            ttl=ttl,
-            present=present,
-            approvers=approvers or NoLeads(),
-            change_counter=tally or SessionChangeCounter(),
-            switch=switch or NeverFrozen(),
-        )
-        self._catalogue, self._performers = catalogue, performers
-        self._records, self._names = records, names
+    def __init__(self, deps: GateDeps) -> None:
+        self._deps = deps
 
     @property
     def halt_on_block(self) -> bool:
@@ -138,7 +100,7 @@ class Gate:
 
         They are shown to people as the progress of a turn.
         """
-        found = self._catalogue.find(method)
+        found = self._deps.catalogue.find(method)
         return {"verb": find_verb(found), "entity": found.entity} if found else {}
 
     async def describe_effect(self, effect: Effect, actor: Actor) -> ProposalLabel | None:
@@ -146,7 +108,7 @@ class Gate:
 
         The label does not depend on whether the effect may run.
         """
-        return await describe_proposal(effect, catalogue=self._catalogue, portal=self._find_portal(effect.kind), actor=actor)
+        return await describe_proposal(effect, catalogue=self._deps.catalogue, portal=self._find_portal(effect.kind), actor=actor)
 
     async def submit(
         self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger, earlier: Sequence[str] = ()
@@ -189,7 +151,7 @@ class Gate:
         """Return how many changes the effect stands for: the writing commands of a batch, 1 for another change, 0 for a read."""
         call = self._normalize(effect, actor)
         if isinstance(call, Refuse):
-            spec = self._catalogue.find(effect.method)
+            spec = self._deps.catalogue.find(effect.method)
             return 0 if spec is not None and spec.reads_only else 1
         return sum(not leaf.reads_only for leaf in call.leaves)
 
@@ -208,7 +170,7 @@ class Gate:
 
     def _normalize(self, effect: Effect, actor: Actor) -> Call | Refuse:
         portal, effect_id = self._find_portal(effect.kind), build_effect_id(effect.slot)
-        return normalize(effect, catalogue=self._catalogue, portal=portal, actor=actor, effect_id=effect_id)
+        return normalize(effect, catalogue=self._deps.catalogue, portal=portal, actor=actor, effect_id=effect_id)
 
     async def _find_repeat(self, case: _Case, call: Call, earlier: Sequence[str]) -> Outcome | None:
         """Return the outcome of a call whose change was made earlier in this turn; None for any other call.
@@ -218,7 +180,7 @@ class Gate:
         if call.reads_only or not earlier:
             return None
         rows = [row for one in earlier if (row := await case.ledger.find_effect(one)) is not None]
-        repeat_verdict = build_repeat_verdict(call, rows, self._catalogue, case.effect_id)
+        repeat_verdict = build_repeat_verdict(call, rows, self._deps.catalogue, case.effect_id)
         if repeat_verdict is None:
             return None
         if isinstance(repeat_verdict, Refuse):
@@ -266,7 +228,9 @@ class Gate:
         own = is_same_person(decision.actor, entry.requested_by, entry.requested_by_user)
         if not own:  # nobody stands in for a lead in what is their own, under no account
             decision = replace(decision, actor=self._deps.approvers.apply_delegation(decision.actor))
-        notice = confirmations.find_objection(entry, decision, ledger) or confirmations.check_entitlement(entry, decision, self._catalogue)
+        notice = confirmations.find_objection(entry, decision, ledger) or confirmations.check_entitlement(
+            entry, decision, self._deps.catalogue
+        )
         if decision.approve and (notice is None or notice.code == "card-second-tap"):
             notice = await run_approved.find_freeze_notice(entry, self._deps, ledger) or notice
         if notice is not None:
@@ -293,11 +257,11 @@ class Gate:
 
     async def recover(self, ledger: Ledger, *, announce: Announce) -> list[RecoveredEffect]:
         """Mark calls that a dead process left without an outcome as `unknown`; return what the portal shows of each. Sends no write."""
-        return await recover_started(ledger, self._catalogue, self._performers, announce)
+        return await recover_started(ledger, self._deps.catalogue, self._deps.performers, announce)
 
     async def reconcile(self, row: EffectRow, ledger: Ledger, *, announce: Announce) -> RecoveredEffect:
         """Check in the portal whether one call of unknown outcome happened, store the result and return it. Never sends a write."""
-        return await reconcile(row, ledger, self._catalogue, self._performers, announce)
+        return await reconcile(row, ledger, self._deps.catalogue, self._deps.performers, announce)
 
     async def _find_covering_card(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Card | None:
         step = ProposedStep(
@@ -314,7 +278,7 @@ class Gate:
     async def _run(self, case: _Case, call: Call, facts: Facts, covering: Card = NO_CARD) -> Outcome:
         """Run a call that needs no card of its own; `covering` is the card whose approval covers it, if that is why."""
         if call.reads_only:
-            return await executor.run_read(self._build_order(case, call, facts, {}), self._performers[call.kind], case.ledger)
+            return await executor.run_read(self._build_order(case, call, facts, {}), self._deps.performers[call.kind], case.ledger)
         made = self._build_order(case, call, facts, await build_offline_label(call, facts, case.actor))
         order = replace(made, approved_by=covering.approved_by, covered_by=covering.confirmation_id)
         try:
@@ -430,7 +394,7 @@ class Gate:
         )
 
     def _find_portal(self, kind: str) -> str:
-        performer = self._performers.get(kind)
+        performer = self._deps.performers.get(kind)
         return performer.portal if performer else ""
 
     def _build_order(self, case: _Case, call: Call, facts: Facts, name: JsonObject) -> Order:

@@ -57,15 +57,6 @@ def find_awaited_denial(state: State, person: str, now: datetime) -> AwaitedDeni
     return reason if reason is not None and now < parse_iso(reason.expires_at) else None
 
 
-def count_recent_changes(state: State, person: str, now: datetime) -> int:
-    """Return how many changes of the portal were started for `person` in this session during the last 23 to 24 hours.
-
-    Changes are counted per clock hour, so the period begins at a full hour.
-    """
-    since = _format_hour(now - timedelta(hours=HOURS - 1))
-    return sum(count for hour, count in (state.written or {}).get(person, {}).items() if hour >= since)
-
-
 def add_change(state: State, data: JsonObject, ts: str) -> None:
     """Add a started call to the count of portal changes of the person who requested it; a batch counts as several.
 

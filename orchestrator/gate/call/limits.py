@@ -17,7 +17,6 @@ from orchestrator.gate.call import effect_kinds
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import refuse
-from state.events.leads import count_recent_changes
 from state.journal.daily_count import PastStart
 
 
@@ -42,21 +41,6 @@ class ChangeCounter(Protocol):
         The daily limit is checked against a count in the database. If the database has no count for this person yet, the count starts from
         this list.
         """
-
-
-class SessionChangeCounter:
-    """A `ChangeCounter` that counts only the changes begun in the requesting conversation.
-
-    This is enough for a person who has no other conversation.
-    """
-
-    async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
-        """Return the count of the last 24 hours from the state of the session, without reading the journal."""
-        return count_recent_changes(ledger.state, actor.key, ledger.now)
-
-    async def list_changes(self, _actor: Actor, _ledger: Ledger) -> Sequence[PastStart]:
-        """Return an empty sequence, because the state of the session holds only counts per hour and no single calls."""
-        return ()
 
 
 def count_call_changes(call: Call) -> int:

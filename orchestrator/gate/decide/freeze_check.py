@@ -6,37 +6,10 @@ The final check is elsewhere: the transaction that starts a call asks the databa
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.serialization import StoredCall
-from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResult
-from state.journal.store import StoreError
+from state.journal.freeze_switch import FreezeState
 
 CODE = "frozen"
 CARD = "frozen-card"
-
-
-class NeverFrozen:
-    """The `FreezeSwitch` of a gate that has no real switch; writes are never frozen.
-
-    The check in the database still applies.
-    """
-
-    async def find_freeze(self) -> FreezeState | None:
-        """Return None: nothing is frozen."""
-        return None
-
-    async def fetch_freeze(self) -> FreezeState:
-        """Return a `FreezeState` without a name, time or reason.
-
-        The gate asks for it when the database has stopped a call because writes are frozen; this object cannot know by whom.
-        """
-        return FreezeState()
-
-    async def freeze(self, _hand: SwitchOperator, _reason: str = "") -> SwitchResult:
-        """Raise StoreError: there is no switch."""
-        raise StoreError("this gate has no switch that freezes writes")
-
-    async def release(self, _hand: SwitchOperator, _seq: int | None = None) -> SwitchResult:
-        """Report that nothing changed, since nothing is frozen."""
-        return SwitchResult(changed=False, state=None)
 
 
 def may_run_while_frozen(call: Call | StoredCall) -> bool:

@@ -22,7 +22,7 @@ ROMASHKA = {"ID": "481", "TITLE": "Ромашка", "CONTACT_ID": "43", "COMPANY
 
 def a_call(world: World, method: str, params: dict[str, Any]) -> Call:
     """The normalized call."""
-    call = normalize(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=ANNA, effect_id="e1")
+    call = normalize(effect(method, params), catalogue=world.gate.deps.catalogue, portal="p", actor=ANNA, effect_id="e1")
     assert isinstance(call, Call), call
     return call
 

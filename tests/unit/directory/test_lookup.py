@@ -248,7 +248,7 @@ async def test_a_name_that_fits_two_names_neither(world: World) -> None:
 
 async def test_reference_data_is_read_once_in_five_minutes(world: World) -> None:
     """Users, stages and funnels are kept, records never."""
-    reads = world.gate._records
+    reads = world.gate.deps.records
     assert isinstance(reads, PortalReader)
     for _ in range(3):
         await reads.reference.load_users()
@@ -264,7 +264,7 @@ async def test_reference_data_is_read_once_in_five_minutes(world: World) -> None
 
 async def test_many_records_are_read_in_batches_of_fifty(world: World) -> None:
     """Each with its own answer; one that does not exist is None, one that cannot be read fails the whole look."""
-    reads = world.gate._records
+    reads = world.gate.deps.records
     add(world, *[f"Сделка {number}" for number in range(60)], start=1000)
     targets = [("deal", number) for number in range(1000, 1061)]
     found = await reads.load_records(targets)
@@ -277,7 +277,7 @@ async def test_many_records_are_read_in_batches_of_fifty(world: World) -> None:
 
 async def test_first_stages_are_those_of_each_funnel(world: World) -> None:
     """By sort, deals and leads."""
-    assert await world.gate._records.load_first_stages(["deal:0", "deal:1", "lead:0"]) == {
+    assert await world.gate.deps.records.load_first_stages(["deal:0", "deal:1", "lead:0"]) == {
         "deal:0": "NEW",
         "deal:1": "C1:NEW",
         "lead:0": "NEW",
@@ -290,15 +290,15 @@ async def test_a_record_of_a_batch_that_cannot_be_read_fails_the_look(world: Wor
     answer = {"result": [], "result_error": {"r0": {"error": "ACCESS_DENIED", "error_description": "no"}, "r1": {"error": "ACCESS_DENIED"}}}
     world.portal.will("batch", says(200, {"result": answer}))
     with pytest.raises(OutcomeUnknown, match="deal 481 could not be read"):
-        await world.gate._records.load_records([("deal", 481), ("deal", 482)])
+        await world.gate.deps.records.load_records([("deal", 481), ("deal", 482)])
     world.portal.will("crm.deal.get", says(403, {"error": "ACCESS_DENIED", "error_description": "no"}))
     with pytest.raises(Refused):
-        await world.gate._records.load_records([("deal", 481)])
+        await world.gate.deps.records.load_records([("deal", 481)])
 
 
 async def test_the_kind_of_record_a_step_is_about(world: World) -> None:
     """By method, by type number, or by the name in its params."""
-    naming = world.gate._names
+    naming = world.gate.deps.names
     assert isinstance(naming, Naming)
     comment = {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481}}
     assert naming.find_entity("crm.timeline.comment.add", comment) == "deal"
@@ -312,7 +312,7 @@ async def test_the_kind_of_record_a_step_is_about(world: World) -> None:
 
 async def test_what_a_batch_could_read_is_kept_for_who_can_do_without_the_rest(world: World) -> None:
     """The refused one is asked for once more alone; a refusal of all of them is raised."""
-    reads = world.gate._records
+    reads = world.gate.deps.records
     assert isinstance(reads, PortalReader)
     denied = says(400, {"error": "", "error_description": "Access denied."})
     answer = {

@@ -187,7 +187,7 @@ def test_rows_in_any_box(result: Any, count: int) -> None:
 
 async def test_names_that_cannot_be_found_are_numbers(world: World) -> None:
     """Never guessed."""
-    naming = world.gate._names
+    naming = world.gate.deps.names
     assert isinstance(naming, Naming)
     assert await naming.find_user_name(999) == "№999"
     assert await naming.find_user_name(7) == "Анна Ковалёва"

@@ -47,7 +47,7 @@ class Act:
 
 def order(world: World, method: str = "tasks.task.add", params: Mapping[str, Any] | None = None, **more: Any) -> Order:
     what = effect(method, params or {"fields": {"TITLE": "Позвонить"}})
-    call = normalize(what, catalogue=world.gate._catalogue, portal="portal.example", actor=ANNA, effect_id="e1")
+    call = normalize(what, catalogue=world.gate.deps.catalogue, portal="portal.example", actor=ANNA, effect_id="e1")
     assert isinstance(call, Call)
     given = {
         "effect_id": build_effect_id("t1/1/1"),

@@ -167,7 +167,7 @@ async def test_somebody_dismissed_while_the_card_waited_gets_nothing(desk: Desk)
 @pytest.mark.parametrize("in_batch", [False, True])
 async def test_the_bots_own_change_of_a_book_shows_at_once(desk: Desk, *, in_batch: bool) -> None:
     """Also when it was one command of several; a call that changes no book outdates nothing."""
-    naming = desk.world.gate._names
+    naming = desk.world.gate.deps.names
     before = await naming.find_stage_name("deal", "EXECUTING")
     await desk.done("crm.deal.update", {"id": 410, "fields": {"TITLE": "x"}})
     desk.wire.sent.clear()

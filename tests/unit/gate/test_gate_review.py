@@ -317,7 +317,7 @@ async def test_foreign_words_in_an_answer_taint(world: World) -> None:
 
 
 def _naming(world: World) -> Any:
-    return Naming(world.gate._records)  # type: ignore[arg-type]
+    return Naming(world.gate.deps.records)  # type: ignore[arg-type]
 
 
 def test_a_stricter_card_is_asked_for_its_reasons_only_when_they_grow() -> None:

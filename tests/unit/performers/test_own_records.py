@@ -22,7 +22,7 @@ LISTS = {DEAL[0]: "crm.deal.list", CONTACT[0]: "crm.contact.list", ITEM[0]: "crm
 
 
 def proposed(world: World, what: tuple[str, dict[str, Any]]) -> Call:
-    call = normalize(effect(*what), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
+    call = normalize(effect(*what), catalogue=world.gate.deps.catalogue, portal="p", actor=VERA, effect_id="e1")
     assert isinstance(call, Call), call
     return call
 

@@ -22,11 +22,11 @@ LIMIT = says(503, {"error": "QUERY_LIMIT_EXCEEDED", "error_description": "Too ma
 @pytest.fixture
 def performer(world: World) -> Performer:
     """The performer of the world at hand."""
-    return world.gate._performers["bitrix"]
+    return world.gate.deps.performers["bitrix"]
 
 
 def made(world: World, method: str, params: dict[str, Any], actor: Any = VERA) -> Call:
-    call = normalize(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=actor, effect_id="e1")
+    call = normalize(effect(method, params), catalogue=world.gate.deps.catalogue, portal="p", actor=actor, effect_id="e1")
     assert isinstance(call, Call), call
     return call
 
@@ -101,7 +101,7 @@ async def test_a_write_is_given_up_after_five_seconds(world: World) -> None:
     async with BitrixClient(
         WEBHOOK, limiter=Limiter.create_unlimited(clock=now, sleep=sleep), transport=httpx.MockTransport(portal)
     ) as client:
-        found = await performers.BitrixPerformer(client, world.gate._records).execute(made(world, *TASK))
+        found = await performers.BitrixPerformer(client, world.gate.deps.records).execute(made(world, *TASK))
     assert isinstance(found, Rejected)
     assert not found.sent
     assert portal.ledger == []

@@ -41,7 +41,7 @@ def test_values_that_mean_the_same(left: Any, right: Any, *, equal: bool) -> Non
 
 def added(world: World, method: str, params: dict[str, Any]) -> Call:
     """An add as it was sent."""
-    call = normalize(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
+    call = normalize(effect(method, params), catalogue=world.gate.deps.catalogue, portal="p", actor=VERA, effect_id="e1")
     assert isinstance(call, Call), call
     return call
 
@@ -74,7 +74,7 @@ async def test_an_add_is_found_by_its_mark_and_by_nothing_else(
     assert call.spec.marked
     listed = "crm.item.list" if method.startswith("crm.item") else method.replace(".add", ".list")
     world.portal.will(listed, says(200, {"result": answer}))
-    found = await reconcile(call, {}, world.client, world.gate._records)
+    found = await reconcile(call, {}, world.client, world.gate.deps.records)
     assert (found.verdict, "77" in found.detail) == (verdict, verdict == "done")
     asked = world.portal.requests[-1][1]
     assert set(call.params["fields"]) & set(asked["select"]) == (set(ITEM_MARK) if "entityTypeId" in params else set(MARK))
@@ -86,7 +86,7 @@ async def test_each_command_of_a_batch_is_looked_at(world: World) -> None:
     call = added(world, "batch", {"cmd": cmd})
     mark = {"ORIGINATOR_ID": "sdelka", "ORIGIN_ID": "e1:a"}
     world.portal.will("crm.deal.list", says(200, {"result": [{"ID": "77", **mark}]}))
-    found = await reconcile(call, {"deal:481": {"TITLE": "Ромашка"}}, world.client, world.gate._records)
+    found = await reconcile(call, {"deal:481": {"TITLE": "Ромашка"}}, world.client, world.gate.deps.records)
     assert found.verdict == "unclear"
     assert found.detail == "a crm.deal.add: done; b crm.deal.update: not_done"
     assert [(report.key, report.status) for report in found.commands] == [("a", "success"), ("b", "not_run")]
@@ -94,7 +94,7 @@ async def test_each_command_of_a_batch_is_looked_at(world: World) -> None:
 
 async def test_a_list_in_a_box_is_counted(world: World) -> None:
     """tasks.task.list answers {"tasks": […]}; an odd answer counts as none."""
-    call = normalize(effect("tasks.task.list", {}), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
+    call = normalize(effect("tasks.task.list", {}), catalogue=world.gate.deps.catalogue, portal="p", actor=VERA, effect_id="e1")
     assert isinstance(call, Call)
     assert build_changes(call, {"tasks": [1, 2]}).done == "tasks.task.list: 2"
     assert build_changes(call, "?").done == "tasks.task.list: 0"

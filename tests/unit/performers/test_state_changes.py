@@ -22,9 +22,9 @@ async def after(world: World, *calls: tuple[str, dict[str, Any]]) -> AgentState:
     session = await world.session()
     for number, (method, params) in enumerate(calls, start=1):
         what = effect(method, params, slot=f"t1/1/{number}")
-        call = normalize(what, catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id=f"e{number}")
+        call = normalize(what, catalogue=world.gate.deps.catalogue, portal="p", actor=VERA, effect_id=f"e{number}")
         assert isinstance(call, Call), call
-        performed = await world.gate._performers["bitrix"].execute(call)
+        performed = await world.gate.deps.performers["bitrix"].execute(call)
         from orchestrator.gate.execute import executor  # noqa: PLC0415 - the shortest way to the journal
 
         order = executor.Order(
@@ -148,11 +148,11 @@ async def test_a_batch_leaves_one_summary_from_two_successes_on(world: World) ->
 )
 async def test_the_record_an_add_made(world: World, method: str, params: dict[str, Any], result: Any, target: str) -> None:
     """In every form in which the portal names it; nothing is guessed."""
-    call = normalize(effect(method, params), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
+    call = normalize(effect(method, params), catalogue=world.gate.deps.catalogue, portal="p", actor=VERA, effect_id="e1")
     assert isinstance(call, Call)
     assert find_created_target(call, result) == target
     assert build_changes(call, result) is not None
-    assert isinstance(world.gate._catalogue, Catalogue)
+    assert isinstance(world.gate.deps.catalogue, Catalogue)
 
 
 @pytest.mark.req("S004-13", "S004-14")

@@ -34,7 +34,7 @@ SEEN: dict[str, dict[str, Any]] = {
 
 def made(world: World, what: tuple[str, dict[str, Any]]) -> Call:
     """An add as it was sent."""
-    call = normalize(effect(*what), catalogue=world.gate._catalogue, portal="p", actor=VERA, effect_id="e1")
+    call = normalize(effect(*what), catalogue=world.gate.deps.catalogue, portal="p", actor=VERA, effect_id="e1")
     assert isinstance(call, Call), call
     return call
 

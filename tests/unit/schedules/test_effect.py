@@ -49,7 +49,7 @@ def use_performer(bench: Bench) -> None:
     """Let the gate ask the engines of the bench, and its people."""
     engines = bench.world.tools.features.timers["schedule"].__self__._engines  # type: ignore[attr-defined]
     made = performers.SchedulePerformer(bench.world.store, bench.world.clock, StartChecker(engines, bench.people.refresh))
-    bench.world.gate._performers["schedule"] = made  # type: ignore[index]
+    bench.world.gate.deps.performers["schedule"] = made  # type: ignore[index]
 
 
 async def submit(bench: Bench, effect: Effect, *, actor: Actor = ANNA, mode: Any = "full") -> Outcome | Pending:
@@ -116,7 +116,7 @@ async def test_people_read_the_title_of_what_is_started(tmp_path: Path) -> None:
             StartChecker(engines, bench.people.refresh),
             partial(find_published_title, engines=engines),
         )
-        bench.world.gate._performers["schedule"] = made  # type: ignore[index]
+        bench.world.gate.deps.performers["schedule"] = made  # type: ignore[index]
         session = await bench.world.session()
         card = await bench.world.asked(session, wish(DAILY))
         await session.close()
@@ -144,7 +144,7 @@ async def test_a_title_that_cannot_be_read_keeps_no_schedule_from_being_asked_ab
         engines = bench.world.tools.features.timers["schedule"].__self__._engines  # type: ignore[attr-defined]
         checker = StartChecker(engines, bench.people.refresh)
         made = performers.SchedulePerformer(bench.world.store, bench.world.clock, checker, fail)
-        bench.world.gate._performers["schedule"] = made  # type: ignore[index]
+        bench.world.gate.deps.performers["schedule"] = made  # type: ignore[index]
         session = await bench.world.session()
         card = await bench.world.asked(session, wish(DAILY))
         await session.close()

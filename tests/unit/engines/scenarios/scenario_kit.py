@@ -84,7 +84,7 @@ async def a_scenario_world(
         tools = world.orchestrator.tools
         engines = build_engines({"plan": plan, **(others or {})}, **options)
         checker = StartChecker(engines, lambda actor: actor)
-        world.gate._performers["schedule"] = performers.SchedulePerformer(world.store, world.clock, checker)  # type: ignore[index]
+        world.gate.deps.performers["schedule"] = performers.SchedulePerformer(world.store, world.clock, checker)  # type: ignore[index]
         world.orchestrator.tools = replace(tools, features=merge_features(tools.features, build_feature(engines)))
         yield world
 

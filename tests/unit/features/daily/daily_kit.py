@@ -109,9 +109,9 @@ def a_home(world: World) -> Home:
     """Daily help with everybody at work and nobody wanting anything yet."""
     household = Household()
     object.__setattr__(world.tools, "refresh_actor", household.present)
-    reads = PortalReader(world.client, world.gate._catalogue, world.clock)
+    reads = PortalReader(world.client, world.gate.deps.catalogue, world.clock)
     naming = Naming(reads)
-    world.gate._performers["schedule"] = SchedulePerformer(world.store, world.clock, no_runs)  # type: ignore[index]
+    world.gate.deps.performers["schedule"] = SchedulePerformer(world.store, world.clock, no_runs)  # type: ignore[index]
 
     async def agenda_of(actor: Actor, now: datetime, *, team: Sequence[int], priority: Priority) -> Agenda:
         home.asked.append((actor.key, priority))

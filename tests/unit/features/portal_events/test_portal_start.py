@@ -78,14 +78,14 @@ async def test_what_the_process_before_wrote_is_not_told_to_who_asked_for_it(wat
 
 async def test_a_commit_is_not_disturbed_by_what_cannot_be_noted(watch: Watch) -> None:
     """A call of another shape, as a newer or older program stores it."""
-    recent = RecentWrites(watch.world.gate._catalogue, watch.world.clock)
+    recent = RecentWrites(watch.world.gate.deps.catalogue, watch.world.clock)
     recent.observe([EffectChange(effect_id="e", expect=("absent",), status="started", call={"call": {"method": "x"}})])
     assert not recent._writes
 
 
 async def test_old_writes_are_forgotten(watch: Watch) -> None:
     """The memory stays small however much is written."""
-    recent = RecentWrites(watch.world.gate._catalogue, watch.world.clock)
+    recent = RecentWrites(watch.world.gate.deps.catalogue, watch.world.clock)
     for number in range(3000):
         call = {"method": "crm.deal.update", "params": {"fields": {}}, "targets": [["deal", number]], "entity": "deal", "commands": []}
         recent.record_call(f"e{number}", {"call": call, "requested_by": "x"}, NOW)
