@@ -35,10 +35,7 @@ _CONTEXT_FIELDS = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID", "cate
 
 
 def build_before_image(call: Call, facts: Facts) -> dict[str, JsonObject | None]:
-    """Return the before-image: for each record, such as "deal:481", the fields that the call changes, its owner and its title.
-
-    The value is None for a record that does not exist or was not read.
-    """
+    """Return, for each record such as "deal:481", the fields that the call changes, its owner and title; None for one that was not read."""
     if call.kind != "bitrix":
         return dict(facts.images)
     image: dict[str, JsonObject | None] = {}
@@ -59,10 +56,7 @@ def find_context_field(name: str, entity: str) -> str:
 
 
 def _select_owner_fields(record: JsonObject | None, entity: Entity | None) -> dict[str, object] | None:
-    """Return the title and owner fields of a record to which the call attaches something; None if the record was not read.
-
-    They belong to the before-image so that the approver's rights are checked for this record too.
-    """
+    """Return title and owner of a record to which the call attaches something: the approver's rights are checked for it, too."""
     if record is None or entity is None:
         return None
     keys = {to_field_key(name, entity.name) for name in (entity.owner_field, *entity.also_owned_by, entity.title_field)}

@@ -61,10 +61,7 @@ def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Fact
 
 
 def find_critical_fields(call: Call, policy: Policy) -> dict[str, object]:
-    """Return the fields that the call writes (name → value) and whose change needs a confirmation.
-
-    Fields that this program added to the call are left out.
-    """
+    """Return the fields that the call writes (name → value) and whose change needs a confirmation, without those that were added here."""
     names = to_field_keys(call.spec.critical, call.entity)
     if policy.critical_fields:
         names |= to_field_keys(policy.critical_fields, call.entity)
@@ -116,10 +113,7 @@ def list_written_amounts(call: Call) -> list[tuple[str, object]]:
 
 
 def to_field_code(call: Call, name: str) -> str:
-    """Return the catalogue's code of the field `name`, such as ASSIGNED_BY_ID.
-
-    The message files in `bot` contain a name for people for each such code.
-    """
+    """Return the catalogue's code of the field `name`, such as ASSIGNED_BY_ID."""
     if name in call.spec.replaces:
         return _LIST_CODES[call.spec.replaces[name]]
     if name in call.spec.stands_for:
@@ -169,16 +163,12 @@ def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
 
 
 def _drops_values(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
-    """Return whether a custom field holds several values and the call takes one of them away.
-
-    A call replaces them all: to add one, it has to name the others too, and whoever asked for one more did not mean to lose them.
-    """
+    """Return whether a custom field holds several values and the call, which replaces them all, takes one of them away."""
     held = fields.find_value(record or {}, name, call.entity)
     return is_custom_field(name) and isinstance(held, list) and bool(fields.parse_ids(held) - fields.parse_ids(value))
 
 
 def _has_reference(call: Call, name: str) -> bool:
-    """Return whether the value of a written field contains a reference to the result of another command."""
     path = f"{call.spec.fields_at}.{name}" if call.spec.fields_at else name
     return any(reference == path or reference.startswith(f"{path}.") for reference in call.references)
 
@@ -203,10 +193,7 @@ def _is_number_of_new(value: object) -> bool:
 
 
 def has_value(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
-    """Return whether the record already has this value, so that writing it changes nothing.
-
-    Return False if the record does not contain the field.
-    """
+    """Return whether the record already has this value, so that writing it changes nothing; False if it does not contain the field."""
     if record is None:
         return False
     stands_for = call.spec.stands_for.get(name, name)
@@ -225,10 +212,7 @@ def is_same_field_value(call: Call, name: str, new: object, old: object) -> bool
 
 
 def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Notice]:
-    """Yield the reasons why a new record needs a confirmation.
-
-    It needs one if it has a sum, names a person other than the requester, or starts at a later stage than the first.
-    """
+    """Yield the reasons why a new record asks: a sum, a person other than the requester, a later stage than the first."""
     speaker = frozenset() if actor.bitrix_user_id is None else frozenset({str(actor.bitrix_user_id)})
     for name, value in call.written_fields.items():
         key = fields.to_field_key(name, call.entity)
@@ -243,10 +227,7 @@ def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[
 
 
 def _is_later_stage(call: Call, key: str, value: object, facts: Facts) -> bool:
-    """Return whether the field `key`, written with `value`, puts a new record into a later stage than the first.
-
-    `key` is the field's normalized name; False if it is not a stage field. Return True also when the funnel's first stage is unknown.
-    """
+    """Return whether a field puts a new record into a later stage than the first; True also when the first stage is unknown."""
     if call.entity == "task":
         return key in {"status", "realstatus"} and str(value) != _TASK_WAITS
     return key in _STAGES and str(value) != facts.first_stages.get(f"{call.entity}:{_find_category(call)}")

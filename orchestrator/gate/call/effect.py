@@ -136,10 +136,7 @@ class Call:
 
     @computed_once
     def essence(self) -> str:
-        """The SHA-256 checksum of what the call writes, so that the same request has the same essence in every spelling.
-
-        It leaves out the origin marks: fields with a unique value by which this program finds a record that it created.
-        """
+        """The SHA-256 checksum of what the call writes, without origin marks: the same request has the same essence in every spelling."""
         if self.proposed_essence:
             return self.proposed_essence
         body = [[command.key, command.essence] for command in self.commands] if self.commands else self._form

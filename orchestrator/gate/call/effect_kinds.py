@@ -1,7 +1,4 @@
-"""Finds the methods of effects that are not portal calls: messages, database operations, HTTP requests and others.
-
-What else belongs to a kind stands in `kinds.registry`; here are only the methods, which the policy and the stored calls need.
-"""
+"""Finds the methods of effects that are not portal calls: messages, database operations, HTTP requests and others."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -27,18 +24,12 @@ _WITHOUT_KIND: Final[Mapping[str, EffectKind]] = {
 
 
 def resolve_kind(kind: EffectKind, method: str) -> EffectKind:
-    """Return the kind of a proposed effect (a call of the portal or of something else).
-
-    A model proposes reminder.add like a portal call, with the kind "bitrix". Its real kind is "schedule".
-    """
+    """Return the real kind of a proposed effect: a model proposes reminder.add like a portal call, with the kind "bitrix"."""
     return _WITHOUT_KIND.get(method.strip(), kind) if kind == "bitrix" else kind
 
 
 def find_effect_kind(kind: str, method: str) -> Method | None:
-    """Return the definition of the method `method` of the kind `kind`, or None if there is none; names are case-sensitive.
-
-    The name may be written without its kind: find_one for mongo.find_one.
-    """
+    """Return the method `method` of the kind `kind`, also written without its kind (find_one for mongo.find_one), or None."""
     known, name = METHODS.get(kind, {}), method.strip()
     kind_method = known.get(name) or known.get(f"{kind}.{name}")
     return kind_method.spec if kind_method else None

@@ -15,10 +15,7 @@ _REST = load_lexicon("card_fields").read_titles("cut")
 
 
 def escape_text(text: str, *, locale: Locale = "ru", limit: int | None = None) -> str:
-    """Return `text` as one line: invisible characters as their code, line breaks as a symbol.
-
-    With a `limit`, a longer text is cut at that many characters, with a mark that says how many are missing.
-    """
+    """Return `text` as one line, with codes for invisible characters; one longer than `limit` is cut, with a mark of what is missing."""
     if (limit is None or len(text) <= limit) and _PLAIN.fullmatch(text):
         return text.strip()
     normal = unicodedata.normalize("NFC", text)

@@ -37,10 +37,7 @@ _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def build_canonical_form(spec: Method, params: JsonObject, *, entity: str, info: Entity | None) -> list[object]:
-    """Return [method, params] in the canonical form, as JSON data, for a normalized call of the portal.
-
-    `entity` is the kind of record that the written fields belong to, `info` the catalogue's definition of it.
-    """
+    """Return [method, params] in the canonical form, as JSON data, for a normalized call of the portal."""
     method = _find_twin(spec, entity)
     top = {name: value for name, value in params.items() if name != _OPTIONS or value}
     if method != spec.name:
@@ -86,10 +83,7 @@ def _to_shared_name(name: str, entity: str) -> str:
 
 
 def _list_contacts(name: str, value: object) -> list[list[str]] | None:
-    """Return the elements of a field of phones or addresses, each as [kind, id, value, kind of value, mark of deletion].
-
-    Return None for another field, and for a value whose elements are not all of the agreed form.
-    """
+    """Return the elements of a field of phones as [kind, id, value, kind of value, mark of deletion]; None for any other form."""
     kind = name.upper()
     if kind not in _CONTACT_FIELDS or not isinstance(value, list | Mapping):
         return None
@@ -172,12 +166,10 @@ def _convert_time(text: str) -> str:
 
 
 def _convert_kind(text: str) -> str:
-    """Return the code of a kind of record, such as 2, D or DEAL, in one spelling; a text with spaces around it unchanged."""
     return names.to_kind(text) if text == text.strip() else text
 
 
 def _convert_coded(text: str) -> str:
-    """Return a record with its kind, such as D_481 or DEAL_481, in one spelling; any other text unchanged."""
     found = _CODED.fullmatch(text)
     return f"{names.to_kind(found[1])}_{int(found[2])}" if found is not None else text
 

@@ -35,10 +35,7 @@ MULTIFIELDS = frozenset({*(kind.lower() for kind in names.MULTIFIELDS), "fm"})
 
 
 def find_value(record: JsonObject, name: str, entity: str = "") -> object:
-    """Return the value of a field in a record; None when the record does not have the field.
-
-    The name is found in any spelling: the classic methods (crm.deal.*) and crm.item.* spell field names differently.
-    """
+    """Return the value of a field in a record, in whatever spelling (crm.deal.*, crm.item.*) its name stands; None without the field."""
     if name in record:  # two custom fields may share a key
         return record[name]
     found = _index_names(tuple(record), entity).get(to_field_key(name, entity))
@@ -46,10 +43,7 @@ def find_value(record: JsonObject, name: str, entity: str = "") -> object:
 
 
 def has_field(record: JsonObject, name: str, entity: str = "") -> bool:
-    """Return whether the record contains this field.
-
-    A field that is missing was not read, so its value is unknown and not necessarily empty.
-    """
+    """Return whether the record contains this field. One that is missing was not read: it is unknown, not empty."""
     if name in record:
         return True
     return to_field_key(name, entity) in _index_names(tuple(record), entity)
@@ -57,7 +51,6 @@ def has_field(record: JsonObject, name: str, entity: str = "") -> bool:
 
 @lru_cache(maxsize=512)  # a portal's records of one kind have the same fields, so there are few
 def _index_names(names: tuple[str, ...], entity: str) -> Mapping[str, str]:
-    """Return for the key of each field the first of `names` that spells it."""
     return {to_field_key(name, entity): name for name in reversed(names)}
 
 
@@ -80,10 +73,7 @@ def find_label(entity: Entity | None, name: str, locale: str) -> str:
 
 
 def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
-    """Return whether writing `new` over `old` changes nothing; False in cases of doubt.
-
-    `kind` is the kind of the field's values, such as "money" or "date".
-    """
+    """Return whether writing `new` over `old` changes nothing; False in cases of doubt."""
     if type(new) in _SCALARS and type(old) in _SCALARS:
         return _is_same_scalar(new, old, kind)
     no_new, no_old = _is_empty(new, kind), _is_empty(old, kind)
@@ -185,10 +175,7 @@ def _is_same_moment(new: str, old: str) -> bool:
 
 
 def _is_same_multifield(new: object, old: object) -> bool:
-    """Return whether writing `new` to a field of phones or addresses changes nothing.
-
-    That is so if every element of `new` has the ID of an element in `old` and equals it.
-    """
+    """Return whether every element of `new` has the ID of an element in `old` and equals it, so that writing changes nothing."""
     if not _is_list(new) or not _is_list(old):
         return False
     present = {_to_text(item.get("ID")): item for item in old if isinstance(item, Mapping)}

@@ -58,9 +58,6 @@ class GateDeps:
         return refuse("gate-kind-missing", kind=call.kind, setting=(known.setting if known is not None else "") or call.kind)
 
     async def count_changes(self, call: Call, actor: Actor, ledger: Ledger) -> int:
-        """Return the number of changes begun for the actor within the last 24 hours.
-
-        Return 0 without counting if the call only reads or the policy has no daily limit.
-        """
+        """Return how many changes were begun for the actor within 24 hours; 0 without counting for reads, or without a daily limit."""
         counts = not call.reads_only and self.policy.caps.writes_per_day is not None
         return await self.change_counter.count_changes(actor, ledger) if counts else 0

@@ -10,10 +10,7 @@ from state.stored import JsonObject
 
 
 def find_lost_records(call: Call, records: Mapping[Target, JsonObject | None], actor: Actor) -> Sequence[Target]:
-    """Return the existing records that `actor` may touch now and may not touch after the call, each once; empty for most calls.
-
-    `records` holds the present records. Of several commands of a batch about one record, the last one counts.
-    """
+    """Return the existing records that `actor` may touch now and may not touch after the call, each once; empty for most calls."""
     if find_visible_users(actor) is None:
         return []
     after: dict[Target, JsonObject] = {}
@@ -30,10 +27,7 @@ def find_lost_records(call: Call, records: Mapping[Target, JsonObject | None], a
 
 
 def apply_owners(call: Call, record: JsonObject) -> JsonObject:
-    """Return `record` with the owners that `call` writes; unchanged if it writes none.
-
-    In the result, the owner fields have the names that the catalogue uses for this kind of record.
-    """
+    """Return `record` with the owners that `call` writes; unchanged if it writes none."""
     entity = call.entities.get(call.entity)
     if entity is None:
         return record

@@ -36,18 +36,11 @@ class ChangeCounter(Protocol):
         """Return the number of changes begun for this person within the last 24 hours; may raise StoreError."""
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
-        """Return the calls begun for this person within the last 24 hours, each with its time and number of changes; may raise StoreError.
-
-        The daily limit is checked against a count in the database. If the database has no count for this person yet, the count starts from
-        this list.
-        """
+        """Return the calls begun for this person within 24 hours, from which a missing count starts; may raise StoreError."""
 
 
 def count_call_changes(call: Call) -> int:
-    """Return the number of changes that the call makes; 0 for a read.
-
-    It is 1, for a batch the number of its writing commands, and for an insertion of several documents their number.
-    """
+    """Return how many changes the call makes: 0 for a read, one for each writing command of a batch and each inserted document."""
     return sum(effect_kinds.count_listed(leaf.kind, leaf.method, leaf.params) for leaf in call.leaves if not leaf.reads_only)
 
 
@@ -64,10 +57,7 @@ def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
 
 
 def build_cap_refusal(many: int, made: int, limit: int) -> Refuse:
-    """Return the refusal of a call that would exceed the daily limit.
-
-    `many` is the number of changes in the call, `made` the number the person has made within 24 hours, `limit` the number allowed.
-    """
+    """Return the refusal of a call that would exceed the daily limit."""
     return refuse("gate-cap-day", count=many, made=made, limit=limit)
 
 

@@ -24,10 +24,7 @@ _CODED = frozenset({"ufcrmtask", "crmfields"})
 
 @dataclass(frozen=True, kw_only=True)
 class LinkedRecord:
-    """A record, other than the call's target, whose id stands in the parameter at `path`.
-
-    `written` is the id as given there.
-    """
+    """A record, other than the call's target, whose id stands in the parameter at `path` as `written`."""
 
     path: str
     entity: str
@@ -40,10 +37,7 @@ class LinkedRecord:
 
 
 def find_bound_records(spec: Method, params: JsonObject, catalogue: Catalogue) -> tuple[LinkedRecord, ...]:
-    """Return the records, other than its target, to which this call attaches something.
-
-    In a result, `entity` is "" when the kind of record is unknown.
-    """
+    """Return the records, other than its target, to which this call attaches something; `entity` is "" where the kind is unknown."""
     if spec.reads_only:
         return ()
     return tuple(_collect_bound_records(spec, params, catalogue))
@@ -70,10 +64,7 @@ def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogu
 
 
 def _parse_coded(path: str, item: object, catalogue: Catalogue) -> LinkedRecord:
-    """Return the record for a code such as D_500 (deal 500), CO_3 or T81_7.
-
-    If the code names no known kind of record, `entity` of the result is "".
-    """
+    """Return the record for a code such as D_500 (deal 500), CO_3 or T81_7; `entity` is "" for an unknown kind."""
     code, _, number = str(item).strip().partition("_")
     return LinkedRecord(path=path, entity=_find_kind(code, catalogue), written=number)
 

@@ -26,10 +26,7 @@ _SET_BY_PORTAL: Final = frozenset({"productname", "measurecode", "measurename", 
 
 @dataclass(frozen=True, kw_only=True)
 class ListDifference:
-    """How a new list differs from an old one: elements only in the new, only in the old, in both but changed, and in both unchanged.
-
-    `changed` and `kept_pairs` hold pairs of the old element and the new one.
-    """
+    """How a new list differs from an old one; `changed` and `kept_pairs` hold pairs of the old element and the new one."""
 
     added: Rows
     removed: Rows
@@ -70,10 +67,7 @@ def compare_lists(old: Rows, new: Rows, kind: ListKind) -> ListDifference:
 
 
 def sort_written(rows: Rows, kind: ListKind) -> Rows:
-    """Return the elements that a call writes in the order that the record will have them: by their place, if each of them names one.
-
-    The primary contact or company comes first, as in `to_stored_rows`.
-    """
+    """Return the elements that a call writes in the order that the record will have them: by their place, if each of them names one."""
     places = [read_number(row, "sort") for row in rows]
     ordered = list(rows)
     if all(place is not None for place in places):
@@ -99,10 +93,7 @@ def is_same_list(sent: Rows, now: Rows, kind: ListKind) -> bool:
 
 
 def change_row(rows: Rows, row: JsonObject, written: JsonObject) -> Rows:
-    """Return product rows in which `row` has the fields `written`, or without `row` if nothing is written to it.
-
-    `row` has only some of its fields. If it is not among `rows`, they are returned as they are.
-    """
+    """Return product rows in which `row` (known by some of its fields) has the fields `written`, or without it if none are written."""
     known = {key: value for key, value in _normalize(row).items() if key in WRITABLE_KEYS}
     fits = (place for place, one in enumerate(rows) if all(_is_equal(_normalize(one).get(key), value) for key, value in known.items()))
     place = next(fits, None)
@@ -114,15 +105,11 @@ def change_row(rows: Rows, row: JsonObject, written: JsonObject) -> Rows:
 
 
 def _find_number(row: JsonObject, kind: ListKind) -> str:
-    """Return the number of the element's product, contact or company; "" if it has none."""
     return read_text(row, LINK_KEYS.get(kind, "productid"))
 
 
 def _index_alike(rows: Rows, kind: ListKind) -> dict[str, list[int]]:
-    """Return an index of `rows`: for each number and name that `_list_names` gives, the positions in `rows` of the elements that have it.
-
-    With this index, long lists are compared in reasonable time.
-    """
+    """Return, for each number and name of `_list_names`, the positions in `rows` of the elements that have it."""
     found: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         for name in _list_names(row, kind):
@@ -138,10 +125,7 @@ def _list_names(row: JsonObject, kind: ListKind) -> list[str]:
 
 
 def _is_same_row(new: JsonObject, old: JsonObject, kind: ListKind) -> bool:
-    """Return whether writing the element `new` over the element `old` changes nothing.
-
-    Both are about the same product, contact or company, and have normalized field names (see `_normalize`).
-    """
+    """Return whether writing the element `new` over the element `old` changes nothing."""
     if kind != "products":
         return is_primary(new) == is_primary(old) and all(_is_equal(new[key], old.get(key)) for key in new if key != PRIMARY_KEY)
     for key in sorted({*new, *old}):
@@ -165,5 +149,4 @@ def _is_equal(new: object, old: object) -> bool:
 
 
 def _normalize(row: JsonObject) -> dict[str, object]:
-    """Return the fields of the element under normalized names, which are the same for every spelling (see `fields.to_field_key`)."""
     return {to_key(name): value for name, value in row.items()}

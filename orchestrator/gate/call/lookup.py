@@ -17,10 +17,7 @@ def read_places(spec: Method, params: JsonObject) -> dict[str, object]:
 
 @dataclass(frozen=True, kw_only=True)
 class Lookup:
-    """What a method and its parameters mean. Each answer is looked up once, and holds for this method and these parameters only.
-
-    `Call` keeps it beside them, and looks itself up anew when it is copied with others.
-    """
+    """What a method and its parameters mean. Each answer is looked up once, and holds for this method and these parameters only."""
 
     spec: Method
     params: JsonObject
@@ -76,10 +73,7 @@ class Lookup:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The class letters of this call, such as W (it writes) or D (it deletes).
-
-        An activity that is not certainly internal also gets N: something may be sent to people outside.
-        """
+        """The class letters of this call; an activity that is not certainly internal also gets N: something may be sent outside."""
         outward = any(str(get_at_path(self.params, path) or "") not in harmless for path, harmless in self.spec.inward.items())
         return tuple(dict.fromkeys([*self.spec.classes, "N"])) if outward else self.spec.classes
 

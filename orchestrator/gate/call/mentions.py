@@ -51,10 +51,7 @@ NOBODY: Final = Mentions()
 
 
 def find_mentions(call: Call) -> Mentions:
-    """Return whom the texts of a call address, and the links in them that hide their address.
-
-    The result is empty for a call that only reads or deletes, and for one that does not go to the portal, such as a reminder.
-    """
+    """Return whom the texts of a writing call of the portal address, and the links in them that hide their address."""
     if call.kind != "bitrix" or call.reads_only or call.spec.verb == "delete":
         return NOBODY
     texts: list[str] = []

@@ -50,11 +50,7 @@ _LEFT_OUT = (
 
 
 def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode, front: Mapping[str, str], *, sees_all: bool = True) -> str:
-    """Return the list of methods for the model as text, for a person who sees all records or only some of them.
-
-    Of the methods in `front` (name → what to know about it) each has a line with what it does and needs, in that order. All others are only
-    named, by groups; the model asks for what they need with method.help.
-    """
+    """Return the list of methods for the model as text, for a person who sees all records or only some of them."""
     offered = {method.name: method for method in catalogue if is_offered(method, policy, mode, sees_all=sees_all)}
     lines = [_format_line(offered[name], hint) for name, hint in front.items() if name in offered]
     note = [] if sees_all else [_LEFT_OUT]
@@ -62,11 +58,7 @@ def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode, front: Mapp
 
 
 def is_offered(method: Method, policy: Policy, mode: Mode, *, sees_all: bool = True) -> bool:
-    """Return whether the model is told of a method.
-
-    This protects nothing: the gate checks every call anyway. `sees_all` is False for a person who sees only some records: to them, methods
-    whose owners cannot be checked are always refused.
-    """
+    """Return whether the model is told of a method. This protects nothing: the gate checks every call anyway."""
     if method.owner == "unscoped" and not sees_all:
         return False
     if is_closed(method, policy) or (method.rare and not policy.is_listed(policy.open_methods, method.name)):

@@ -46,19 +46,13 @@ class Element:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key (kind, comparable value); two elements with the same key count as the same.
-
-        Phones are compared by their digits, addresses regardless of case.
-        """
+        """The key (kind, comparable value) of equal elements: phones are compared by their digits, addresses regardless of case."""
         return self.kind, _to_comparable(self.kind, self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Written:
-    """One phone or address as a call or the portal wrote it, in one form for both method families (crm.deal.* and crm.item.*).
-
-    A part that the written element lacks is None.
-    """
+    """One written phone or address in one form for both method families; a part that it lacks is None."""
 
     id: object = None
     kind: object = None
@@ -79,10 +73,7 @@ class Step:
 
 
 def parse_elements(record: JsonObject | None) -> tuple[Element, ...]:
-    """Return the phones and addresses of a record as the portal returned it; empty if it has none.
-
-    Both method families (crm.deal.* and crm.item.*) are understood.
-    """
+    """Return the phones and addresses of a record as the portal returned it; empty if it has none."""
     return tuple(_parse_record_elements(record or {}))
 
 
@@ -92,11 +83,7 @@ def is_multifield(name: str) -> bool:
 
 
 def parse_steps(name: str, value: object, present: Sequence[Element] | None, *, in_items: bool) -> tuple[Step, ...]:
-    """Return the steps (add, edit, remove) that writing `value` to the field `name` would cause.
-
-    `present` are the record's present elements, None for a new record. `in_items` says that the method belongs to crm.item.*. Raises
-    Refusal for a value that can be understood in several ways.
-    """
+    """Return the steps that writing `value` causes with the elements `present` (None: a new record). Raises Refusal if it is unclear."""
     kind = name.upper()
     if in_items != (kind == "FM"):
         raise build_shape_refusal(name, _FM_SHAPE if in_items else _CLASSIC_SHAPE)
@@ -118,10 +105,7 @@ def apply_steps(steps: Sequence[Step], present: Sequence[Element]) -> tuple[Elem
 
 
 def build_value(steps: Sequence[Step], *, in_items: bool, new: bool) -> Elements:
-    """Return the field value that makes the portal carry out exactly these steps.
-
-    `in_items` says that the method belongs to crm.item.*, `new` that the record is new.
-    """
+    """Return the field value that makes the portal carry out exactly these steps."""
     if not in_items:
         return [_classic_element(step) for step in steps]
     if new:
@@ -133,10 +117,7 @@ def build_value(steps: Sequence[Step], *, in_items: bool, new: bool) -> Elements
 
 
 def remove_missing(value: Elements, held: Collection[str]) -> tuple[Elements, list[str]]:
-    """Return a copy of a field value without the elements that the record no longer has, and the IDs of these elements.
-
-    `value` comes from `build_value`; `held` are the IDs that the record has now. Elements without ID stay.
-    """
+    """Return a field value of `build_value` without the elements whose IDs are not `held` any more, and these IDs."""
     if isinstance(value, dict):
         gone = [key for key in value if _NUMBER.fullmatch(key) and key not in held]
         return {key: item for key, item in value.items() if key not in gone}, gone
@@ -185,10 +166,7 @@ def _parse_record_elements(record: JsonObject) -> Iterator[Element]:
 
 
 def _parse_classic(kind: str, value: object, present: Sequence[Element] | None) -> list[_Written]:
-    """Parse the value of a classic field such as PHONE: a list of elements, all of the kind `kind`.
-
-    A single value in place of the list is accepted too; `present` (the record's present elements) tells which element it replaces.
-    """
+    """Parse the value of a classic field such as PHONE: a list of elements of the kind `kind`, or a single value in its place."""
     if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
         return [_parse_single_value(kind, str(value).strip(), present)]
     if isinstance(value, Mapping) and {key.lower().replace("_", "") for key in value} <= _NAMES.keys() and value:
@@ -200,10 +178,7 @@ def _parse_classic(kind: str, value: object, present: Sequence[Element] | None) 
 
 
 def _parse_single_value(kind: str, value: str, present: Sequence[Element] | None) -> _Written:
-    """Parse a single value that was written in place of a list of elements.
-
-    It replaces the record's only element of this kind, or becomes the first one. If the record has several, Refusal is raised.
-    """
+    """Parse a single value: it replaces the only element of its kind, or becomes the first. Raises Refusal if there are several."""
     mine = [element for element in present or () if element.kind == kind]
     if len(mine) > 1:
         raise build_shape_refusal(kind, f"{_CLASSIC_SHAPE}; the record has {_format_elements(mine)}", foreign_text=True)
@@ -234,10 +209,7 @@ def _parse_universal(value: object, present: Sequence[Element] | None) -> list[_
 
 
 def _parse_element(item: object, name: str, shape: str, *, number: str | None = None) -> _Written:
-    """Parse one written element; raise Refusal if it is malformed.
-
-    `number` is its ID if the element contains none. `shape` describes the expected form in the refusal.
-    """
+    """Parse one written element; raise Refusal if it is malformed."""
     if isinstance(item, str) and item.strip() and name != "fm":
         return _Written(value=item.strip())
     given: JsonObject = item if isinstance(item, Mapping) else {}
@@ -267,11 +239,7 @@ def _build_step(own: _Written, present: Sequence[Element] | None, name: str) -> 
 
 
 def _select_effective_steps(steps: Sequence[Step], present: Sequence[Element], name: str) -> Iterator[Step]:
-    """Yield the changes of phones or addresses that have an effect, additions last.
-
-    Additions of a value that the record has already are left out. A change of one value into another that the record has already raises
-    Refusal.
-    """
+    """Yield the steps that have an effect, additions last. Raises Refusal if a value is changed into another that the record has."""
     named = {step.old.id for step in steps if step.old is not None}
     held = {element.key for element in present if element.id not in named}
     changes = [step for step in steps if not _changes_nothing(step)]
@@ -303,20 +271,14 @@ def _universal_element(step: Step) -> dict[str, str]:
 
 
 def _pairs(value: object) -> list[tuple[str, object]]:
-    """Return the elements of a list or map as (key, element); the key is "" for a list.
-
-    PHP converts some lists to maps.
-    """
+    """Return the elements of a list (with the key "") or of the map to which PHP converts some lists, as (key, element)."""
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]
     return [("", item) for item in value] if isinstance(value, list) else []
 
 
 def _find_parts(item: JsonObject) -> dict[str, object]:
-    """Return the parts of a written element by their name in `_Written`, in the spelling of either method family.
-
-    If one part is given in two spellings, the last one counts.
-    """
+    """Return the parts of a written element by their name in `_Written`, in either spelling."""
     return {_NAMES[plain]: value for key, value in item.items() if (plain := key.lower().replace("_", "")) in _NAMES}
 
 

@@ -10,10 +10,7 @@ ORIGINATOR: Final = "sdelka"
 
 
 def find_origin_effect(record: Mapping[str, object]) -> str:
-    """Return the effect id of the call with which the bot created this record; "" if the bot did not create it.
-
-    The gate writes that id into the call, so that the new record contains it as its origin mark. In a batch the key of the command follows.
-    """
+    """Return the effect id of the call with which the bot created this record; "" if the bot did not create it."""
 
     def field(name: str, other: str) -> str:
         return str(record.get(name) or record.get(other) or "")

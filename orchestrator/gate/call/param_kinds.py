@@ -66,10 +66,7 @@ EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """Two fields of which the second must not lie before the first, by their keys.
-
-    `uses_record` says that the record's own beginning counts if a call writes only the end.
-    """
+    """The keys of two fields of which the second must not lie before the first; with `uses_record` the record's beginning counts too."""
 
     first: str
     last: str
@@ -133,10 +130,7 @@ class WrittenValue:
 
     @computed_once
     def items(self) -> tuple[object, ...]:
-        """The single values: those of a list or map, otherwise the value itself.
-
-        Empty values and references to results of other commands of the batch are left out.
-        """
+        """The single values, without empty ones and references to results of other commands of the batch."""
         found = self.value.values() if isinstance(self.value, Mapping) else self.value if isinstance(self.value, list) else (self.value,)
         return tuple(item for item in found if item not in EMPTY and not find_references(item))
 
@@ -159,7 +153,6 @@ def find_described_kind(param: Param) -> ValueKind | None:
 
 @lru_cache(maxsize=2048)  # as many as there are methods
 def _find_kinds_of_method(method: str) -> Mapping[str, ValueKind]:
-    """Return the kinds, by key, that the data file gives parameters of the method's family only."""
     return next((kinds for prefix, kinds in _BY_METHOD.items() if method.startswith(prefix)), {})
 
 

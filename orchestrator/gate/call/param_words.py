@@ -1,7 +1,4 @@
-"""Says what a parameter is called for people and what its values mean.
-
-The words are in data/language/card_params.yaml, card_crm_params.yaml and card_office_params.yaml. Pure.
-"""
+"""Says what a parameter is called for people and what its values mean, by data/language/card_*params.yaml. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -52,10 +49,7 @@ class ParamWords:
 
 
 def find_param_words(method: str, entity: str, name: str) -> ParamWords | None:
-    """Return the words for the parameter `name` that hold for this method, or else for this kind of record; None if there are none.
-
-    If there are such words, a card shows them and not the portal's own name of the field.
-    """
+    """Return the words for the parameter `name` that hold for this method, or else for this kind of record; None if there are none."""
     key = fields.to_field_key(name)
     for words in _list_tables(method):
         if key in words:
@@ -85,10 +79,7 @@ _Words = Mapping[str, ParamWords]
 
 @dataclass(frozen=True, kw_only=True)
 class _AllWords:
-    """The words of all files in three tables: by the beginning of a method's name, by kind of record, and those that hold for all methods.
-
-    Within these, the words are found by the parameter's name in normalized form (see `fields.to_field_key`).
-    """
+    """The words of all files: by the beginning of a method's name, by kind of record, and those for all methods."""
 
     methods: Mapping[str, _Words]
     records: Mapping[str, _Words]

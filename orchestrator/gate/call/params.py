@@ -1,7 +1,4 @@
-"""Normalizes the parameters of one call to the portal's spelling, or refuses them. Pure.
-
-Nothing is added except what the catalogue prescribes.
-"""
+"""Normalizes the parameters of one call to the portal's spelling, or refuses them; adds only what the catalogue prescribes. Pure."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -40,20 +37,13 @@ def build_refusal(code: str, **args: object) -> Refusal:
 
 
 def build_shape_refusal(param: str, expected: str, *, foreign_text: bool = False) -> Refusal:
-    """Return a `Refusal` exception for a parameter whose value is malformed or ambiguous.
-
-    `expected` describes the right form. The model gets this description in full, however long it is. `foreign_text` says that the
-    description contains texts from the portal.
-    """
+    """Return a `Refusal` exception for a parameter whose value is malformed or ambiguous."""
     found = refuse("gate-param-invalid", param=param, expected=expected)
     return Refusal(replace(found, detail=f"{found.reason.args['param']} must be {expected}.", foreign_text=foreign_text))
 
 
 def parse_params(params: JsonObject) -> dict[str, object]:
-    """Return a copy of `params` as plain JSON data.
-
-    Raises Refusal for data that is nested too deep, or that different JSON parsers read differently.
-    """
+    """Return `params` as plain JSON data. Raises Refusal if it is nested too deep, or if JSON parsers read it differently."""
     try:
         plain = {name: _copy(value, depth=1) for name, value in params.items()}
         check(plain)
@@ -197,10 +187,7 @@ def _to_id(value: object) -> object:
 
 
 def _check_options(options: object) -> None:
-    """Raise Refusal if the options of a CRM write (its parameter `params`) switch anything off.
-
-    Otherwise a call could hide its change from the record's history.
-    """
+    """Raise Refusal if the options of a CRM write switch anything off: a call could hide its change from the record's history."""
     if not options:
         return
     if not isinstance(options, Mapping):
@@ -211,11 +198,7 @@ def _check_options(options: object) -> None:
 
 
 def _normalize_field_name(spec: Method, name: str, entity: Entity | None, *, originals: bool) -> str:
-    """Return the field name in the spelling of the method's family: STAGE_ID for crm.deal.*, stageId for crm.item.*.
-
-    The portal silently ignores the other spelling. `originals` says that the call asks to keep the classic spelling of custom fields
-    (`useOriginalUfNames`).
-    """
+    """Return the field name in the spelling of the method's family, since the portal silently ignores the other one."""
     in_items = spec.name.startswith("crm.item.")
     found = fields.find_field_info(entity, name)
     if entity is None or (found is not None and found.kind == "multifield"):
@@ -227,11 +210,7 @@ def _normalize_field_name(spec: Method, name: str, entity: Entity | None, *, ori
 
 
 def _normalize_own_name(name: str, *, in_items: bool, originals: bool) -> str:
-    """Return the name of a custom field as the method spells it; any other name is returned unchanged.
-
-    The methods crm.item.* (`in_items`) have a spelling of their own, unless the call asks for the classic one (`originals`). Whether the
-    field exists is not checked.
-    """
+    """Return the name of a custom field as the method spells it; any other name unchanged. Whether it exists is not checked."""
     if not names.is_custom_field(name):
         return name
     return names.to_universal(name) if in_items and not originals else names.to_classic(name)

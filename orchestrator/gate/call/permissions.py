@@ -26,10 +26,7 @@ def find_visible_users(actor: Actor) -> frozenset[int] | None:
 
 
 def find_needed_records(call: Call, actor: Actor) -> tuple[Target, ...]:
-    """Return the records that must be read before `call` is checked.
-
-    A write needs its records always, a read only if the actor may not see all records.
-    """
+    """Return the records that must be read before the check: those of a write always, of a read only if the actor does not see all."""
     wanted: dict[Target, None] = {}
     for leaf in call.leaves:
         wanted.update({tie: None for tie in leaf.ties if tie[0] in leaf.entities})
@@ -61,10 +58,7 @@ _IN_FILTER = "filter."
 
 
 def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[str, object]:
-    """Return the filter `given`, restricted to records whose owner is in `allowed`.
-
-    Raises Refusal if the filter asks only for records of other people, or if it cannot be restricted with certainty.
-    """
+    """Return the filter restricted to `allowed` owners. Raises Refusal if it asks for others only, or cannot be restricted for certain."""
     groups = spec.name == "crm.item.list"
     written = _as_map(given, groups=groups)
     _check_conditions(written, groups=groups)
@@ -122,10 +116,7 @@ def check_filter(spec: Method, given: object) -> None:
 
 
 def extract_conditions(given: object) -> dict[str, object]:
-    """Return the conditions of a filter without groups, as field name → value.
-
-    A prefix of the name (such as ">=") is removed. Entries that are no conditions are left out.
-    """
+    """Return the conditions of a filter without groups, as field name → value."""
     conditions: JsonObject = given if isinstance(given, Mapping) else {}
     return {matched[2]: value for name, value in conditions.items() if (matched := _KEY.fullmatch(name)) is not None}
 
@@ -141,10 +132,7 @@ def _as_map(given: object, *, groups: bool) -> dict[str, object]:
 
 
 def _check_conditions(conditions: JsonObject, *, groups: bool) -> None:
-    """Raise Refusal unless all keys of a filter are field names.
-
-    Groups and the key `logic` are allowed only if `groups` is true.
-    """
+    """Raise Refusal unless all keys are field names; groups and the key `logic` are allowed only if `groups` is true."""
     for name, value in conditions.items():
         if groups and (_GROUP.fullmatch(name) or name.lower() == "logic"):
             for part in value if isinstance(value, list) else [value]:
@@ -161,7 +149,6 @@ def _split_key(name: str) -> tuple[str, str]:
 
 
 def _select_named_users(value: object, allowed: frozenset[int]) -> frozenset[int]:
-    """Return the users in `allowed` whose ids are in `value`, the value of a filter condition (one id or several)."""
     ids = fields.parse_ids(value)
     return frozenset(user for user in allowed if str(user) in ids)
 
@@ -180,17 +167,10 @@ class Approvers(Protocol):
     """Finds the people who may decide for others, with their present rights. The portal and the database are not read."""
 
     def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
-        """Return the leads (heads of sales) who get a request of `actor`; may be empty.
-
-        The requester is never among them. `sees` is a function that returns whether a lead may see the records of the request; leads for
-        whom it returns False are left out.
-        """
+        """Return the leads who get a request of `actor`, never the requester, and only those for whom `sees` is true; may be empty."""
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """Return `actor` with the rights of an absent lead (head of sales) if the actor is this lead's deputy today.
-
-        These rights are the lead's role and visible records. For anybody else, return `actor` unchanged.
-        """
+        """Return `actor` with role and visible records of each absent lead whose deputy they are today; anybody else unchanged."""
 
 
 class NoLeads:

@@ -1,7 +1,4 @@
-"""The policy: the rules of the portal's owner, loaded from data/policy.yaml and POLICY_FILE.
-
-`policy_reload` loads it again when one of the files changes.
-"""
+"""The policy: the rules of the portal's owner, loaded from data/policy.yaml and POLICY_FILE, again by `policy_reload`."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -146,10 +143,7 @@ class Policy(Frozen):
 
     @cached_property
     def digest(self) -> str:
-        """The checksum (12 hex digits) that identifies this policy in the journal.
-
-        Policies with the same rules have the same checksum, even if their files are written differently.
-        """
+        """The checksum (12 hex digits) that identifies this policy in the journal."""
         return hash_text(dumps(_to_sorted(self.model_dump())))[:12]
 
 
@@ -164,7 +158,6 @@ class InvalidPolicy(SettingsError):
     """Texts that can be read and make no policy. The message lists every mistake."""
 
     def __init__(self, error: ValidationError, places: Places) -> None:
-        """Keep what pydantic objects to, and the file and line of each key."""
         super().__init__("\n".join(describe_mistakes(error, places, Policy, PARTS)))
         self.errors, self.places = error.errors(include_url=False), places
 
@@ -181,10 +174,7 @@ class UnknownName(NamedTuple):
 
 
 def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
-    """Return the policy from the shipped file, with keys replaced by those in the owner's file `path`.
-
-    Raises SettingsError, which lists every mistake.
-    """
+    """Return the shipped policy with keys replaced by those of the file `path`. Raises SettingsError, which lists every mistake."""
     return load_with_places(path, shipped=shipped).policy
 
 
@@ -194,10 +184,7 @@ def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPol
 
 
 def load_from_text(text: str, name: str, *, shipped: Path = SHIPPED) -> LoadedPolicy:
-    """Return the policy as if `text` stood in the owner's file `name`. Raises SettingsError, which lists every mistake.
-
-    A text without any key is one, as for a file that becomes empty while the bot runs.
-    """
+    """Return the policy as if `text` stood in the owner's file `name`. Raises SettingsError, which lists every mistake."""
     own = parse_policy_text(text, name)
     if not own[0]:
         raise SettingsError(f"POLICY_FILE {name}: says nothing; write `rules: []` if nothing is wanted")
@@ -217,11 +204,7 @@ def _merge(sources: Sequence[tuple[Mapping[str, object], Places]]) -> LoadedPoli
 
 
 def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None, *, kinds: Collection[str] = ()) -> tuple[str, ...]:
-    """Return one sentence for each name in the policy that the catalogue does not know.
-
-    A misspelt name in `refuse_methods`, for example, would refuse nothing. With `places`, a sentence begins with the file and line of the
-    name. `kinds` are the kinds of definitions that it may name; a program without any, which takes no definitions, checks none.
-    """
+    """Return one sentence, with file and line, for each name that the catalogue does not know: a misspelt one would refuse nothing."""
     return tuple(_describe_unknown_name(unknown_name, places or {}) for unknown_name in find_unknown_names(policy, catalogue, kinds=kinds))
 
 
@@ -260,7 +243,6 @@ def _find_unknown_in_rule(at: Place, rule: Rule, catalogue: Catalogue, methods: 
 
 
 def _to_sorted(value: object) -> object:
-    """Return the value as JSON data, with sets sorted."""
     match value:
         case frozenset() | set():
             return sorted(str(item) for item in value)

@@ -1,7 +1,4 @@
-"""The format of a policy file: the types of its rules, the line of each key, and readable messages about mistakes.
-
-Whether a rule applies to a call is decided in `gate/decide/evaluate_rules.py`.
-"""
+"""The format of a policy file: the types of its rules, the line of each key, and readable messages about mistakes."""
 
 import difflib
 import re
@@ -29,20 +26,14 @@ _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def describe_yaml_error(error: Exception) -> str:
-    """Return a text that says where a YAML file cannot be parsed and what to check there.
-
-    It replaces the parser's own message, which is written for programmers.
-    """
+    """Return a text that says where a YAML file cannot be parsed and what to check there."""
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
     place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
     return f"{place}: look at indents, colons, quotes and brackets"
 
 
 def parse_duration(value: object) -> object:
-    """Convert a text such as "1h", "90m" or "2d" to a timedelta; raise ValueError for any other text.
-
-    A value that is not a string is returned unchanged.
-    """
+    """Convert a text such as "1h", "90m" or "2d" to a timedelta; raise ValueError for others. Other values stay as they are."""
     if not isinstance(value, str):
         return value
     match = _DURATION.fullmatch(value.strip())
@@ -52,10 +43,7 @@ def parse_duration(value: object) -> object:
 
 
 def read_policy_file(path: Path) -> tuple[dict[str, object], dict[Place, tuple[str, int]]]:
-    """Return the content of a policy file, and for each key and list element the file name and line.
-
-    Raises SettingsError if the file cannot be read, is not a map of keys, or gives a key twice.
-    """
+    """Return the content of a policy file, and file name and line of each key and list element. Raises SettingsError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
@@ -94,10 +82,7 @@ def _parse_policy(text: str) -> tuple[object, list[tuple[Place, int, bool]]]:
 
 
 def _list_places(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]]:
-    """Yield (path, line, whether the key is a duplicate) for every key and list element below `node`.
-
-    A path is a tuple of keys and list indexes, such as ("rules", 0, "then").
-    """
+    """Yield (path, line, whether the key is a duplicate) for every key and list element below `node`."""
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
@@ -117,10 +102,7 @@ def format_place(place: Sequence[str | int]) -> str:
 
 
 def format_location(place: Sequence[str | int], places: Places) -> str:
-    """Return where a key stands in the policy files, for example "POLICY_FILE mine.yaml: line 4: `rules.0.then`".
-
-    If the line of the key itself is not known, it is the line of the nearest key above it.
-    """
+    """Return where a key stands in the policy files, for example "POLICY_FILE mine.yaml: line 4: `rules.0.then`"."""
     known = next((places[found] for end in range(len(place), 0, -1) if (found := tuple(place[:end])) in places), None)
     return f"POLICY_FILE {known[0]}: line {known[1]}: `{format_place(place)}`" if known else f"`{format_place(place)}`"
 
@@ -128,10 +110,7 @@ def format_location(place: Sequence[str | int], places: Places) -> str:
 def describe_mistakes(
     error: ValidationError, places: Places, model: type[BaseModel], parts: Mapping[str, type[BaseModel]]
 ) -> Iterator[str]:
-    """Yield one sentence for each mistake that pydantic found in a policy.
-
-    `model` is the model of the whole file. `parts` holds, by top-level key, the models of nested values. `places` gives the lines.
-    """
+    """Yield one sentence for each mistake that pydantic found in a policy."""
     for found in error.errors():
         place, kind, text, given = found["loc"], found["type"], found["msg"], found["input"]
         below = parts.get(str(place[0])) if len(place) > 1 else None
@@ -163,7 +142,6 @@ LONGEST_WHY: Final = 120
 
 
 def _to_list(value: object) -> object:
-    """Return a single string or number as a list with one element; return any other value unchanged."""
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
 
@@ -184,10 +162,7 @@ Words = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...],
 
 
 class Rule(Frozen):
-    """One rule of the portal's owner. It applies to a call when all conditions that it sets hold.
-
-    A condition may list several words; one of them must match.
-    """
+    """One rule of the portal's owner. It applies when all conditions that it sets hold; of several words of one, one must match."""
 
     method: Words = ()
     """Methods such as crm.deal.update, or with a star crm.deal.*.

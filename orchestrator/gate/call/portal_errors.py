@@ -20,10 +20,7 @@ _LONGEST: Final = 300
 
 
 def explain_portal_error(text: str, *, code: str = "", method: str = "", reference: str = "") -> Notice:
-    """Return the sentence for a person about an error that the portal gave as `text` («ERROR_CORE: Wrong field (HTTP 400)»), or as `code`.
-
-    An unknown error becomes a general sentence with what `method` does and `reference`, by which an administrator finds the whole error.
-    """
+    """Return the sentence for a person about an error of the portal, a general one with `method` and `reference` if it is unknown."""
     said = _STATUS.sub("", text).strip()
     if (found := _CODE.fullmatch(said)) is not None:
         code, said = code or found["code"], found["said"].strip()

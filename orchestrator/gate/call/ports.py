@@ -63,10 +63,7 @@ class Ledger(Protocol):
         outbox: Sequence[OutboxRow] = (),
         timers: Sequence[Timer] = (),
     ) -> None:
-        """Apply the events to the session's state now; store them, the effects, messages (`outbox`) and timers with the next commit.
-
-        Raises EffectConflict (an effect does not have the expected status), and then keeps nothing of this call.
-        """
+        """Apply the events to the state now, and store all with the next commit. Raises EffectConflict, and then keeps nothing of it."""
 
     async def flush(self) -> None:
         """Commit what is buffered; raises StaleEpoch or StoreUnwritable."""
@@ -84,10 +81,7 @@ class Ledger(Protocol):
         """Return the call of any session that created `record` ("task:8029"); None if no call of this program did. Raises StoreError."""
 
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
-        """Return the calls of all sessions that changed a record ("deal:481"), or were meant to, within `within`, oldest first.
-
-        A few older calls may be among them.
-        """
+        """Return the calls of all sessions that changed `record` or were meant to, within `within` (a few older, too), oldest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,10 +146,7 @@ class Performer(Protocol):
         """Make the call once and return its result."""
 
     async def reconcile(self, call: Call, before: BeforeImage) -> "Reconciled":
-        """Read the portal and return whether a call with unknown outcome happened.
-
-        `before` is the before-image (the records before the change).
-        """
+        """Read the portal and return whether a call with unknown outcome happened."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,16 +176,10 @@ class ReadsBefore(Protocol):
 
 @runtime_checkable
 class FindsTraces(Protocol):
-    """A performer that can search the portal for what a call of unknown outcome may have created.
-
-    It serves calls whose new records carry no origin mark by which to find them.
-    """
+    """A performer that can search for what a call of unknown outcome may have created without an origin mark."""
 
     async def find_traces(self, call: Call, since: datetime) -> str:
-        """Return a sentence that says what a call sent at `since` probably created, or "" if nothing was found.
-
-        The sentence is a hint and no proof. May raise bitrix errors.
-        """
+        """Return a sentence that hints at what a call sent at `since` created, "" if nothing was found. May raise bitrix errors."""
 
 
 class OwnRecord(NamedTuple):
@@ -210,18 +195,12 @@ class FindsOwnRecords(Protocol):
     """A performer that can search the portal for records that this program created, also for those that its journal has lost."""
 
     async def find_own_records(self, call: Call, since: datetime) -> Sequence[OwnRecord]:
-        """Return records of the kind that `call` creates which this program created after `since`, oldest first.
-
-        There are none if its marks cannot be looked for. May raise bitrix errors.
-        """
+        """Return records of the kind that `call` creates and this program created after `since`, oldest first. May raise bitrix errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reconciled:
-    """What reading the portal showed about a call of unknown outcome.
-
-    `verdict` says whether the call happened: "done", "not_done" or "unclear".
-    """
+    """What reading the portal showed about a call of unknown outcome; `verdict` is "done", "not_done" or "unclear"."""
 
     verdict: str
     detail: str = ""
@@ -236,11 +215,7 @@ class FieldLists(Protocol):
     async def load_fields(
         self, entity: str, *, fresh: bool = False, has: Callable[[Mapping[str, Field]], bool] | None = None
     ) -> Mapping[str, Field]:
-        """Return the fields of a kind of record ("deal", "item:2" or "task"), by field code.
-
-        The list may come from a cache, unless `fresh` is set. If `has` is given and returns False for the cached list, the list is read
-        again, once. Raises bitrix errors.
-        """
+        """Return the fields of a kind of record by code, cached unless `fresh`; read again if `has` is False. Raises bitrix errors."""
 
 
 class People(Protocol):
@@ -250,10 +225,7 @@ class People(Protocol):
         """Return whether this is the id of an active employee; raises bitrix errors."""
 
     async def load_users(self, *, fresh: bool = False) -> Mapping[int, User]:
-        """Return the portal's employees by id, including dismissed ones; at most some thousands.
-
-        The list may come from a cache, unless `fresh` is set. Raises bitrix errors.
-        """
+        """Return all employees by id, dismissed ones too, cached unless `fresh`. Raises bitrix errors."""
 
 
 class ValueLists(Protocol):
@@ -289,19 +261,13 @@ class Records(Protocol):
         """The reader of field lists and employees."""
 
     async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, JsonObject | None]:
-        """Return the record of each target (a pair such as ("deal", 481)); None where it does not exist.
-
-        Raises bitrix errors when the portal cannot be read.
-        """
+        """Return the record of each target, None where it does not exist. Raises bitrix errors."""
 
     async def load_lists(self, reads: Sequence[tuple[str, JsonObject]]) -> Sequence[Sequence[object]]:
         """Return, for each read call in `reads` (method, params), the whole list; raises bitrix errors if one cannot be read as a whole."""
 
     async def load_part(self, method: str, params: JsonObject, number: int) -> JsonObject | None:
-        """Return the row with the id `number` that the reading `method` gives; None if there is none. Raises bitrix errors.
-
-        Of `params` those are sent that the method needs.
-        """
+        """Return the row with the id `number` that the reading `method` gives, with what it needs of `params`. Raises bitrix errors."""
 
     async def find_own_user(self) -> int:
         """Return the id of the employee in whose name the portal is called; 0 if the portal does not say. Raises bitrix errors."""
@@ -317,30 +283,16 @@ class FreezeSwitch(Protocol):
     """The switch by which operations staff stop ("freeze") all writes to the portal."""
 
     async def find_freeze(self) -> FreezeState | None:
-        """Return who stopped ("froze") all writes, when and why, or None while writes are allowed. Raises StoreError.
-
-        The answer may be slightly out of date when another process has just stopped writes or allowed them again.
-        """
+        """Return who froze all writes, None while they are allowed; may be slightly out of date. Raises StoreError."""
 
     async def fetch_freeze(self) -> FreezeState:
-        """Return who froze writes, when and why; for use when a call was stopped because writes are frozen. Raises StoreError.
-
-        The answer is read anew from the database, so it is never out of date.
-        """
+        """Return who froze writes, read anew, for a call that was stopped by the freeze. Raises StoreError."""
 
     async def freeze(self, hand: SwitchOperator, reason: str = "") -> SwitchResult:
-        """Stop all writes, and return whether this changed the switch, and its state now.
-
-        `hand` says who orders it, through which channel and when. Once this returns, no write starts in any process. If it raises
-        StoreError, nothing has changed.
-        """
+        """Stop all writes by order of `hand`: once this returns, none starts in any process. Raises StoreError if nothing was changed."""
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
-        """Allow writes again, and return whether this changed the switch, and its state now.
-
-        `hand` says who orders it, through which channel and when. Each freeze has a number. If `seq` is given, writes are allowed only if
-        the present freeze has this number. If it raises StoreError, nothing has changed.
-        """
+        """Allow writes again, with `seq` only if the present freeze has this number. Raises StoreError if nothing was changed."""
 
 
 class Names(Protocol):

@@ -1,7 +1,4 @@
-"""All reasons for which the gate asks or refuses. Each has a code and an English sentence for the model and operations staff.
-
-The texts that people read for the same codes are in `bot/i18n`.
-"""
+"""All reasons for which the gate asks or refuses, each with an English sentence for the model; those for people are in `bot/i18n`."""
 
 import re
 from typing import Final, NamedTuple
@@ -186,11 +183,7 @@ class CommandLabel(NamedTuple):
 
 
 def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: CommandLabel | None = None) -> Notice:
-    """Return the reason for a whole batch that follows from `notice`, the reason for one of its commands.
-
-    `key`, `method` and `about` are the command's key, its method and its record. The result has the code `code`, and its argument `reason`
-    holds the code of `notice`. `bot` builds the sentence for people from both codes.
-    """
+    """Return the reason `code` of a whole batch that follows from `notice` about one command; people's sentence needs both codes."""
     about = about or CommandLabel(method=method)
     titled = "no" if about.title == "none" else "yes"
     part = {"part": {"code": "batch-part", "args": about._asdict()}, "part_title": about.title, "part_named": titled}
@@ -216,10 +209,7 @@ _CODE = re.compile(r"[A-Za-z0-9_.-]{1,60}", re.ASCII)
 
 
 def build_read_refusal(error: BitrixError) -> Refuse:
-    """Return the refusal of a step whose record could not be read.
-
-    The person is told whether waiting helps; the journal gets the error code and its message.
-    """
+    """Return the refusal of a step whose record could not be read; the person is told whether waiting helps."""
     return Refuse(
         reason=Notice(code="portal-unreadable", args={"code": _find_error_code(error)}),
         detail=f"the record could not be read: {error}",

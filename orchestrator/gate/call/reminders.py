@@ -1,7 +1,4 @@
-"""Normalizes a request for a reminder to one exact call: when, what text, and which record it is about. Pure.
-
-A reminder goes only to the person who requested it.
-"""
+"""Normalizes a reminder to one exact call: when, what text, which record. It goes only to the person who requested it. Pure."""
 
 import re
 from datetime import datetime
@@ -31,10 +28,7 @@ _LONGEST_ID: Final = 9
 
 
 def normalize_reminder(given: JsonObject, *, person: str, effect_id: str) -> dict[str, object]:
-    """Return the parameters `given` of a reminder in their only accepted form, together with the person's key and the effect id.
-
-    Idempotent. Raises Refusal for parameters that are unknown or can be understood in several ways.
-    """
+    """Return the parameters of a reminder in their only form, with person and effect id. Idempotent. Raises Refusal."""
     for name in given:
         if name not in _KNOWN and name not in _GIVEN:
             raise build_refusal("gate-param-unknown", method=ADD, param=name, hint=build_hint(name, _KNOWN))
@@ -44,10 +38,7 @@ def normalize_reminder(given: JsonObject, *, person: str, effect_id: str) -> dic
 
 
 def normalize_change(method: str, given: JsonObject, *, person: str, effect_id: str) -> dict[str, object]:
-    """Return the parameters `given` of a change of the person's own reminder in their only accepted form.
-
-    Idempotent. Raises Refusal for parameters that are unknown or can be understood in several ways.
-    """
+    """Return the parameters of a change of the person's own reminder in their only form. Idempotent. Raises Refusal."""
     known = (WHICH, "at") if method == MOVE else (WHICH,)
     for name in given:
         if name not in known and name not in {PERSON, MARK}:
@@ -60,10 +51,7 @@ def normalize_change(method: str, given: JsonObject, *, person: str, effect_id: 
 
 
 def _parse_moment(value: object) -> str:
-    """Return a time as ISO text in UTC, without fractions of seconds.
-
-    `value` must be ISO text with a UTC offset; raises Refusal for anything else.
-    """
+    """Return an ISO text with an offset as one in UTC without fractions of seconds. Raises Refusal for anything else."""
     try:
         found = datetime.fromisoformat(value if isinstance(value, str) else "")
         if found.tzinfo is not None:
@@ -81,7 +69,6 @@ def _parse_text(value: object) -> str:
 
 
 def _parse_record(given: JsonObject) -> str:
-    """Return the record that the reminder is about ("deal:481"); "" if it is about none."""
     written = {name: given[name] for name in _RECORDS if given.get(name) is not None}
     if "record" in given:
         kind, _, number = str(given["record"]).partition(":")

@@ -102,10 +102,7 @@ def _set_at_path(params: dict[str, object], path: str, value: object) -> None:
 
 
 def to_stored_rows(rows: Sequence[object], kind: ListKind) -> list[dict[str, object]]:
-    """Return the elements of a list as the before-image keeps them: only with the fields that mean something for people.
-
-    The elements are in the order of the portal; contacts and companies have the primary one first.
-    """
+    """Return the elements of a list as the before-image keeps them: only with the fields that mean something for people."""
     kept = _KEPT[kind]
     found = [{name: value for name, value in row.items() if to_key(name) in kept} for row in rows if isinstance(row, Mapping)]
     return found if kind == "products" else sorted(found, key=lambda row: not is_primary(row))
@@ -142,10 +139,7 @@ def find_written_element(call: Call) -> JsonObject:
 
 
 def _change_one(old: Rows, one: JsonObject, call: Call, kind: ListKind) -> list[JsonObject]:
-    """Return the list `old` as it is after a call that adds or removes the element `one`.
-
-    If a contact or company is added as the primary one, the others are no longer primary.
-    """
+    """Return the list `old` as it is after a call that adds or removes the element `one`."""
     if kind == "products":
         return [*old, one]
     link = LINK_KEYS[kind]
@@ -169,7 +163,6 @@ def _mark_primary(rows: Rows, kind: ListKind) -> list[JsonObject]:
 
 
 def _drop(row: JsonObject, key: str) -> JsonObject:
-    """Return the element without its field with this key."""
     return {name: value for name, value in row.items() if to_key(name) != key}
 
 
@@ -230,10 +223,7 @@ def to_written_rows(rows: Rows) -> list[dict[str, object]]:
 
 
 def advance_record(call: Call, record: JsonObject) -> JsonObject:
-    """Return the record as it is after `call`: with the new list, and for product rows with the sum that the portal computes from them.
-
-    So each command of a batch shows what it changes in the list that the earlier ones leave behind.
-    """
+    """Return the record as it is after `call`: with the new list, and for product rows with the sum that the portal computes from them."""
     change = find_list_change(call, record)
     if change is None or change.old is None:
         return record
@@ -249,10 +239,7 @@ def to_key(name: str) -> str:
 
 
 def read_text(row: JsonObject, key: str) -> str:
-    """Return the value of the element's field `key` as text; "" if the value is empty or 0.
-
-    An id written as a number and the same id written as text give the same result.
-    """
+    """Return the value of the field `key` as text, an id in one spelling; "" if it is empty or 0."""
     value = find_row_value(row, key)
     number = as_id(value)
     return str(number) if number is not None else "" if value in (None, 0, "0") else str(value)

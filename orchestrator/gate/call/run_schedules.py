@@ -1,8 +1,4 @@
-"""Normalizes a request to start runs on schedule: what is started, when, with which values. Pure.
-
-A run is one execution of a scenario, flow or workflow. The schedule belongs to the requester, with whose rights its
-runs work.
-"""
+"""Normalizes a schedule of runs: what is started, when, with which values. The runs have the rights of who requested it. Pure."""
 
 from typing import Annotated, Any, Final
 

@@ -22,10 +22,7 @@ class UndecodableCall(ValueError):
 
 
 class StoredCall(View):
-    """A Call in the form in which it is stored; see `Call` for its fields.
-
-    An instance that was built without validation can be validated later with `model_validate`.
-    """
+    """A Call in the form in which it is stored; see `Call` for its fields."""
 
     model_config = ConfigDict(revalidate_instances="always")
     kind: str
@@ -112,10 +109,7 @@ def encode_call(call: Call) -> dict[str, object]:
 
 
 def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
-    """Return the Call stored as `data`.
-
-    Raises UndecodableCall when its method is no longer listed, and pydantic's ValidationError when a field is missing.
-    """
+    """Return the stored Call. Raises UndecodableCall when its method is not listed any more, ValidationError when a field is missing."""
     stored = StoredCall.model_validate(data)
     spec = catalogue.find(stored.method) if stored.kind == "bitrix" else effect_kinds.find_effect_kind(stored.kind, stored.method)
     if spec is None:
@@ -157,19 +151,12 @@ def build_effect_id(slot: str) -> str:
 
 
 def get_essence(call: Call) -> str:
-    """Return the SHA-256 checksum of the call without its origin marks; see `Call.essence`.
-
-    The same request therefore always has the same essence.
-    """
+    """Return the SHA-256 checksum of the call without its origin marks; see `Call.essence`."""
     return call.essence
 
 
 def build_doubt_args(effect_id: str, stored: JsonObject) -> dict[str, object]:
-    """Return the message arguments that name a stored call of unknown outcome.
-
-    The argument `effect_id` is "" if the call has a card. Otherwise it is the id of the call's effect, and the message gets a button that
-    checks the outcome of this effect.
-    """
+    """Return the message arguments that name a call of unknown outcome; `effect_id`, for the button to look it up, is "" with a card."""
     known = stored.get("named") or _build_label_args(stored["call"]["method"])
     return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}
 

@@ -47,18 +47,12 @@ def find_row_owner(target: Target, row: JsonObject, catalogue: Catalogue) -> Tar
 
 
 def find_definition(name: str, catalogue: Catalogue) -> Entity | None:
-    """Return the catalogue's definition of a kind of record, or None.
-
-    All smart processes (custom record types, "item:177") share the definition "item".
-    """
+    """Return the catalogue's definition of a kind of record, or None; smart processes ("item:177") share that of "item"."""
     return catalogue.entities.get(name.partition(":")[0] if ":" in name else name)
 
 
 def find_definitions(*kinds: str, catalogue: Catalogue) -> dict[str, Entity]:
-    """Return the catalogue's definitions of several kinds of record, by name; kinds without a definition are missing.
-
-    Smart processes (custom record types) share the definition "item"; each gets a copy under its own name.
-    """
+    """Return the definitions of several kinds of record by name, those of smart processes as copies; unknown kinds are missing."""
     found: dict[str, Entity] = {}
     for name in kinds:
         entity = find_definition(name, catalogue)

@@ -31,21 +31,14 @@ OWNER_SUM: Final = "OWNER_SUM"
 
 
 def add_owner(row: JsonObject, owner: JsonObject | None) -> JsonObject:
-    """Return a single product row with the title and currency of the record that it belongs to.
-
-    The sum of that record is added too, if the portal computes it from the product rows.
-    """
+    """Return a product row with title, currency and, where the portal computes it from rows, the sum of the record it belongs to."""
     found = owner or {}
     told = {OWNER_TITLE: fields.find_value(found, "TITLE"), "CURRENCY_ID": fields.find_value(found, "CURRENCY_ID")}
     return {**row, **told, **({OWNER_SUM: fields.find_value(found, "OPPORTUNITY")} if sets_sum(owner) else {})}
 
 
 def find_guests_place(call: Call) -> tuple[Target, ...]:
-    """Return (("guests", event id),) if `call` replaces the guests of a calendar event; otherwise an empty tuple.
-
-    Among the records that were read for the call, the event's present guests stand under this key. It is used for nothing else: the event
-    itself is not read, and it is no target of the call.
-    """
+    """Return (("guests", event id),), under which the present guests are read, if `call` replaces those of an event; otherwise ()."""
     found = find_list(call)
     if found is None or found[1] != "people" or find_written_guests(call) is None:
         return ()
@@ -61,10 +54,7 @@ def find_written_guests(call: Call) -> object:
 
 
 def to_guests(record: JsonObject) -> list[str] | None:
-    """Return the ids of the guests of a calendar event, which the portal gives as U7; None if its answer does not name them.
-
-    A group of guests keeps the portal's code, such as DR5 for a department.
-    """
+    """Return the ids of the guests of a calendar event, which the portal gives as U7; None if its answer does not name them."""
     codes = find_row_value(record, "attendeescodes")
     if not isinstance(codes, list):
         return None
@@ -72,10 +62,7 @@ def to_guests(record: JsonObject) -> list[str] | None:
 
 
 def list_missing_fields(call: Call, records: Mapping[Target, JsonObject | None]) -> Iterator[tuple[Target, str]]:
-    """Yield (record, field name) for each list, such as observers, that the call writes and that the read of the record left out.
-
-    `records` are the records as they were read.
-    """
+    """Yield (record, field name) for each list, such as observers, that the call writes and that the read of the record left out."""
     for leaf in call.leaves:
         place = leaf.params.get(leaf.spec.fields_at) if leaf.spec.fields_at else None
         if leaf.reads_only or leaf.spec.verb != "update" or not isinstance(place, Mapping):

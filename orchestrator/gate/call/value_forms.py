@@ -1,7 +1,4 @@
-"""Reads single values in the forms that the portal accepts: days, times, numbers, ids, colours and the like. Pure.
-
-The gate uses them for two things: to refuse a value that means nothing before a card, and to find out that two calls write the same.
-"""
+"""Reads single values in the forms that the portal accepts, to refuse meaningless ones and to compare what calls write. Pure."""
 
 import re
 from datetime import UTC, date, datetime

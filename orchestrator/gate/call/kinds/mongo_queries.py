@@ -109,7 +109,6 @@ def check_no_null(query: Mapping[str, Any], where: str = "query") -> None:
 
 
 def _is_about_nothing(part: Mapping[str, Any]) -> bool:
-    """Return whether `part` excludes the values of an empty list."""
     denied = [part.get("$not"), *(condition for one in part.get("$nor", ()) for condition in one.values())]
     return part.get("$nin") == [] or any(one.get(name) == [] for one in denied if isinstance(one, Mapping) for name in ("$in", "$all"))
 
@@ -146,7 +145,6 @@ def _check_alternatives(value: object, where: str, depth: int) -> None:
 
 
 def _check_condition(value: object, where: str, depth: int) -> None:
-    """Check what a field is compared with: operators, or a value."""
     _check_depth(where, depth)
     if not _has_operators(value) or is_typed(value):
         _check_value(value, where, depth)
@@ -283,7 +281,6 @@ def _check_name(name: str, where: str) -> None:
 
 
 def _find_oddity(name: str) -> str:
-    """Return what is odd about the name of a field, "" if nothing is."""
     if not name or len(name) > MAX_KEY:
         return f"the name of a field must have 1 to {MAX_KEY} characters"
     if name.startswith("$"):
