@@ -28,10 +28,7 @@ _CUSTOMERS: Final = (("CONTACT_ID", "contact"), ("COMPANY_ID", "company"))
 async def load_call_partners(
     call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps
 ) -> Mapping[Target, JsonObject]:
-    """Return, for each record to which `call` adds a call or meeting without saying with whom, the entry of COMMUNICATIONS that says it.
-
-    `records` holds the present records. A record without a phone or a readable customer is missing. May raise BitrixError.
-    """
+    """Return, for each record to which `call` adds a call or meeting without saying with whom, the entry of COMMUNICATIONS that says it."""
     wanted = {target: _find_customer(target, records) for leaf in call.leaves if _is_silent(leaf) for target in leaf.targets}
     missing = [customer for customer in wanted.values() if customer is not None and customer not in records]
     read = {**records, **(await deps.records.load_records(list(dict.fromkeys(missing))) if missing else {})}
@@ -64,7 +61,6 @@ def _add_partner(leaf: Call, facts: Facts) -> Call:
 
 
 def _is_silent(leaf: Call) -> bool:
-    """Return whether the call adds a call or a meeting and does not say with whom."""
     fields = leaf.params.get("fields") if leaf.method == _METHOD else None
     return isinstance(fields, Mapping) and str(fields.get("TYPE_ID")) in _TYPES and not fields.get(_FIELD)
 

@@ -26,10 +26,7 @@ _PARTS: Final = frozenset({"productrow", "payment", "delivery"})
 
 
 def is_applicable(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> bool:
-    """Return whether a rule applies to this call, or to this command of a batch.
-
-    A rule applies to a read only if the rule lists methods and has no condition on fields or sums.
-    """
+    """Return whether a rule applies to this call or command; to a read only by its method, without conditions on fields or sums."""
     if call.reads_only and (not rule.method or rule.field or rule.above is not None or rule.times):
         return False
     return _is_about(rule, call, mode=mode, actor=actor) and _has_values(rule, call, facts, money)
@@ -61,11 +58,7 @@ def find_applicable_rules(
 
 
 def list_method_names(call: Call) -> tuple[str, ...]:
-    """Return every method name by which a rule may refer to the call.
-
-    The same deal can be changed by crm.deal.update, by crm.item.update and through its product rows. A rule for one of these methods must
-    cover the others too.
-    """
+    """Return every method name by which a rule may refer to the call: a deal changes by crm.item.update and by product rows, too."""
     method = call.listed_as
     lower = method.lower()
     if call.kind != "bitrix" or (call.reads_only and ".productrow" in lower):
@@ -83,18 +76,12 @@ def list_method_names(call: Call) -> tuple[str, ...]:
 
 
 def _list_kinds(call: Call) -> tuple[str, ...]:
-    """Return the kinds of record that a rule may name for this call.
-
-    For a part of a record, such as a product row, this includes the kind of the record that it belongs to.
-    """
+    """Return the kinds of record that a rule may name for this call; those of a part include its record's."""
     return (call.entity, *(name for name, _ in call.targets)) if call.entity in _PARTS else (call.entity,)
 
 
 def find_changed_fields(call: Call, facts: Facts) -> frozenset[str]:
-    """Return the fields that the call changes, or sets on a new record, each under one key for all spellings of its name.
-
-    Fields that this program added to the call are left out.
-    """
+    """Return the keys of the fields that the call changes, or sets on a new record, without those that this program added."""
     record = critical_fields.find_current_record(call, facts)
     found = frozenset(
         fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
@@ -112,10 +99,7 @@ def _is_idle(call: Call, name: str, value: object, record: JsonObject | None) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Jump:
-    """A sum that becomes many times larger or smaller through a call.
-
-    `times` is the factor, rounded down; None if the new sum is zero or the two sums cannot be compared.
-    """
+    """A sum that becomes `times` times (rounded down) larger or smaller; None if it becomes zero or cannot be compared."""
 
     field: str
     before: RawSum
@@ -183,10 +167,7 @@ def _find_read_target(call: Call, facts: Facts) -> Target | None:
 
 
 def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
-    """Return the sums (field name → value) that an existing record will have after the call; {} if the call changes none.
-
-    A sum is written by the call, or computed from product rows; it changes too if the call changes its currency only.
-    """
+    """Return the sums (field name → value) that an existing record will have: written, computed from rows, or in a new currency."""
     record = critical_fields.find_current_record(call, facts)
     if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
         return {}

@@ -26,10 +26,7 @@ _LONGEST_ID = 9
 
 
 async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
-    """Return the present records, stages, field lists and people that are needed to check `call`, as the portal has them.
-
-    Raises BitrixError when a record cannot be read.
-    """
+    """Return the present records, stages, field lists and people that are needed to check `call`. Raises BitrixError for a record."""
     if call.kind != "bitrix":
         return await _fetch_other_facts(call, actor, deps)
     wanted = find_needed_records(call, actor)
@@ -96,11 +93,7 @@ async def load_lists(
 async def _load_related(
     call: Call, whole: Mapping[Target, JsonObject | None], records: Records, catalogue: Catalogue
 ) -> Mapping[Target, JsonObject | None]:
-    """Return what must be read in addition to the records `whole`: guests of calendar events, and the owners of single product rows.
-
-    The guests are those of events whose guests `call` replaces. Each product row is returned with the title, the currency and, where it is
-    computed from the rows, the sum of the record that it belongs to.
-    """
+    """Return what must be read in addition to the records `whole`: guests of calendar events, and the owners of single product rows."""
     guests = {place: name for leaf in call.leaves for place in unread_lists.find_guests_place(leaf) for name in leaf.spec.replaces}
     rows = {
         target: row
@@ -133,18 +126,12 @@ async def _load_parts(call: Call, records: Records) -> dict[Part, JsonObject]:
 
 
 def _to_universal(target: Target, catalogue: Catalogue) -> Target:
-    """Return the target of crm.item.get for a deal, lead, contact or company: ("item:2", 481) for ("deal", 481).
-
-    That method also returns lists that the classic methods leave out.
-    """
+    """Return ("item:2", 481) for ("deal", 481): crm.item.get also returns lists that the classic methods leave out."""
     return f"item:{catalogue.entities[target[0]].type_id}", target[1]
 
 
 async def _load_first_stages(call: Call, records: Records) -> Mapping[str, str]:
-    """Return the first stage of each funnel in which the call creates a record and names a stage.
-
-    If the portal refuses or times out, the result is {}, and the call then needs a confirmation.
-    """
+    """Return the first stages of funnels in which new records get a stage; {} if the portal refuses, and then the call asks."""
     wanted = tuple(dict.fromkeys(key for leaf in call.leaves if (key := critical_fields.find_required_funnel(leaf))))
     try:
         return await records.load_first_stages(wanted) if wanted else {}

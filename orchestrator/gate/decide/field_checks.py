@@ -56,10 +56,7 @@ _MOVABLE: Final = "categoryId"
 
 
 def find_field_problem(call: Call, *, facts: Facts, actor: Actor) -> Refuse | None:
-    """Return a refusal for the first field of the call that the portal would ignore or reject, or that is missing.
-
-    Return None if there is no such field, or if the portal's list is not known.
-    """
+    """Return a refusal of the first field that the portal would ignore, reject or miss; None also if the portal's list is not known."""
     return next((problem for leaf in call.leaves for problem in _find_problems(leaf, facts, actor)), None)
 
 
@@ -100,10 +97,7 @@ def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
 
 
 def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Actor, place: str) -> Refuse:
-    """Return the refusal of an unknown field, with the most similar fields by code and by title.
-
-    `place` stands before the field's name in the refusal: the command's key in a batch ("c1: "), otherwise "".
-    """
+    """Return the refusal of an unknown field, with the most similar fields by code and by title."""
     titles = {code: field.title for code, field in known.items() if call.reads_only or not field.read_only}
     near = [f"{code} {quote(titles[code], actor.locale)}" if titles[code] else code for code in find_similar_codes(name, titles, most=2)]
     called = ", ".join(quote(titles[code], actor.locale) for code in find_similar_codes(name, titles, most=2) if titles[code]) or "none"
@@ -115,10 +109,7 @@ def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Ac
 
 
 def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, place: str) -> Iterator[Refuse]:
-    """Yield a refusal for each field that only the portal may write, or that cannot change after creation.
-
-    `place` stands before the field's name in the refusal: the command's key in a batch ("c1: "), otherwise "".
-    """
+    """Yield a refusal for each field that only the portal may write, or that cannot change after creation."""
     record = critical_fields.find_current_record(call, facts)
     for name, value in extract_names_to_check(call).items():
         field = known.get(name)
@@ -130,11 +121,7 @@ def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, p
 
 
 def _check_missing_fields(call: Call, known: Mapping[str, Field], place: str) -> Iterator[Refuse]:
-    """Yield a refusal for each required field that is missing in a new record.
-
-    Tasks are not checked, because the portal itself reports their missing fields. `place` stands before the field's name in the refusal:
-    the command's key in a batch ("c1: "), otherwise "".
-    """
+    """Yield a refusal for each required field that a new record lacks; of tasks the portal itself reports them."""
     if find_list_name(call) == "task":
         return
     written = call.written_fields
@@ -153,10 +140,7 @@ _CRM_KINDS = frozenset(CRM.values())
 
 
 def find_list_name(call: Call) -> str:
-    """Return the name of the portal's field list for this call, such as "deal", "item:2" or "task".
-
-    Return "" for a call whose fields are not checked.
-    """
+    """Return the name of the portal's field list for this call ("deal", "item:2", "task"); "" if its fields are not checked."""
     family, _, verb = call.method.rpartition(".")
     if family == "crm.item" and verb in _WRITES:
         return f"item:{call.params.get('entityTypeId')}"
@@ -167,11 +151,7 @@ def find_list_name(call: Call) -> str:
 
 
 def extract_names_to_check(call: Call) -> JsonObject:
-    """Return the fields that the call names, by name, whose existence in the portal is to be checked; empty if there are none.
-
-    For a write they are the fields it writes, with their values, without those that this program added. For a call that lists records they
-    are the conditions of its filter.
-    """
+    """Return the fields whose existence is checked: those that a write writes itself, or the conditions of a list's filter."""
     if call.reads_only:
         return permissions.extract_conditions(call.params.get("filter")) if call.spec.verb == "list" else {}
     written = call.params.get(call.spec.fields_at)

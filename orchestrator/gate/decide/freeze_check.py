@@ -13,10 +13,7 @@ CARD = "frozen-card"
 
 
 def may_run_while_frozen(call: Call | StoredCall) -> bool:
-    """Return whether `call` may run even while writes are frozen.
-
-    A call may if it only reads, or if it writes only to the bot's own database, as a reminder does.
-    """
+    """Return whether `call` may run while writes are frozen: it only reads, or writes only to the bot's own database."""
     return call.kind == "schedule" or set(call.classes) <= {"R"}
 
 
@@ -41,8 +38,5 @@ def build_freeze_args(standing: FreezeState) -> dict[str, str]:
 
 
 def to_freeze_args(who: str, at: str, why: str) -> dict[str, str]:
-    """Return the message arguments that describe a freeze: who froze writes, when (`at`) and the reason.
-
-    `known` and `given` ("yes" or "no") say whether the name and the reason are known.
-    """
+    """Return the message arguments that describe a freeze: who froze writes, when (`at`) and the reason."""
     return {"who": who, "at": at, "why": why, "known": "yes" if who else "no", "given": "yes" if why else "no"}

@@ -76,10 +76,7 @@ async def _find_linked(targets: Sequence[Target], users: frozenset[int], records
 
 
 async def _find_further_contacts(targets: Sequence[Target], users: frozenset[int], records: Records) -> set[Target]:
-    """Return those contacts that are not the first one of an open deal: the portal finds a deal by its first contact only.
-
-    Nothing is returned if the users have too many open deals to look at, or these cannot be read.
-    """
+    """Return those contacts that are not the first of an open deal, by which the portal finds it; none if these cannot be read."""
     select = ["id", "assignedById", "closed", "contactIds"]
     wanted = {"entityTypeId": _DEAL, "filter": {"@assignedById": sorted(users), "=closed": "N"}, "select": select}
     try:
@@ -94,10 +91,7 @@ def _list_fields(kind: str) -> list[str]:
 
 
 def _has_link(kind: str, rows: Sequence[object], target: Target, users: Collection[int]) -> bool:
-    """Return whether one of the deals or leads in `rows` is open, belongs to one of the users and names `target`.
-
-    That is looked up in the rows: the filter by which they were found is not trusted.
-    """
+    """Return whether a row is open, belongs to one of the users and names `target`; the filter that found it is not trusted."""
     name, value = _OPEN[kind]
     return any(
         str(find_value(row, name)) == value

@@ -25,11 +25,7 @@ _AUTHOR: Final = "AUTHOR_ID"
 
 
 async def load_wholes(call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps) -> Mapping[Target, Whole]:
-    """Return the record that each part read or changed by `call` belongs to, such as the deal of a product row.
-
-    `records` holds the parts as they are now. A part whose record is not known, or that the call would move to another record, is missing.
-    Returns {} if the actor may touch all records. Raises BitrixError when a record cannot be read.
-    """
+    """Return the record that each part belongs to, such as a row's deal; none for unknown or moved parts. Raises BitrixError."""
     if find_visible_users(actor) is None:
         return {}
     parts = {target: None for leaf in call.leaves if leaf.spec.owner in OF_PARTS for target in leaf.targets}

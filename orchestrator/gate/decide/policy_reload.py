@@ -1,7 +1,4 @@
-"""Keeps the policy up to date with its files. Before a decision they are checked for changes, at most once a second.
-
-If a file becomes faulty, the last valid policy stays in force and administrators are told.
-"""
+"""Keeps the policy up to date with its files, looked at once a second at most; a faulty file leaves the last valid one in force."""
 
 import logging
 import time
@@ -28,7 +25,6 @@ class FixedPolicy:
     """A `PolicySource` whose policy never changes."""
 
     def __init__(self, policy: Policy) -> None:
-        """Store `policy`, which `now` always returns."""
         self._policy = policy
 
     def now(self) -> Policy:
@@ -53,10 +49,7 @@ class PolicyChange:
 
 
 class LivePolicy:
-    """A `PolicySource` that reads the policy again when the shipped file or the owner's file changes.
-
-    It is called in the event loop, so it must be fast: a check reads the two small files, at most once a second.
-    """
+    """A `PolicySource` that reads the policy again when the shipped file or the owner's file changes."""
 
     def __init__(  # noqa: PLR0913 - its files, what names in them may mean, and two clocks that tests replace
         self,
@@ -70,12 +63,7 @@ class LivePolicy:
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
     ) -> None:
-        """Start with `policy`, or load the policy from its files; raise SettingsError if it is faulty.
-
-        `path` is the owner's file, `shipped` the file that comes with the program. `catalogue` already contains the methods that the policy
-        adds, `kinds` returns the kinds of definitions that a policy may name. `tell` is called with each change of the files. `clock`
-        measures the time between checks of the files; `wall` returns the time of day, with which the dates of the files are compared.
-        """
+        """Raise SettingsError if `policy` is not given and the files are faulty; `tell` is called with each change of the files."""
         self._files = (shipped, path) if path else (shipped,)
         self._path, self._shipped, self._catalogue = path, shipped, catalogue
         self._tell, self._kinds = tell, kinds
@@ -111,10 +99,7 @@ class LivePolicy:
         return PolicyChange(digest=self._policy.digest, content=content, restart=restart)
 
     def _check_not_empty(self) -> None:
-        """Raise SettingsError if the owner's file is empty.
-
-        A full disk or a mistake can empty the file, and without this check every limit would then disappear.
-        """
+        """Raise SettingsError if the owner's file is empty: a full disk can do that, and every limit would disappear."""
         if self._path is not None and not read_policy_file(self._path)[0]:
             raise SettingsError(f"POLICY_FILE {self._path.name}: says nothing any more; write `rules: []` if nothing is wanted")
 
@@ -129,7 +114,6 @@ class LivePolicy:
 
 
 def _find_written_at(path: Path) -> float:
-    """Return when the file was last written, in seconds; 0 if there is none."""
     try:
         return path.stat().st_mtime
     except OSError:

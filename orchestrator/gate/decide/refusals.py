@@ -57,10 +57,7 @@ def _check_policy(call: Call, policy: Policy, facts: Facts) -> Refuse | None:
 
 
 def _check_connection(call: Call, facts: Facts) -> Refuse | None:
-    """Return a refusal if the portal is used through a webhook but only an application may make this call; otherwise None.
-
-    The refusal tells the person what to do instead.
-    """
+    """Return a refusal if the portal is used through a webhook but only an application may make this call; otherwise None."""
     if not (facts.by_webhook and call.spec.app_only):
         return None
     return refuse("gate-needs-application" if call.spec.entity == "binding" else "gate-needs-application-other", method=call.method)
@@ -77,10 +74,7 @@ def _check_passwords(call: Call) -> Refuse | None:
 
 
 def _check_handler(call: Call, policy: Policy) -> Refuse | None:
-    """Return a refusal if a configuration call registers a handler address whose host is not listed; otherwise None.
-
-    The portal would send its data to this address.
-    """
+    """Return a refusal if a configuration call registers a handler whose host is not listed: the portal would send its data there."""
     if "C" not in call.classes or call.method == "event.unbind":
         return None
     for name, value in call.params.items():
@@ -101,10 +95,7 @@ def _check_reference(call: Call) -> Refuse | None:
 
 
 def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Yield a refusal for each record that does not exist, that the person may not see, or that could not be read.
-
-    In the mode "shadow" an unread record is no reason to refuse, because that mode runs nothing.
-    """
+    """Yield a refusal for each record that does not exist, that the person may not see, or (but in shadow) that could not be read."""
     if call.kind != "bitrix" and not call.targets:
         return
     if call.spec.owner != "self":
@@ -194,11 +185,7 @@ def _check_wholes(call: Call, *, facts: Facts, mode: Mode) -> Iterator[Refuse]:
 
 
 def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Yield a refusal for each record to which the call attaches something and which does not exist or is hidden from the actor.
-
-    These records are checked in addition to the record that the call changes. An unread record is refused too, except in the mode "shadow",
-    which runs nothing.
-    """
+    """Yield a refusal for each record to which something is attached and that does not exist, is hidden or, but in shadow, unread."""
     for tie in call.ties:
         if facts.records.get(tie, call) is None:
             yield refuse("gate-not-found", entity=tie[0], id=tie[1])
@@ -210,10 +197,7 @@ def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode)
 
 
 def _check_people(call: Call, facts: Facts, *, is_undo: bool) -> Iterator[Refuse]:
-    """Yield a refusal if the call names a dismissed employee for a record, for example as the responsible person.
-
-    The portal would accept this, and nobody would look after the record.
-    """
+    """Yield a refusal for each dismissed employee whom the call names: the portal accepts them, and nobody would look after the record."""
     if not facts.dismissed_users:
         return
     for name, ids in value_kinds.find_new_people(call, facts):

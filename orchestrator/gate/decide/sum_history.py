@@ -23,10 +23,7 @@ _COUNTED: Final = frozenset({"started", "succeeded", "unknown"})
 
 
 async def find_first_sums(call: Call, facts: Facts, deps: GateDeps, ledger: Ledger) -> dict[Target, FirstSums]:
-    """Return, for each record, its sums before this program first changed them within the last 24 hours (by field key).
-
-    Return {} without reading if the call changes no sum or the policy does not compare sums. May raise StoreError.
-    """
+    """Return the sums of each record before this program first changed them within 24 hours; {} where none are compared."""
     if deps.policy.sum_jump is None and all(rule.times is None for rule in deps.policy.rules):
         return {}
     wanted = dict.fromkeys(target for leaf in call.leaves if (target := evaluate_rules.find_sum_owner(leaf, facts)) is not None)
@@ -45,10 +42,7 @@ async def _find_first_sums(target: Target, deps: GateDeps, ledger: Ledger) -> Fi
 
 
 def _list_sums(order: StoredOrder, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[object, str]]]:
-    """Yield (field key, (value, currency)) for each sum of the record `target` that an earlier call changed, as it was before that call.
-
-    `order` is the earlier call as stored. Sums that were zero are left out, because nothing can be compared with zero.
-    """
+    """Yield (field key, (value, currency)) for each sum of the record `target` that an earlier call changed, as it was before that call."""
     before = order.before.get(f"{target[0]}:{target[1]}")
     try:
         leaves = decode_call(order.call, catalogue).leaves

@@ -82,7 +82,6 @@ def _find_begin(call: Call, facts: Facts, span: Span, by_key: Mapping[str, Writt
 
 
 def _find_name(call: Call, key: str) -> str:
-    """Return the name of the field with the key `key`, as the call or the catalogue spells it."""
     written = call.written_fields
     entity = call.entities.get(call.entity)
     known = entity.by_key.get(key, key) if entity is not None else key

@@ -49,7 +49,6 @@ def find_unnamed_sum(call: Call, facts: Facts, text: str) -> tuple[str, RawSum] 
 
 
 def _list_numbers(text: str) -> list[Decimal]:
-    """Return what stands in the text in digits."""
     return [Decimal(number.replace(",", ".")) for number in _NUMBER.findall(_SPACED.sub("", text))]
 
 

@@ -49,10 +49,7 @@ _CHECKED_WHOLE: Final[frozenset[ValueKind]] = frozenset(
 
 
 def find_value_problem(call: Call, *, facts: Facts, actor: Actor, effect: Effect) -> Refuse | None:
-    """Return a refusal for the first written value of the call that means nothing in its field, or None.
-
-    An undo is not checked: it writes back what the portal itself had.
-    """
+    """Return a refusal for the first written value that means nothing in its field; None for an undo, which writes what was there."""
     if effect.proposed_by == UNDO:
         return None
     for leaf in call.leaves:
@@ -96,7 +93,6 @@ def _check_texts(call: Call, actor: Actor) -> Iterator[Refuse]:
 
 
 def _check_one(place: Place) -> Iterator[Refuse]:
-    """Yield the refusals of one written field."""
     written, kind = place.value.value, place.value.kind
     several = isinstance(written, list | Mapping)
     if (written in EMPTY or _is_hollow(place)) and kind != "rows":
@@ -145,7 +141,6 @@ def _check_numbers(place: Place) -> Iterator[Refuse]:
 
 
 def _check_rows(place: Place) -> Iterator[Refuse]:
-    """Yield a refusal for each value of a product row that means nothing, such as a price that is no number."""
     for row in place.value.items:
         if not isinstance(row, Mapping):
             yield place.refuse("gate-value-several", row)
@@ -183,7 +178,6 @@ def _find_known_values(place: Place) -> Mapping[str, str]:
 
 
 def _check_list(place: Place) -> Iterator[Refuse]:
-    """Yield a refusal for each value that the portal's list of values for the field does not contain."""
     known = _find_known_values(place)
     for item in place.value.items if known else ():
         if str(item).strip() not in known and item not in (0, "0"):
@@ -203,14 +197,12 @@ def _check_code(place: Place) -> Iterator[Refuse]:
 
 
 def _check_kind(place: Place) -> Iterator[Refuse]:
-    """Yield a refusal for each kind of record that no code of the portal can be."""
     for item in place.value.items:
         if isinstance(item, bool) or not isinstance(item, str | int) or not _FORM_CODE.fullmatch(str(item).strip()):
             yield place.refuse_unlisted("gate-value-choice", item, _KINDS[place.locale])
 
 
 def _check_currency(place: Place) -> Iterator[Refuse]:
-    """Yield a refusal for a value that is no currency of the portal, or no code of a currency where these are not known."""
     yield from _check_list(place)
     known = _find_known_values(place)
     for item in () if known else place.value.items:
@@ -219,7 +211,6 @@ def _check_currency(place: Place) -> Iterator[Refuse]:
 
 
 def _check_contacts(place: Place) -> Iterator[Refuse]:
-    """Yield a refusal for each e-mail that is no address, each phone with too few digits, and each unknown kind of the two."""
     for element in place.value.items:
         parts = {fields.to_field_key(str(key)): item for key, item in element.items()} if isinstance(element, Mapping) else {}
         kind = str(parts.get("typeid") or place.value.name).upper()
@@ -238,13 +229,11 @@ def _check_address(place: Place, kind: str, value: str) -> Iterator[Refuse]:
 
 
 def _check_text_address(place: Place) -> Iterator[Refuse]:
-    """Yield a refusal for each e-mail address or phone in a plain text field that is none."""
     for item in place.value.items:
         yield from _check_address(place, place.value.kind.upper(), str(item).strip())
 
 
 def _check_reminder(place: Place) -> Iterator[Refuse]:
-    """Yield a refusal for each reminder of a calendar event that does not say how long before the event it comes."""
     for item in place.value.items if isinstance(place.value.value, list) else (place.value.value,):
         parts = item if isinstance(item, Mapping) else {}
         count = parts.get("count", 0)
@@ -253,13 +242,11 @@ def _check_reminder(place: Place) -> Iterator[Refuse]:
 
 
 def _is_dialog(value: object) -> bool:
-    """Return whether a value names a chat: the number of an employee, or a code such as chat5."""
     text = str(value).strip()
     return not isinstance(value, bool) and text.isascii() and " " not in text and any(sign.isdigit() for sign in text)
 
 
 def _has_digits(value: object) -> bool:
-    """Return whether a value contains a digit, as every number of an account or of a register does."""
     return any(sign.isascii() and sign.isdigit() for sign in str(value))
 
 

@@ -44,10 +44,7 @@ _MOST_DIGITS: Final = 9
 
 
 def list_written_values(call: Call, facts: Facts) -> Sequence[WrittenValue]:
-    """Return the fields of a call (not of a batch) whose values can be checked.
-
-    Fields that this program added and fields that keep the value of the record are left out, and empty values where a field may be empty.
-    """
+    """Return the fields of a call (no batch) whose values can be checked: not added here, not unchanged, not rightly empty."""
     if call.reads_only or call.kind != "bitrix":
         return ()
     record = critical_fields.find_current_record(call, facts) if call.spec.verb != "add" else None
@@ -79,7 +76,6 @@ def _list_parts(call: Call, name: str, value: object) -> Iterator[tuple[Param, o
 
 
 def _may_hold_params(param: Param) -> bool:
-    """Return whether a field has no values of its own and may hold further parameters."""
     return param.words is not None and param.words.kind in _HOLDERS and param_kinds.find_kind(param) is None
 
 
@@ -145,10 +141,7 @@ def find_list_key(call: Call, value: WrittenValue, facts: Facts) -> str:
 
 
 def _find_category(call: Call, facts: Facts) -> str | None:
-    """Return the id of the funnel in which the call's record will be; "" means the default funnel, None that it is not known.
-
-    It is not known for a record that was not read, such as one that another command of the batch creates.
-    """
+    """Return the funnel of the call's record, "" for the default one; None if it is unknown, as that of a record that was not read."""
     found = fields.find_value(call.written_fields, "CATEGORY_ID", call.entity)
     if found in EMPTY and call.spec.verb != "add":
         record = critical_fields.find_current_record(call, facts)
@@ -160,10 +153,7 @@ def _find_category(call: Call, facts: Facts) -> str | None:
 
 
 async def load_value_lists(call: Call, facts: Facts, reference: Reference) -> Mapping[str, Mapping[str, str]]:
-    """Return the lists (value → name) that the written values are checked against, each under the name that `find_list_key` gives it.
-
-    A list that cannot be read is missing. A list comes from the cache unless a written value is not in it.
-    """
+    """Return the lists (value → name) that the written values are checked against, each under the name that `find_list_key` gives it."""
     found: dict[str, Mapping[str, str]] = {}
     for leaf, value in ((one, value) for one in call.leaves for value in list_written_values(one, facts)):
         key = find_list_key(leaf, value, facts)
