@@ -47,10 +47,7 @@ def unpack_commands(cmd: object) -> tuple[Command, ...]:
 
 
 def parse_halt(written: object) -> bool:
-    """Return whether a batch stops at its first error (its parameter `halt`).
-
-    Raises Refusal for anything but a plain yes or no.
-    """
+    """Return whether a batch stops at its first error (`halt`). Raises Refusal for anything but a plain yes or no."""
     text = str(written if written is not None else "").strip().lower()
     if text not in _ON | _OFF:
         raise build_refusal("gate-param-invalid", param="halt", expected="0 or 1")
@@ -124,11 +121,7 @@ def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: st
 
 
 def _find_reference_paths(value: object, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
-    """Return the paths of the parameters whose value contains a reference `$result[...]`.
-
-    `value` is the part of the parameters at the path `prefix`. `method` is named in the refusal. Raises Refusal for a reference in a
-    parameter name, and for a reference to anything but an earlier command.
-    """
+    """Return the paths of parameters with a `$result[...]`. Raises Refusal for one in a name, or to anything but an earlier command."""
     if not isinstance(value, Mapping):
         keys = [_KEY.match(text) for text in find_references(value)]
         if not all(key is not None and key[1] in earlier for key in keys):

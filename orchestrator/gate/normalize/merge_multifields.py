@@ -1,7 +1,4 @@
-"""Rewrites what a call writes to phones and addresses, so that it does exactly what its card shows. Pure.
-
-The rewriting depends on the phones and addresses that the records have now.
-"""
+"""Rewrites what a call writes to phones and addresses, given those that stand now, to do exactly what its card shows. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -63,10 +60,7 @@ def drop_removed_elements(call: Call, facts: Facts, before: BeforeImage) -> tupl
 
 
 def _drop_from_command(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call | None, list[Notice]]:
-    """Return one call without the phones and addresses that its record no longer has, and a notice for each of them.
-
-    The call is None if nothing is left of it. A notice quotes the value from `before`, the records when the card was shown.
-    """
+    """Return one call without the phones and addresses that its record lost (None if nothing is left), and a notice of each."""
     target = _find_changed_record(call)
     if target is None or not _writes_multifields(call):
         return call, []
@@ -85,10 +79,7 @@ def _drop_from_command(call: Call, facts: Facts, before: BeforeImage) -> tuple[C
 
 
 def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, ...]]:
-    """Return, by field name, what `call` does to the phones and addresses of `record`: additions, edits and removals. Never raises.
-
-    A field that cannot be parsed is left out.
-    """
+    """Return, by field name, what `call` does to the phones and addresses of `record`; a field that cannot be parsed is left out."""
     found: dict[str, tuple[Step, ...]] = {}
     if not _writes_multifields(call):
         return found
@@ -103,11 +94,7 @@ def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, .
 
 
 def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
-    """Yield each command of `call` with the facts (data read to check a call) as they will be when the command runs. Never raises.
-
-    The records in these facts already have what the earlier commands of the batch give them: phones, addresses, and lists (such as product
-    rows) that a command replaces as a whole.
-    """
+    """Yield each command with the facts as they will be when it runs, after the earlier commands of the batch. Never raises."""
     now = facts
     for leaf in call.leaves:
         yield leaf, now
@@ -124,10 +111,7 @@ def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
 
 
 def _merge_command(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) -> Call | None:
-    """Return one call or command with its phones and addresses rewritten; None if it would change nothing.
-
-    `present` holds, by record, the phones and addresses after the earlier commands. It is updated with those after this command.
-    """
+    """Return the command with its phones rewritten, None if it would change nothing; `present` is advanced by record."""
     if not _writes_multifields(call):
         return call
     target = _find_changed_record(call)
@@ -151,17 +135,14 @@ def _merge_command(call: Call, facts: Facts, present: dict[Target, tuple[Element
 
 
 def _find_changed_record(call: Call) -> Target | None:
-    """Return the existing record that an update changes; None for other calls."""
     return call.targets[0] if call.spec.verb == "update" and call.targets else None
 
 
 def _find_referenced_keys(leaves: Iterable[Call]) -> set[str]:
-    """Return the keys of the commands to whose results the commands `leaves` refer (`$result[key]`)."""
     return {batch.find_reference_key(text) for leaf in leaves for text in find_references(leaf.params)}
 
 
 def _writes_multifields(call: Call) -> bool:
-    """Return whether the call writes phones or addresses to a kind of record that has them."""
     if call.kind != "bitrix" or call.spec.verb not in _VERBS or call.spec.entity not in _OWNERS or call.reads_only:
         return False
     family = call.method.rpartition(".")[0]

@@ -41,10 +41,7 @@ def _reads_as_deletion(written: str) -> bool:
 
 
 def _find_misspelt(written: str, methods: Iterable[Method]) -> str:
-    """Return the method that equals `written` but for one misspelt part between the dots; "" if there is none.
-
-    A part counts as misspelt if it is no known word, and if its letters are much like those of the method's part.
-    """
+    """Return the method that equals `written` but for one part between the dots, which is no known word and looks much alike."""
     ours = written.lower().split(".")
     by_parts = {tuple(method.name.lower().split(".")): method.name for method in methods}
     known = {part for parts in by_parts for part in parts} | _KNOWN
@@ -79,10 +76,7 @@ def _find_renamed(written: str, methods: Sequence[Method]) -> str:
 
 
 def _list_verbs(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the verbs that `words`, the end of a method name, may mean, for example for "remove", or for "update" with "stage".
-
-    Return () if the words say more than what is done; only the name of a changed attribute, such as "stage", may stand with "update".
-    """
+    """Return the verbs that `words`, the end of a method name, may mean, for example for "remove", or for "update" with "stage"."""
     said = [word for word in words if word in _VERBS]
     verb = "fields" if "fields" in said else said[-1] if said else ""
     verbs = _VERBS.get(verb, ())
@@ -92,11 +86,7 @@ def _list_verbs(words: Sequence[str]) -> tuple[str, ...]:
 
 @cache
 def _split_words(name: str) -> tuple[str, ...]:
-    """Return the words of a method name in small letters and in the singular; a verb that is written together with a noun is split off.
-
-    Words that say nothing ("noise" in the data file) are left out, and so is "by" with all that follows. If nothing is left, the whole name
-    is the only word.
-    """
+    """Return the words of a method name in small letters and in the singular; a verb that is written together with a noun is split off."""
     words: list[str] = []
     for part in re.split(r"[._]", name):
         if part.lower() in _VERBS:

@@ -77,11 +77,7 @@ def find_method(method: str, catalogue: Catalogue) -> Method:
 
 
 def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, origin: str) -> Call:
-    """Return one normalized call, or one normalized command of a batch, from the proposed parameters `given`.
-
-    `bench` holds the catalogue, the portal and the person. `origin` is the mark by which a record that the call creates is found again.
-    Rules and rights are not checked here. Raises Refusal.
-    """
+    """Return one normalized call or command; `origin` marks the record that it creates. Checks no rules and rights. Raises Refusal."""
     spelled = params.convert_ids(spec, params.normalize_names(spec, given))
     params.check_inner_names(spec, spelled)
     lookup = Lookup(spec=spec, params=spelled, catalogue=bench.catalogue)
@@ -98,10 +94,7 @@ def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, orig
 
 
 def _number_kind_of_record(spec: Method, given: dict[str, object], entity: str) -> dict[str, object]:
-    """Return the parameters with the number of the kind of record in place of a word for it, such as 2 for deal.
-
-    The portal takes only numbers there, and says of any word that there is no such record.
-    """
+    """Return the parameters with the number of a kind of record in place of a word for it, since the portal takes only numbers."""
     name = spec.target_entity.removeprefix("@")
     if not spec.target_entity.startswith("@") or name not in _NUMBERED_KINDS or not isinstance(given.get(name), str):
         return given
@@ -110,7 +103,6 @@ def _number_kind_of_record(spec: Method, given: dict[str, object], entity: str) 
 
 
 def _check_kind_of_record(spec: Method, given: JsonObject, entity: str) -> None:
-    """Raise Refusal if the call names a kind of record that does not exist."""
     path = spec.target_entity.removeprefix("@")
     written = targets.get_at_path(given, path) if spec.target_entity.startswith("@") and not entity else None
     if written is not None:
@@ -199,11 +191,7 @@ class EnrichedParams:
 def fill_system_fields(
     spec: Method, params: JsonObject, *, actor: Actor, origin: str, entity: str, definition: Entity | None
 ) -> EnrichedParams:
-    """Return `params` with the fields that this program sets: origin marks, the responsible person, the filter of a list.
-
-    `origin` is the effect id, followed by the command's key in a batch. Raises Refusal when the filter cannot be limited to what the actor
-    may see.
-    """
+    """Return `params` with origin marks, the responsible person and the filter of a list. Raises Refusal if it cannot be limited."""
     result = dict(params)
     added: set[str] = set(spec.forced)
     if spec.responsible and actor.bitrix_user_id is not None:
@@ -223,19 +211,12 @@ def fill_system_fields(
 
 
 def build_marks(origin: str) -> dict[str, str]:
-    """Return the origin marks (field → value) by which this program finds again a record that it creates; `origin` is its unique value.
-
-    The fields are named by keys that are the same for every spelling. A caller may write only these values to these fields, so that
-    normalizing a call again changes nothing.
-    """
+    """Return the origin marks (field key → value); a caller may write only these, so that normalizing again changes nothing."""
     return {"originatorid": ORIGINATOR, "originid": origin}
 
 
 def _set_responsible(spec: Method, params: dict[str, Any], user: int, entity: str) -> set[str]:
-    """Set the requester as the responsible person in `params`, if the call names nobody.
-
-    Return the names of the fields that were set. A person named in any spelling of the field counts.
-    """
+    """Set the requester as the responsible person if the call names nobody in any spelling; return the names of fields that were set."""
     place: JsonObject = params.get(spec.fields_at, {}) if spec.fields_at else params
     field_key = fields.to_field_key(spec.responsible, entity)
     given = {name for name in place if fields.to_field_key(name, entity) == field_key}

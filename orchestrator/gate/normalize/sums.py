@@ -56,10 +56,7 @@ class RawSum:
 
 
 def find_sum_above(call: Call, limit: Decimal, facts: Facts, *, money: Money = RUBLES, currency: str = "") -> RawSum | None:
-    """Return the largest sum of the call that is above `limit`, or None.
-
-    The limit is in `currency`, by default in the currency of `money`.
-    """
+    """Return the largest sum of the call that is above `limit`, or None."""
     return find_largest_sum(one for one in collect_sums(call, facts) if _is_above(one, limit, currency or money.currency, money))
 
 
@@ -112,10 +109,7 @@ def find_currencies(call: Call, record: JsonObject | None) -> tuple[str, str]:
 
 
 def calculate_row_totals(call: Call, record: JsonObject | None) -> Iterator[object]:
-    """Yield the sum that the portal will compute for the record from the product rows that the call writes.
-
-    It is a text, "?" if it cannot be computed. Nothing is yielded for a call without product rows.
-    """
+    """Yield the sum that the portal will compute from the product rows that the call writes, as text; "?" if it cannot be computed."""
     written = call.written_fields
     for name, value in written.items():
         if fields.to_field_key(name) in _ROWS:
@@ -152,10 +146,7 @@ def _calculate_total(rows: object) -> str:
 
 
 def _is_recalculated(call: Call, record: JsonObject | None) -> bool:
-    """Return whether the call makes the portal replace a sum entered by hand by the total of the record's product rows.
-
-    These rows were not read, so the new sum is unknown.
-    """
+    """Return whether the portal will replace a sum entered by hand by the total of rows that were not read: the sum is unknown."""
     for name, value in call.written_fields.items():
         if fields.to_field_key(name, call.entity) == _MANUAL_SUM_KEY and str(value).upper() not in {"Y", "1", "TRUE"}:
             return call.spec.verb != "add" and not critical_fields.has_value(call, name, value, record)
@@ -163,7 +154,6 @@ def _is_recalculated(call: Call, record: JsonObject | None) -> bool:
 
 
 def _list_imported_records(call: Call) -> Iterator[JsonObject]:
-    """Yield the records that a call of an import method creates; nothing for other calls."""
     if not call.method.lower().endswith("batchimport"):
         return
     listed = call.params.get(_IMPORT_KEY)
@@ -179,10 +169,7 @@ _LONGEST: Final = 60
 
 
 def extract_currencies(call: Call, *, locale: Locale) -> Call:
-    """Return `call` with each sum such as "30000 USD" replaced by its plain number.
-
-    The currencies are kept in `Call.named_currencies`. Raises Refusal for a sum that can be understood in two ways.
-    """
+    """Return `call` with sums such as "30000 USD" as numbers and `named_currencies`. Raises Refusal for one with two meanings."""
     if call.kind != "bitrix":
         return call
     if call.reads_only:
@@ -225,10 +212,7 @@ def round_sums(call: Call) -> Call:
 
 
 def check_currencies(call: Call, facts: Facts, *, money: Money, text: str) -> Refuse | None:
-    """Return a refusal for the first sum that was given in another currency than its record has; None if all agree.
-
-    If the model wrote a plain number, its currency is looked up in the person's message `text`.
-    """
+    """Return a refusal for the first sum that was given in another currency than its record has; None if all agree."""
     for leaf in call.leaves:
         for name, currency in (*leaf.named_currencies, *_find_unsaid_currencies(leaf, text)):
             found = _check_currency(leaf, call, name, currency, facts=facts, money=money, text=text)
@@ -282,27 +266,18 @@ def _check_currency(leaf: Call, call: Call, name: str, named: str, *, facts: Fac
 
 
 def _is_of_record(leaf: Call, name: str) -> bool:
-    """Return whether the field holds the record's own sum, and not the price of a product row.
-
-    Only the record's own sum can be changed together with its currency.
-    """
+    """Return whether the field holds the record's own sum: only that can be changed together with its currency."""
     return fields.to_field_key(name) not in _ROWS and fields.find_field_info(leaf.entities.get(leaf.entity), CURRENCY) is not None
 
 
 def _find_created_currency(leaf: Call, call: Call) -> str:
-    """Return the currency of the new record that the command `leaf` changes; "" if it is given none.
-
-    The record is created by an earlier command of the batch `call`.
-    """
+    """Return the currency of the new record that the command changes, which an earlier one creates; "" if it is given none."""
     keys = {find_reference_key(place) for place in leaf.places.values()}
     return next((find_currencies(command, None)[1].upper() for command in call.commands if command.key in keys), "")
 
 
 def _build_new_currency(call: Call, written: JsonObject, named: str) -> dict[str, str]:
-    """Return {currency field: `named`} for a new record whose call sets no currency; {} if the field is not needed.
-
-    Without this field the record would get the portal's base currency.
-    """
+    """Return {currency field: `named`} for a new record without a currency, which would get the portal's base one; otherwise {}."""
     if call.spec.verb != "add" or fields.find_field_info(call.entities.get(call.entity), CURRENCY) is None:
         return {}
     if fields.find_value(written, CURRENCY, call.entity) not in (None, ""):
@@ -312,10 +287,7 @@ def _build_new_currency(call: Call, written: JsonObject, named: str) -> dict[str
 
 
 def _parse_field(call: Call, name: str, value: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
-    """Return the value to send for a field, and a tuple with the currency that was given with it (empty if none).
-
-    The value of a custom money field is returned unchanged, because it includes the currency.
-    """
+    """Return the value to send and the currencies given with it; custom money fields stay, as they include the currency."""
     if not isinstance(value, str) or names.is_custom_field(name):
         return value, ()
     known = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
@@ -326,7 +298,6 @@ def _parse_field(call: Call, name: str, value: object, locale: Locale) -> tuple[
 
 
 def _parse_rows(value: object, locale: Locale) -> tuple[object, tuple[str, ...]]:
-    """Return product rows with plain prices, and a tuple of the currencies that were given with the prices."""
     if isinstance(value, Mapping):
         pairs = {key: _parse_row(row, locale) for key, row in value.items()}
         return {key: row for key, (row, _) in pairs.items()}, tuple(code for _, codes in pairs.values() for code in codes)
