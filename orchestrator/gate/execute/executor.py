@@ -86,10 +86,7 @@ class Order:
 
 
 async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Run a call that changes nothing and return its outcome. The outcome is buffered in the session's journal.
-
-    A read needs no stored intent, because repeating it is harmless. What was buffered before is committed first.
-    """
+    """Run a call that changes nothing and buffer its outcome; repeating it is harmless, so no intent is stored."""
     await ledger.flush_plan()
     started = time.monotonic()
     answered = await performer.execute(order.call)
@@ -157,10 +154,7 @@ def _keep_storable(performed: CallResult) -> CallResult:
 
 
 async def _read_back(order: Order, performed: CallResult, performer: Performer) -> CallResult:
-    """Read the written fields again after a success, and return the result with what the read found.
-
-    A success reported by the portal does not prove that it wrote the fields. If the performer cannot read them, the result is unchanged.
-    """
+    """Read the written fields again after a success, which proves nothing, and return the result with what was found."""
     if not isinstance(performed, Succeeded) or not isinstance(performer, ReadsBack):
         return performed
     try:
@@ -340,10 +334,7 @@ _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token",
 
 
 def _build_refusal_notice(performed: Rejected, order: Order) -> Notice:
-    """Return the message to the person about a call that the portal rejected or that was not sent.
-
-    It is a sentence of this program: the portal's own words are for the model and for operations staff.
-    """
+    """Return the message to the person about a call that the portal rejected or that was not sent."""
     call = order.call
     if performed.code == DECLINED:
         return Notice(code=DECLINED)
@@ -378,10 +369,7 @@ Act = Callable[[Order, Performer, Ledger], Awaitable[Outcome]]
 
 
 async def run_within_cap(act: Act, order: Order, deps: GateDeps, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
-    """Run the order with the function `act` and return its outcome, or a refusal if it would exceed the daily limit.
-
-    After a refusal nothing was sent. Raises what `act` raises.
-    """
+    """Run the order with `act`; return its outcome, or a refusal, with nothing sent, if it would exceed the daily limit."""
     many, limit = limits.count_call_changes(order.call), deps.policy.caps.writes_per_day
     count = StartCount(person=build_person_key(order.requested_by, order.requested_by_user), many=many, limit=limit)
     counted = replace(order, count=count, list_known_changes=lambda: deps.change_counter.list_changes(actor, ledger))

@@ -46,18 +46,12 @@ Announce = Callable[[RecoveredEffect], Sequence[OutboxRow]]
 
 
 def build_reconcile_timer(effect_id: str, ledger: Ledger, *, after: timedelta) -> Timer:
-    """Return the timer that makes the session check the outcome of a call in the portal.
-
-    It fires after the time `after`, which is so long that the portal can no longer be working on the call.
-    """
+    """Return the timer that makes the session check the outcome of a call in the portal."""
     return Timer(id=f"{TIMER}:{effect_id}", due_at=ledger.now + after, session=ledger.key, kind=TIMER, body={"effect_id": effect_id})
 
 
 def calculate_wait(row: EffectRow, ledger: Ledger) -> timedelta:
-    """Return how much longer the portal may still be working on the call.
-
-    Until then, a missing result does not prove that the call did not happen.
-    """
+    """Return how much longer the portal may still be working on the call, while a missing result proves nothing."""
     passed = ledger.measure_since(row.call.get(MARK, ""))
     return SETTLED if passed is None else max(SETTLED - passed, timedelta())
 
@@ -65,10 +59,7 @@ def calculate_wait(row: EffectRow, ledger: Ledger) -> timedelta:
 async def recover_started(
     ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
 ) -> list[RecoveredEffect]:
-    """Mark every started call of the session without an outcome as `unknown`, then check each in the portal. Never sends a write.
-
-    Return these calls with what the portal showed. `announce` builds the messages about each call whose outcome was found.
-    """
+    """Mark every started call without an outcome as `unknown`, then look each up in the portal. Never sends a write."""
     found = []
     for row in await ledger.list_effects("started"):
         await _mark_unknown(row, ledger)
@@ -93,18 +84,12 @@ async def _mark_unknown(row: EffectRow, ledger: Ledger) -> None:
 
 
 def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, object] | None:
-    """Return the stored call with a new time mark, so that its age counts from now; None if the old mark is still usable.
-
-    A mark from another machine, or from before a reboot, is not usable.
-    """
+    """Return the stored call with a new time mark; None if the old one, of this machine and boot, is usable."""
     return {**row.call, MARK: ledger.mark()} if ledger.measure_since(row.call.get(MARK, "")) is None else None
 
 
 async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
-    """If it cannot be known how old a call with the status `unknown` is, count its age from now.
-
-    A timer is then set that checks the call again after `SETTLED` (75 seconds).
-    """
+    """If it cannot be known how old a call with the status `unknown` is, count its age from now."""
     if (call := _reset_start_mark(row, ledger)) is not None:
         change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status="unknown", call=call, since=row.updated_at)
         await ledger.commit(actor="system", effects=[change], timers=[build_reconcile_timer(row.effect_id, ledger, after=SETTLED)])
@@ -113,10 +98,7 @@ async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
 async def reconcile(
     row: EffectRow, ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
 ) -> RecoveredEffect:
-    """Read the portal to find whether an `unknown` call happened, store the result, and return it with the call.
-
-    If the verdict is `unclear`, the call stays unknown and no message is sent. `announce` builds the messages.
-    """
+    """Read whether an `unknown` call happened, store and announce the result; with an `unclear` verdict it stays unknown."""
     seen = await _probe_portal(row, catalogue, performers)
     if calculate_wait(row, ledger):
         seen = _weaken_verdict(seen)
@@ -137,11 +119,7 @@ async def reconcile(
 
 
 def _weaken_verdict(seen: Reconciled) -> Reconciled:
-    """Return `seen`, changed so that it never says that a call did not happen.
-
-    The verdict "not_done" becomes "unclear", and commands of a batch that did not run get the status "unknown". It is used while the portal
-    may still be working on the call, when a missing result proves nothing.
-    """
+    """Return `seen` without "did not happen": while the portal may still be at work, a missing result proves nothing."""
     if seen.verdict == "not_done":
         return Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")
     commands = [command.model_copy(update={"status": "unknown"}) if command.status == "not_run" else command for command in seen.commands]
