@@ -72,10 +72,7 @@ class CardGroup:
         return decision.confirmation_id == self.anchor and decision.nonce in {self.nonce, calculate_second_nonce(self.nonce)}
 
     def tighten(self, card: Card) -> Card:
-        """Return a member with the strictest rules that apply to one of the waiting members.
-
-        Only leads (heads of sales) who must decide a waiting member are named, but the message stays with all to whom it was shown.
-        """
+        """Return a member with the strictest rules that apply to one of the waiting members."""
         strict = self.waiting
         return card.with_values(
             taps=max((one.taps for one in strict), default=1),
@@ -86,10 +83,7 @@ class CardGroup:
         )
 
     def merge(self) -> Card:
-        """Return one card that stands for all members: it asks for all that wait, under the group's nonce and the strictest rules.
-
-        A row of the outbox that is built from it shows the whole group.
-        """
+        """Return one card that stands for all members: it asks for all that wait, under the group's nonce and the strictest rules."""
         waiting = self.waiting
         first = (waiting or self.members)[0]
         statuses = {card.status for card in self.members}
@@ -120,10 +114,7 @@ def narrow_group(group: CardGroup, lead: str, hidden: Mapping[str, Sequence[str]
 
 
 def list_blind_leads(card: Card, cards: Mapping[str, Card], deps: GateDeps, present: Callable[[Actor], Actor | None]) -> list[str]:
-    """Return the keys of the leads who get a copy of the card's plan and may not see all records of this card.
-
-    `present` returns a person with their present rights, None for one who has no access.
-    """
+    """Return the keys of the leads who get a copy of the card's plan and may not see all records of this card."""
     group = find_group(card, cards)
     told = dict.fromkeys(key for member in group.members for key in member.told) if group is not None else {}
     return [key for key in told if not _may_see(present(Actor(key=key, name="")), card, deps)]
@@ -162,11 +153,7 @@ def is_only_card_of_plan(card: Card, cards: Mapping[str, Card]) -> bool:
 
 
 def list_loose_cards(card: Card, cards: Mapping[str, Card]) -> list[Card]:
-    """Return the cards of the card's plan that must be shown one by one because one message cannot hold them: a group may break up.
-
-    These are all that wait, and the oldest card of the plan, in whose message the group may have been shown. Empty if the plan is a group,
-    or led to one card only.
-    """
+    """Return the cards of the plan that are shown one by one since one message cannot hold all: those that wait, and the plan's oldest."""
     placed = _list_versions(card, cards)
     if len(placed) < _FEWEST or _fits(list(placed.values())):
         return []
@@ -192,10 +179,7 @@ def list_shown_cards(state: SessionState, key: str) -> list[Card]:
 
 
 def find_origin_slot(card: Card, cards: Mapping[str, Card]) -> str:
-    """Return the place in a plan ("<turn>/<iteration>/<step>") of the step that led to the card, also if a person edited its values since.
-
-    A card with edited values replaces the one that the plan led to.
-    """
+    """Return the place ("<turn>/<iteration>/<step>") of the step that led to the card, also if a person edited its values since."""
     return _follow_back(card, _index_replaced(cards)).slot
 
 
@@ -225,10 +209,7 @@ def _follow_back(card: Card, replaced: Mapping[str, Card]) -> Card:
 
 
 def _list_versions(card: Card, cards: Mapping[str, Card]) -> dict[int, list[Card]]:
-    """Return the cards of the card's plan by the number of the step that led to them; empty if the plan led to this card only.
-
-    Empty too for a card that no plan led to.
-    """
+    """Return the cards of the card's plan by the number of their step; empty if the plan, if any, led to this card only."""
     replaced = _index_replaced(cards)
     own = (_follow_back(card, replaced) if replaced else card).slot
     start = own[: own.rfind("/") + 1]

@@ -51,11 +51,7 @@ class ProposedStep:
 
 
 def list_covered(preview: Preview, drawn: Sequence[tuple[FollowingStep, Preview]]) -> list[JsonObject]:
-    """Return, in the form in which the card stores them, the steps whose approval goes with that of the card.
-
-    `drawn` are the steps with the previews that the card shows. None is covered if the card has no room for all values: its message would
-    then leave out what it stands for.
-    """
+    """Return, as the card stores them, the steps whose approval goes with that of the card; none if its message cannot show all."""
     if not drawn:
         return []
     room = preview.measure_all() + sum(preview.measure_all() + _HEADING for _, preview in drawn)

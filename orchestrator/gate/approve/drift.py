@@ -73,11 +73,7 @@ async def detect_drift(call: Call, image: BeforeImage, stored: StoredOrder, card
 
 
 async def detect_redrawn_card(call: Call, facts: Facts, card: Card, *, actor: Actor, names: Names, now: datetime) -> Notice | None:
-    """Return why another card would be drawn now, for cards of which the before-image does not show that; None if the card stands.
-
-    These are cards of earlier versions of this program, which cut long values and left out lists, and cards with old values of something
-    that is no record, such as a department.
-    """
+    """Return why another card would be drawn now, where no before-image shows it: departments and the like, cards of earlier versions."""
     is_of_now = (card.preview or {}).get("form") == FORM
     if is_of_now and not any(held_parts.find_part(leaf, facts) for leaf in call.leaves):
         return None
@@ -116,30 +112,19 @@ async def _accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card,
 
 
 async def _list_own_writes(plan: str, catalogue: Catalogue, ledger: Ledger) -> list[tuple[Call, JsonObject | None]]:
-    """Return the calls of approved steps of `plan` that changed a record or a list of it (such as product rows), in their order.
-
-    Of a batch, its commands are returned. What the portal did not carry out is left out. With a change of a single product row stands the
-    row as it was before.
-    """
+    """Return the calls of approved steps of `plan` that changed a record or list, in order; with a single product row as it was before."""
     cards = [card for card in ledger.state.cards.values() if _find_plan(card) == plan and card.status == "executed"]
     rows = [row for card in cards if (row := await ledger.find_effect(card.effect_id)) is not None]
     return [write for row in sorted(rows, key=lambda effect_row: effect_row.updated_at) for write in _list_done_updates(row, catalogue)]
 
 
 def _find_plan(card: Card) -> str:
-    """Return the plan (steps that the model proposed together) of the card's step, as "<turn>/<iteration>".
-
-    Return "" for a call that is not a step of a plan.
-    """
+    """Return the plan "<turn>/<iteration>" of the card's step; "" if it is no step of a plan."""
     return card.slot.rpartition("/")[0] if card.turn_id and card.slot.startswith(f"{card.turn_id}/") else ""
 
 
 def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[tuple[Call, JsonObject | None]]:
-    """Yield each call of an effect (stored call) that updated a record or changed a list of it, such as product rows.
-
-    With a change of a single product row stands the row as it was before. A batch yields its commands. Calls and commands that the portal
-    did not carry out are left out.
-    """
+    """Yield each carried-out call or command that updated a record or a list of it; with a single product row as it was before."""
     call = decode_row(row, catalogue)
     before = StoredOrder.from_data(row.call).before if call is not None else {}
     for leaf in call.leaves if call is not None else ():
@@ -149,10 +134,7 @@ def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[tuple[C
 
 
 def _select_written_values(leaf: Call, old: JsonObject, now: JsonObject) -> dict[str, object]:
-    """Return the fields of the present record `now` that have the value that the call `leaf` wrote.
-
-    The keys are spelled as in the record. `old` is the record before the call.
-    """
+    """Return the fields of the present record `now` that have the value that the call `leaf` wrote."""
     record = {**old, **now}
     written = leaf.written_fields
     held = {

@@ -56,18 +56,12 @@ class _EarlierCall:
 
 
 def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | None:
-    """Return the open card of `actor` for exactly this request, or None. `wanted` is the essence (checksum) of the request.
-
-    In a group chat, the same request of another person has a separate card.
-    """
+    """Return the open card of `actor` for the request with the essence `wanted`, or None; other people in the chat have their own."""
     return next((entry for entry in _find_same_requests(state, wanted) if entry.requested_by == actor.key), None)
 
 
 def build_pending(entry: Card, *, method: str, turn_id: str) -> Pending:
-    """Return the result of a request for which the card `entry` is already open.
-
-    If the card comes from an earlier turn, the result contains a message that it is still waiting.
-    """
+    """Return the result of a request for which the card `entry` is already open."""
     notice = Notice(code="card-waits-already") if entry.turn_id != turn_id else None
     return Pending(effect_id=entry.effect_id, confirmation_id=entry.confirmation_id, method=method, notice=notice)
 
@@ -90,10 +84,7 @@ def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) 
 
 
 def restore_outcome(row: EffectRow) -> Outcome | Pending:
-    """Return the stored result of an effect (proposed call) that was submitted before.
-
-    A run that is played again, or a turn that is repeated after a crash, uses it instead of making the call again.
-    """
+    """Return the stored result of an effect (proposed call) that was submitted before."""
     stored = StoredOrder.from_data(row.call)
     call, method = stored.call, stored.call.method
     if row.status in {"requested", "approved"}:
@@ -144,10 +135,7 @@ def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Ca
 
 
 def decode_row(row: EffectRow, catalogue: Catalogue) -> Call | None:
-    """Return the call of a stored effect.
-
-    Return None if its data was erased or the catalogue no longer knows its method.
-    """
+    """Return the call of a stored effect; None if its data was erased or the catalogue no longer knows its method."""
     stored = StoredOrder.from_data(row.call)
     try:
         return None if stored.is_erased else decode_call(stored.call, catalogue)
@@ -162,7 +150,6 @@ def is_command_done(row: EffectRow, key: str) -> bool:
 
 
 def _list_earlier_calls(row: EffectRow, call: Call) -> Iterator[_EarlierCall]:
-    """Yield the writing commands of the call `call` if it is a batch, and then the call itself."""
     for leaf in (*(leaf for leaf in call.commands if not leaf.reads_only), call):
         whole = leaf is call
         yield _EarlierCall(
@@ -176,10 +163,7 @@ def _list_earlier_calls(row: EffectRow, call: Call) -> Iterator[_EarlierCall]:
 
 
 def _find_done(call: Call, past: Sequence[_EarlierCall]) -> _EarlierCall | None:
-    """Return the earlier call that made the same change as `call`, or None.
-
-    Return None also if the record was changed again afterwards, because then the same change may be requested anew.
-    """
+    """Return the earlier call that made the same change as `call`; None also if the record was changed again afterwards."""
     targets = {target for leaf in call.leaves for target in leaf.targets}
     only_adds = all(leaf.reads_only or leaf.spec.verb == "add" for leaf in call.leaves)
     for earlier_call in reversed(past):

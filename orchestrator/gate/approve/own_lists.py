@@ -49,10 +49,7 @@ class ListWrite:
 
 
 def select_list_values(writes: Sequence[ListWrite], old: JsonObject, now: JsonObject) -> dict[str, object]:
-    """Return the fields of the present record `now` whose values are the result of the list writes `writes`.
-
-    The portal carried out `writes` in this order. `old` is the record before them, as its card shows it.
-    """
+    """Return the fields of the present record `now` whose values are the result of the list writes `writes`."""
     found: dict[str, object] = {}
     for kind in dict.fromkeys(write.kind for write in writes):
         own = [write for write in writes if write.kind == kind]
@@ -74,10 +71,7 @@ def _select_of_kind(writes: Sequence[ListWrite], kind: ListKind, old: JsonObject
 
 
 def _apply(writes: Sequence[ListWrite], held: object) -> Rows | None:
-    """Return the list that `writes` make of `held`, the list on the card; None if the result is not known.
-
-    It is not known if `held` was not read or a call cannot be parsed, and no later call replaces the whole list.
-    """
+    """Return the list that `writes` make of `held`, the list on the card; None if it was not read, or a call cannot be parsed."""
     rows: Rows | None = [row for row in held if isinstance(row, Mapping)] if isinstance(held, list) else None
     for write in writes:
         if write.row is not None:

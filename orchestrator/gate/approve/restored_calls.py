@@ -59,10 +59,7 @@ async def find_forgotten_records(row: EffectRow, call: Call, deps: GateDeps, led
 
 
 async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
-    """Return a refusal if a person may not request again what an old card asked (its effect is `row`); None if the person may.
-
-    The person may not if the card was restored from a backup and its call may have run after the backup was made.
-    """
+    """Return a refusal if what an old card asked (its effect is `row`) may have run after the backup that it came from, or None."""
     if row is None or RESTORED_CARD not in row.call:
         return None
     try:

@@ -36,20 +36,14 @@ class ReplacementCard:
         return self.ask.reasons[0]
 
     def with_reason(self, reason: Notice) -> "ReplacementCard":
-        """Return a copy of this card in which `reason` replaces the first reason.
-
-        The new reason says the same in more detail.
-        """
+        """Return a copy of this card in which `reason` replaces the first reason."""
         return replace(self, ask=replace(self.ask, reasons=(reason, *self.ask.reasons[1:])))
 
 
 def revalidate(
     drift: Drift, *, facts: Facts, actor: Actor, entry: Card, verdict: Allow | Ask, fell: Sequence[Notice] = ()
 ) -> ReplacementCard | None:
-    """Return a new card to show instead of `entry`, or None if `entry` still describes exactly what the call would do.
-
-    `fell` holds notices about parts of the call that were dropped because nothing is left to change.
-    """
+    """Return a new card to show instead of `entry`, or None if `entry` still describes exactly what the call would do."""
     fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
     if not drift.is_found and not _is_stricter(entry, fresh):
         return None
@@ -69,18 +63,12 @@ def _is_stricter(entry: Card, fresh: Ask) -> bool:
 
 
 def _build_reason_key(code: str, args: JsonObject) -> tuple[str, ...]:
-    """Return a key that is equal for two reasons that count as the same.
-
-    It consists of the code, the command of a batch, and the field or record. Amounts are not part of it.
-    """
+    """Return what makes two reasons count as the same: code, command, field or record; not the amounts."""
     return (code, *[str(args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")])
 
 
 def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
-    """Return `verdict`, or a refusal if the call is an update to values that the record has already.
-
-    The refusal tells the person so, and nothing is sent. A batch is never refused here: a command that changes nothing does no harm in it.
-    """
+    """Return `verdict`, or a refusal if the call (no batch) is an update to values that the record has already."""
     if not isinstance(verdict, Allow | Ask) or call.kind != "bitrix" or call.spec.verb != "update":
         return verdict
     if isinstance(verdict, Ask) and any(reason.code == "same-call-unknown" for reason in verdict.reasons):

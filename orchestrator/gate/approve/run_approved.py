@@ -165,10 +165,7 @@ async def _replace_redrawn_card(judged: _EvaluatedCall, entry: Card, deps: GateD
 
 
 async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Notice | None:
-    """Return the message that the card cannot be approved while writes are frozen (stopped for everybody), or None.
-
-    None means that the card can be approved.
-    """
+    """Return the message that the card cannot be approved while writes are frozen; None if it can."""
     standing = await deps.switch.find_freeze()
     row = await ledger.find_effect(entry.effect_id) if standing is not None else None
     if standing is None or (row is not None and freeze_check.may_run_while_frozen(StoredOrder.from_data(row.call).call)):
@@ -241,20 +238,14 @@ async def _evaluate_stored(
 
 
 async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
-    """Return the refusal of an undo if the values that it would replace were changed after its card was shown, or None.
-
-    An undo restores older values and must not overwrite later changes. For any other call the result is None.
-    """
+    """Return the refusal of an undo if the values that it would replace were changed after its card was shown, or None."""
     if not parse_undo_slot(stored.slot):
         return None
     return await check_undo_conflict(new.call, new.facts, stored.before, actor=new.actor, names=deps.names)
 
 
 async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> DecisionResult:
-    """Close the card `entry`, because the record or the rules changed since it was shown, and request the card `new` in its place.
-
-    Return the result, with the reason for the new card as the message to the person.
-    """
+    """Close the card `entry`, because the record or the rules changed since it was shown, and request the card `new` in its place."""
     preview = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
     next_order = build_order(
         build_effect_id(f"{row.effect_id}/again"),
