@@ -69,10 +69,7 @@ class _Case:
 
 
 class Gate:
-    """Decides on effects (proposed calls), and applies people's decisions about cards.
-
-    It is stateless: all state is in the session's journal (`ledger`), which is passed to each method.
-    """
+    """Decides on effects (proposed calls) and applies people's decisions about cards; all state is in the session's journal (`ledger`)."""
 
     def __init__(self, deps: GateDeps) -> None:
         self._deps = deps
@@ -89,25 +86,16 @@ class Gate:
 
     @property
     def deps(self) -> GateDeps:
-        """The dependencies of the gate, for features built on it.
-
-        The feature that undoes calls, for example, uses them to read records and to find names, as the gate does for cards.
-        """
+        """The dependencies of the gate, for features built on it."""
         return self._deps
 
     def describe_method(self, method: str) -> dict[str, str]:
-        """Return {"verb": …, "entity": …}: the verb and kind of record of a method; {} for an unknown method.
-
-        They are shown to people as the progress of a turn.
-        """
+        """Return {"verb": …, "entity": …} of a method, shown as the progress of a turn; {} for an unknown one."""
         found = self._deps.catalogue.find(method)
         return {"verb": find_verb(found), "entity": found.entity} if found else {}
 
     async def describe_effect(self, effect: Effect, actor: Actor) -> ProposalLabel | None:
-        """Return the label of the change that `effect` would make, or None if it changes nothing.
-
-        The label does not depend on whether the effect may run.
-        """
+        """Return the label of the change that `effect` would make, or None if it changes nothing."""
         return await describe_proposal(effect, catalogue=self._deps.catalogue, portal=self._find_portal(effect.kind), actor=actor)
 
     async def submit(
@@ -173,10 +161,7 @@ class Gate:
         return normalize(effect, catalogue=self._deps.catalogue, portal=portal, actor=actor, effect_id=effect_id)
 
     async def _find_repeat(self, case: _Case, call: Call, earlier: Sequence[str]) -> Outcome | None:
-        """Return the outcome of a call whose change was made earlier in this turn; None for any other call.
-
-        The repeated call is recorded in the journal and not sent.
-        """
+        """Return the outcome of a call whose change was made earlier in this turn; None for any other call."""
         if call.reads_only or not earlier:
             return None
         rows = [row for one in earlier if (row := await case.ledger.find_effect(one)) is not None]
@@ -189,7 +174,6 @@ class Gate:
         return repeat_verdict
 
     async def _check_frozen(self, call: Call, verdict: Verdict) -> Verdict:
-        """Return the verdict, or a refusal if the call would write while all writes are frozen."""
         if not isinstance(verdict, Allow | Ask) or freeze_check.may_run_while_frozen(call):
             return verdict
         standing = await self._deps.switch.find_freeze()
@@ -249,10 +233,7 @@ class Gate:
         return await run_approved.run_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def resume_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-        """Run a call that was approved before a crash and return the result; refuse it if the approver has no access any more.
-
-        It runs in the safer of `mode` and the highest mode that the approver may use now.
-        """
+        """Run a call that was approved before a crash and return the result; refuse it if the approver has no access any more."""
         return await run_approved.resume_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def recover(self, ledger: Ledger, *, announce: Announce) -> list[RecoveredEffect]:
@@ -373,10 +354,7 @@ class Gate:
         )
 
     async def _collect_facts(self, case: _Case, call: Call) -> Facts:
-        """Read the facts (records, stages, counts of changes and other data) that are needed to check a call.
-
-        In shadow mode, which makes no calls, no records are read for a call that only reads.
-        """
+        """Read the facts that the check needs; in shadow mode no records for a call that only reads."""
         only_planned = case.mode == "shadow" and call.reads_only
         written = await self._deps.count_changes(call, case.actor, case.ledger)
         facts = Facts(by_webhook=self._deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, self._deps)
@@ -414,10 +392,7 @@ class Gate:
 
 
 def _to_storable(params: JsonObject) -> dict[str, object]:
-    """Return `params`, or {"unreadable": reason} if they cannot be stored as JSON.
-
-    A refusal must be recorded even if its parameters cannot.
-    """
+    """Return `params`, or why they cannot be stored as JSON: a refusal must be recorded even then."""
     try:
         dumps(params)
     except NotCanonical as error:
