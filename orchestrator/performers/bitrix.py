@@ -9,9 +9,10 @@ from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import Command, CommandOutcome, build_cmd, number_keys, read_answer
 from bitrix.client.client import BitrixClient
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
+from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call
-from orchestrator.gate.call.ports import DECLINED, CallResult, OwnRecord, ReadBack, Reconciled, Records, Rejected, Succeeded, Unknown
+from orchestrator.gate.call.ports import DECLINED, CallResult, OwnRecord, ReadBack, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.normalize.batch import NEW_ID_PLACES
 from orchestrator.performers.error_texts import describe_command_error, describe_error
 from orchestrator.performers.long_lists import sum_rows
@@ -34,7 +35,7 @@ MAX_ROWS = 500
 class BitrixPerformer:
     """Performs effects of kind "bitrix": calls of the portal's methods."""
 
-    def __init__(self, client: BitrixClient, records: Records) -> None:
+    def __init__(self, client: BitrixClient, records: PortalReader) -> None:
         """Keep the client that makes the calls, and `records`, which reads single records and caches reference data."""
         self._client = client
         self._records = records

@@ -11,9 +11,10 @@ from decimal import Decimal
 
 from bitrix.catalogue.names import CRM
 from bitrix.errors import BitrixError
+from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.gate.call import fields, multifields
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
-from orchestrator.gate.call.ports import ReadBack, Records, Succeeded
+from orchestrator.gate.call.ports import ReadBack, Succeeded
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from orchestrator.performers.error_texts import describe_error
 from orchestrator.performers.reconciliation import is_same_meaning
@@ -39,7 +40,7 @@ class _RecordCheck:
     old: JsonObject | None
 
 
-async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: Records) -> ReadBack:
+async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: PortalReader) -> ReadBack:
     """Read the written records and return the names of the written fields that do not have the values sent (`unchanged`).
 
     `before` contains the records as they were before the call, `done` is the call's result. In a batch, a field's name is prefixed by the

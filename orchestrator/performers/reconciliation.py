@@ -16,11 +16,12 @@ from bitrix.bulk.lists import LISTS, extract_ids, extract_rows
 from bitrix.catalogue.names import CRM, list_origin_fields
 from bitrix.client.client import BitrixClient
 from bitrix.errors import OutcomeUnknown, Refused
+from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.fields import find_value, to_field_key
-from orchestrator.gate.call.ports import Reconciled, Records
+from orchestrator.gate.call.ports import Reconciled
 from orchestrator.performers.state_changes import build_changes
 from state.canonical import to_storable
 from state.stored import JsonObject
@@ -33,7 +34,7 @@ CLASSIC_LISTS: Final[Mapping[str, str]] = {**{kind: f"crm.{kind}.list" for kind 
 _STATUS: Final[Mapping[str, Literal["success", "not_run", "unknown"]]] = {"done": "success", "not_done": "not_run", "unclear": "unknown"}
 
 
-async def reconcile(call: Call, before: BeforeImage, client: BitrixClient, records: Records) -> Reconciled:
+async def reconcile(call: Call, before: BeforeImage, client: BitrixClient, records: PortalReader) -> Reconciled:
     """Return whether `call` happened: "done", "not_done" or "unclear". Raises BitrixError if the portal cannot be read.
 
     `before` contains the records as they were before the call. A batch is unclear if its commands have different verdicts.
@@ -47,7 +48,7 @@ async def reconcile(call: Call, before: BeforeImage, client: BitrixClient, recor
     return Reconciled(verdict=verdicts.pop() if len(verdicts) == 1 else "unclear", detail=detail, commands=reports)
 
 
-async def _reconcile_call(call: Call, before: BeforeImage, client: BitrixClient, records: Records) -> Reconciled:
+async def _reconcile_call(call: Call, before: BeforeImage, client: BitrixClient, records: PortalReader) -> Reconciled:
     if call.spec.verb == "add" and call.spec.marked:
         return await _reconcile_marked_add(call, client)
     own = call.targets[:1] and call.targets[0][0] == call.entity and not call.unknown_target
@@ -110,7 +111,7 @@ def find_mark(call: Call) -> dict[str, object] | None:
     return {name: written[name] for name in names}
 
 
-async def _reconcile_update(call: Call, before: BeforeImage, records: Records) -> Reconciled:
+async def _reconcile_update(call: Call, before: BeforeImage, records: PortalReader) -> Reconciled:
     target = call.targets[0]
     try:
         record = (await records.load_records([target]))[target]

@@ -12,6 +12,7 @@ from typing import Final
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
 from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
+from orchestrator.directory.reference import Reference
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.message_views import EditableField
@@ -33,7 +34,6 @@ from orchestrator.features.cards.value_options import list_options, load_call_fi
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.portal_errors import explain_portal_error
-from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.request_words import is_no_value, may_be_request, strip_value_words

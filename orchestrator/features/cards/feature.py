@@ -6,11 +6,11 @@ It also shows open cards again after the bot was without contact to Telegram, si
 from functools import partial
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.directory.reference import Reference
 from orchestrator.features.cards import open_cards
 from orchestrator.features.cards.editing import ANSWER, CardEditor
 from orchestrator.features.cards.open_cards import CardRefresher, FindElsewhere
 from orchestrator.features.cards.resubmit import ask_again
-from orchestrator.gate.call.ports import Reference
 from orchestrator.turns.feature import Feature
 from state.journal.async_store import AsyncStore
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.directory.answers import Option, Resolution, Resolved, Unresolved
-from orchestrator.directory.reference import is_employed
+from orchestrator.directory.reference import Reference, is_employed
 from orchestrator.directory.reference_data import Field, parse_funnel
 from orchestrator.directory.rows import User
 from orchestrator.domain.actor import Actor
@@ -14,7 +14,6 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.features.cards.field_input import FieldContext, build_flag_value
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call
-from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.decide.field_checks import find_list_name
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import fold

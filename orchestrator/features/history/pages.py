@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
 from orchestrator.domain.card_view import PreviewLine, PreviewPart
@@ -18,7 +19,7 @@ from orchestrator.features.history.record_index import RecordIndex, find_start_t
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.call.origin_marks import find_origin_effect
-from orchestrator.gate.call.ports import Names, Records
+from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
 from orchestrator.gate.preview.format_values import Context, Reader, format_value
 from orchestrator.gate.preview.preview import preview_for
@@ -53,7 +54,7 @@ class HistorySources(Protocol):
         """The finder of names."""
 
     @property
-    def records(self) -> Records:
+    def records(self) -> PortalReader:
         """The reader of records."""
 
 

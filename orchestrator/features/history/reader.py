@@ -9,6 +9,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError
+from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
 from orchestrator.domain.card_view import PreviewLine
@@ -17,7 +18,7 @@ from orchestrator.domain.own_reads import NOT_SHOWN, HistoryChange, HistoryLine,
 from orchestrator.features.history.pages import HistoryPages, HistorySources
 from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.gate.call import fields, targets
-from orchestrator.gate.call.ports import Names, Records
+from orchestrator.gate.call.ports import Names
 from orchestrator.language.text import Locale, trim_text
 from orchestrator.turns.feature import RefreshActor
 from state.clock import Clock
@@ -36,7 +37,7 @@ class HistoryData:
 
     catalogue: Catalogue
     names: Names
-    records: Records
+    records: PortalReader
 
 
 class HistoryReader:

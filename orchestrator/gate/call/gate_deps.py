@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import Protocol
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.limits import ChangeCounter
 from orchestrator.gate.call.permissions import Approvers
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer, Records
+from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer
 from orchestrator.gate.call.reasons import refuse
 
 
@@ -30,7 +31,7 @@ class GateDeps:
     catalogue: Catalogue
     policies: PolicySource
     performers: Mapping[str, Performer]
-    records: Records
+    records: PortalReader
     names: Names
     ttl: timedelta
     """How long a card waits for a decision."""

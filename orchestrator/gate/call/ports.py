@@ -1,14 +1,12 @@
 """Interfaces that the gate needs from other parts: the session's journal, the performers, the readers of the portal."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from orchestrator.directory.reference_data import Category, Field, Stage
-from orchestrator.directory.rows import User
 from orchestrator.domain.outcome import CommandReport
-from orchestrator.gate.call.effect import BeforeImage, Call, Target
+from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.language.money_format import CurrencyBook
 from orchestrator.language.text import Locale
 from state.events.base import Event
@@ -207,76 +205,6 @@ class Reconciled:
     changes: StateChanges = field(default_factory=StateChanges)
     commands: Sequence[CommandReport] = ()
     """For a batch, what was found about each command that writes."""
-
-
-class FieldLists(Protocol):
-    """Reads the portal's own lists of fields, cached for a while."""
-
-    async def load_fields(
-        self, entity: str, *, fresh: bool = False, has: Callable[[Mapping[str, Field]], bool] | None = None
-    ) -> Mapping[str, Field]:
-        """Return the fields of a kind of record by code, cached unless `fresh`; read again if `has` is False. Raises bitrix errors."""
-
-
-class People(Protocol):
-    """Reads the portal's employees as they are now."""
-
-    async def is_active(self, user_id: int) -> bool:
-        """Return whether this is the id of an active employee; raises bitrix errors."""
-
-    async def load_users(self, *, fresh: bool = False) -> Mapping[int, User]:
-        """Return all employees by id, dismissed ones too, cached unless `fresh`. Raises bitrix errors."""
-
-
-class ValueLists(Protocol):
-    """Reads the values that a field may have, such as the stages of a funnel; each list is cached for a while.
-
-    A method calls its argument `has`, if given, with the cached list. If that returns False, the list is read again, once.
-    """
-
-    async def load_stages(
-        self, entity: str, category: int | None = None, *, has: Callable[[Sequence[Stage]], bool] | None = None
-    ) -> Sequence[Stage]:
-        """Return the stages of a funnel, of the default funnel if none is given; raises bitrix errors."""
-
-    async def load_status_entries(self, book: str, *, has: Callable[[Sequence[Stage]], bool] | None = None) -> Sequence[Stage]:
-        """Return the entries of a CRM status list such as SOURCE; raises bitrix errors."""
-
-    async def load_categories(self, entity: str = "deal", *, has: Callable[[Sequence[Category]], bool] | None = None) -> Sequence[Category]:
-        """Return the funnels of a kind of record; raises bitrix errors."""
-
-    async def load_currency_book(self) -> CurrencyBook:
-        """Return the portal's currencies; raises bitrix errors."""
-
-
-class Reference(FieldLists, People, ValueLists, Protocol):
-    """Reads the portal's lists of fields, of employees and of values."""
-
-
-class Records(Protocol):
-    """Reads the present state of records, for before-images and for checking rights; also the lists of fields and employees."""
-
-    @property
-    def reference(self) -> Reference:
-        """The reader of field lists and employees."""
-
-    async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, JsonObject | None]:
-        """Return the record of each target, None where it does not exist. Raises bitrix errors."""
-
-    async def load_lists(self, reads: Sequence[tuple[str, JsonObject]]) -> Sequence[Sequence[object]]:
-        """Return, for each read call in `reads` (method, params), the whole list; raises bitrix errors if one cannot be read as a whole."""
-
-    async def load_part(self, method: str, params: JsonObject, number: int) -> JsonObject | None:
-        """Return the row with the id `number` that the reading `method` gives, with what it needs of `params`. Raises bitrix errors."""
-
-    async def find_own_user(self) -> int:
-        """Return the id of the employee in whose name the portal is called; 0 if the portal does not say. Raises bitrix errors."""
-
-    async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """Return the present first stage of each funnel ("deal:0", "item:177:10"); raises bitrix errors."""
-
-    def discard_for_call(self, method: str) -> None:
-        """Discard the cached data that a call of the method `method` may have changed, whether or not the call succeeded."""
 
 
 class FreezeSwitch(Protocol):

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.errors import BitrixError, Refused
-from orchestrator.directory.reference import is_employed
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.directory.reference import Reference, is_employed
 from orchestrator.directory.reference_cache import ReadTimedOut
 from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.domain.actor import Actor
@@ -14,7 +15,7 @@ from orchestrator.gate.call.effect import Call, Facts, Part, Refuse, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_needed_records
-from orchestrator.gate.call.ports import People, ReadsBefore, Records, Rejected
+from orchestrator.gate.call.ports import ReadsBefore, Rejected
 from orchestrator.gate.call.targets import PRODUCT_ROW, find_row_owner
 from orchestrator.gate.decide import field_checks, value_kinds
 from orchestrator.gate.decide.call_partners import load_call_partners
@@ -69,7 +70,7 @@ async def _fetch_other_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
 
 
 async def load_lists(
-    call: Call, found: Mapping[Target, JsonObject | None], records: Records, catalogue: Catalogue
+    call: Call, found: Mapping[Target, JsonObject | None], records: PortalReader, catalogue: Catalogue
 ) -> Mapping[Target, JsonObject | None]:
     """Return the records `found` with the present lists that `call` replaces, each under the name that the call gives it.
 
@@ -91,7 +92,7 @@ async def load_lists(
 
 
 async def _load_related(
-    call: Call, whole: Mapping[Target, JsonObject | None], records: Records, catalogue: Catalogue
+    call: Call, whole: Mapping[Target, JsonObject | None], records: PortalReader, catalogue: Catalogue
 ) -> Mapping[Target, JsonObject | None]:
     """Return what must be read in addition to the records `whole`: guests of calendar events, and the owners of single product rows."""
     guests = {place: name for leaf in call.leaves for place in unread_lists.find_guests_place(leaf) for name in leaf.spec.replaces}
@@ -112,7 +113,7 @@ async def _load_related(
     return {**found, **{target: unread_lists.add_owner(rows[target], read[owner]) for target, owner in owners.items()}}
 
 
-async def _load_parts(call: Call, records: Records) -> dict[Part, JsonObject]:
+async def _load_parts(call: Call, records: PortalReader) -> dict[Part, JsonObject]:
     """Return the present values of what the call updates besides records; what cannot be read is missing, and has no old value then."""
     found: dict[Part, JsonObject] = {}
     for read in held_parts.list_part_reads(call):
@@ -130,7 +131,7 @@ def _to_universal(target: Target, catalogue: Catalogue) -> Target:
     return f"item:{catalogue.entities[target[0]].type_id}", target[1]
 
 
-async def _load_first_stages(call: Call, records: Records) -> Mapping[str, str]:
+async def _load_first_stages(call: Call, records: PortalReader) -> Mapping[str, str]:
     """Return the first stages of funnels in which new records get a stage; {} if the portal refuses, and then the call asks."""
     wanted = tuple(dict.fromkeys(key for leaf in call.leaves if (key := critical_fields.find_required_funnel(leaf))))
     try:
@@ -139,7 +140,7 @@ async def _load_first_stages(call: Call, records: Records) -> Mapping[str, str]:
         return {}
 
 
-async def _find_dismissed(people: frozenset[int], known: People) -> frozenset[int]:
+async def _find_dismissed(people: frozenset[int], known: Reference) -> frozenset[int]:
     """Return those of `people` who were dismissed or whom the portal does not know; an empty set if it cannot be read."""
     try:
         match sorted(people):

@@ -12,11 +12,11 @@ from bitrix.catalogue import names
 from bitrix.catalogue.names import CRM
 from bitrix.errors import BitrixError
 from orchestrator.directory.ranking import find_similar_codes
+from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Field
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call import critical_fields, fields, multifields, permissions
 from orchestrator.gate.call.effect import Call, Facts, Refuse
-from orchestrator.gate.call.ports import FieldLists
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.language.text import quote
 from state.stored import JsonObject
@@ -158,7 +158,7 @@ def extract_names_to_check(call: Call) -> JsonObject:
     return {name: value for name, value in written.items() if name not in call.system_fields} if isinstance(written, Mapping) else {}
 
 
-async def load_field_lists(call: Call, lists: FieldLists) -> Mapping[str, Mapping[str, Field]]:
+async def load_field_lists(call: Call, lists: Reference) -> Mapping[str, Mapping[str, Field]]:
     """Return the portal's field lists that `call` needs, by name; lists that cannot be read are missing."""
     found: dict[str, Mapping[str, Field]] = {}
     for leaf in call.leaves:

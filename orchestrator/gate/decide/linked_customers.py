@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bitrix.errors import BitrixError
+from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.effect import Call, Facts, Target, Whole
 from orchestrator.gate.call.fields import find_value, parse_ids, to_field_key
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.params import build_refusal
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
-from orchestrator.gate.call.ports import Records
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.normalize import batch
@@ -61,7 +61,7 @@ async def find_linked_customers(
     return (await _find_linked(foreign, users, deps.records) if foreign else frozenset()) | (own & listed)
 
 
-async def _find_linked(targets: Sequence[Target], users: frozenset[int], records: Records) -> frozenset[Target]:
+async def _find_linked(targets: Sequence[Target], users: frozenset[int], records: PortalReader) -> frozenset[Target]:
     """Return those of `targets` that the portal shows to be linked to an open deal or lead of one of the users."""
     places = [
         (kind, {f"@{_OWNER}": sorted(users), name: value, f"@{_LINKS[entity][0]}": ids})
@@ -75,7 +75,7 @@ async def _find_linked(targets: Sequence[Target], users: frozenset[int], records
     return frozenset(linked | (await _find_further_contacts(missing, users, records) if missing else set()))
 
 
-async def _find_further_contacts(targets: Sequence[Target], users: frozenset[int], records: Records) -> set[Target]:
+async def _find_further_contacts(targets: Sequence[Target], users: frozenset[int], records: PortalReader) -> set[Target]:
     """Return those contacts that are not the first of an open deal, by which the portal finds it; none if these cannot be read."""
     select = ["id", "assignedById", "closed", "contactIds"]
     wanted = {"entityTypeId": _DEAL, "filter": {"@assignedById": sorted(users), "=closed": "N"}, "select": select}

@@ -11,12 +11,12 @@ from typing import Final
 
 from bitrix.catalogue import names
 from bitrix.errors import BitrixError
+from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Field
 from orchestrator.gate.call import critical_fields, fields, param_kinds
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.param_kinds import EMPTY, Param, ValueKind, WrittenValue
 from orchestrator.gate.call.param_words import find_param_words
-from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.decide.field_checks import find_list_name
 from orchestrator.language.text import Locale
 from state.stored import JsonObject
