@@ -25,7 +25,7 @@ from state.model.session_state import SessionState
 
 VERB: Final = "plan"
 """The verb of the preview of a group."""
-_STEP: Final = re.compile(r"[^:/]+/[0-9]+/(?P<number>[0-9]+)", re.ASCII)
+_STEP: Final = re.compile(r"(?P<plan>[^:/]+/[0-9]+)/(?P<number>[0-9]+)", re.ASCII)
 _SHOWN_STATUS: Final[tuple[CardStatus, ...]] = ("requested", "approved", "unknown", "executed", "refused", "denied", "expired")
 """The status of a group is the first of these that one of its members has."""
 _KEEPS_NONCE: Final = frozenset({"requested", "approved", "executed"})
@@ -186,21 +186,15 @@ def find_origin_slot(card: Card, cards: Mapping[str, Card]) -> str:
 def find_origin_slots(cards: Mapping[str, Card]) -> dict[str, str]:
     """Return `find_origin_slot` of each of the cards, by their ids."""
     replaced = _index_replaced(cards)
-    return {card.confirmation_id: (_follow_back(card, replaced) if replaced else card).slot for card in cards.values()}
+    return {card.confirmation_id: _follow_back(card, replaced).slot for card in cards.values()}
 
 
 def _index_replaced(cards: Mapping[str, Card]) -> dict[str, Card]:
     """Return the replaced cards by the ids of the cards that replaced them; most often there are none."""
-    replaced: dict[str, Card] = {}
-    for card in cards.values():  # a loop, since this is asked a dozen times a turn and a comprehension is one more call
-        if card.by:
-            replaced[card.by] = card
-    return replaced
+    return {card.by: card for card in cards.values() if card.by}
 
 
 def _follow_back(card: Card, replaced: Mapping[str, Card]) -> Card:
-    if card.confirmation_id not in replaced:
-        return card
     seen = {card.confirmation_id}
     while (older := replaced.get(card.confirmation_id)) is not None and older.confirmation_id not in seen:
         seen.add(older.confirmation_id)
@@ -209,21 +203,13 @@ def _follow_back(card: Card, replaced: Mapping[str, Card]) -> Card:
 
 
 def _list_versions(card: Card, cards: Mapping[str, Card]) -> dict[int, list[Card]]:
-    """Return the cards of the card's plan by the number of their step; empty if the plan, if any, led to this card only."""
+    """Return the cards of the card's plan by the number of their step; empty for a card that no plan led to."""
     replaced = _index_replaced(cards)
-    own = (_follow_back(card, replaced) if replaced else card).slot
-    start = own[: own.rfind("/") + 1]
-    length = len(start)
-    placed: list[tuple[str, Card]] = []
-    for one in cards.values():
-        slot = (_follow_back(one, replaced) if replaced else one).slot
-        if slot[:length] == start:
-            placed.append((slot, one))
-    if len(placed) < _FEWEST or _STEP.fullmatch(own) is None:
-        return {}
+    own = _STEP.fullmatch(_follow_back(card, replaced).slot)
     versions: dict[int, list[Card]] = {}
-    for slot, one in placed:
-        if (place := _STEP.fullmatch(slot)) is not None:
+    for one in cards.values() if own is not None else ():
+        place = _STEP.fullmatch(_follow_back(one, replaced).slot)
+        if own is not None and place is not None and place["plan"] == own["plan"]:
             versions.setdefault(int(place["number"]), []).append(one)
     return dict(sorted(versions.items()))
 

@@ -5,7 +5,7 @@ A new kind has a module here with an `EffectKind` that stands in `registry.KINDS
 its parameters in data/language/card_kinds.yaml.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -66,26 +66,6 @@ def _build_params_refusal(method: str, error: ValidationError) -> Refusal:
     return Refusal(replace(found, detail=f"{method}: {escape_text(why, limit=_LONGEST_DETAIL)}", foreign_text=True))
 
 
-def _allow(_call: Call, _policy: Policy) -> Refuse | None:
-    return None
-
-
-def _ask_nothing(_call: Call, _facts: Facts) -> Iterator[Notice]:
-    yield from ()
-
-
-def _list_no_titles(_call: Call, _policy: Policy) -> Mapping[str, str]:
-    return {}
-
-
-def _name_no_records(_params: JsonObject) -> tuple[Target, ...]:
-    return ()
-
-
-def _keep(_method: str, params: JsonObject) -> JsonObject:
-    return params
-
-
 @dataclass(frozen=True, kw_only=True)
 class EffectKind:
     """A kind of effects. Its calls are refused unless the policy opens the kind (`open_kinds`), the guard allows them, and it is set up."""
@@ -99,17 +79,17 @@ class EffectKind:
     """The setting without which there is no performer, for the sentence that says so."""
     normalize: Callable[[KindRequest, JsonObject], dict[str, Any]] = validate_params
     """Returns the parameters as they will be sent, or raises Refusal. Idempotent for the same effect."""
-    drop_marks: Callable[[str, JsonObject], JsonObject] = _keep
-    """Returns the parameters of a method without what differs with each effect, so that equal requests are recognized."""
-    guard: Callable[[Call, Policy], Refuse | None] = _allow
+    drop_marks: Callable[[JsonObject], JsonObject] | None = None
+    """Returns the parameters without what differs with each effect, so that equal requests are recognized."""
+    guard: Callable[[Call, Policy], Refuse | None] = lambda _call, _policy: None
     """Returns why the policy does not allow the call: the host, chat, collection or place is not in its lists."""
-    collect_reasons: Callable[[Call, Facts], Iterator[Notice]] = _ask_nothing
+    collect_reasons: Callable[[Call, Facts], Iterable[Notice]] = lambda _call, _facts: ()
     """Yields reasons to ask a person that the class of the method does not give."""
-    list_titles: Callable[[Call, Policy], Mapping[str, str]] = _list_no_titles
+    list_titles: Callable[[Call, Policy], Mapping[str, str]] = lambda _call, _policy: {}
     """Returns what the policy calls the fields that a call touches; see `Facts.titles`."""
     always_open: frozenset[str] = frozenset()
     """Methods that run although the policy does not open the kind."""
-    find_targets: Callable[[JsonObject], tuple[Target, ...]] = _name_no_records
+    find_targets: Callable[[JsonObject], tuple[Target, ...]] = lambda _params: ()
     """Returns the records of the portal that a call is about; the requester's right to see them is checked as for a call of the portal."""
     in_shadow: frozenset[str] = frozenset()
     """Methods that run in shadow mode too: they read nothing outside of the program."""
@@ -123,9 +103,7 @@ class EffectKind:
 
     def build_essence(self, method: str, params: JsonObject) -> str:
         """Return the checksum of what a call asks for; "" if it is that of all its parameters."""
-        if self.drop_marks is _keep:
-            return ""
-        return hash_text(dumps([self.name, method, self.drop_marks(method, params)]))
+        return hash_text(dumps([self.name, method, self.drop_marks(params)])) if self.drop_marks is not None else ""
 
     def find_refusal(self, call: Call, policy: Policy) -> Refuse | None:
         """Return why the policy does not allow the call; None if it does."""

@@ -21,7 +21,7 @@ def _normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]
     return params if "R" in request.method.spec.classes else {**params, MARK: request.effect_id}
 
 
-def _drop_marks(_method: str, params: JsonObject) -> JsonObject:
+def _drop_marks(params: JsonObject) -> JsonObject:
     return {name: value for name, value in params.items() if name != MARK}
 
 

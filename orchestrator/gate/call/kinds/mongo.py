@@ -77,7 +77,7 @@ def _drop_own_ids(given: JsonObject, effect_id: str) -> dict[str, Any]:
     return params
 
 
-def _drop_ids(_method: str, params: JsonObject) -> JsonObject:
+def _drop_ids(params: JsonObject) -> JsonObject:
     written = [params["document"]] if "document" in params else params.get("documents")
     if written is None:
         return params

@@ -25,7 +25,7 @@ def _normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]
     return run_schedules.normalize_schedule(made, person=request.person, effect_id=request.effect_id, zone=request.zone)
 
 
-def _drop_marks(_method: str, params: JsonObject) -> JsonObject:
+def _drop_marks(params: JsonObject) -> JsonObject:
     return {name: value for name, value in params.items() if name != run_schedules.MARK}
 
 
