@@ -24,7 +24,6 @@ from state.model.card import Card, CardStatus
 from state.model.session_state import SessionState
 
 VERB: Final = "plan"
-"""The verb of the preview of a group."""
 _STEP: Final = re.compile(r"(?P<plan>[^:/]+/[0-9]+)/(?P<number>[0-9]+)", re.ASCII)
 _SHOWN_STATUS: Final[tuple[CardStatus, ...]] = ("requested", "approved", "unknown", "executed", "refused", "denied", "expired")
 """The status of a group is the first of these that one of its members has."""
@@ -190,7 +189,6 @@ def find_origin_slots(cards: Mapping[str, Card]) -> dict[str, str]:
 
 
 def _index_replaced(cards: Mapping[str, Card]) -> dict[str, Card]:
-    """Return the replaced cards by the ids of the cards that replaced them; most often there are none."""
     return {card.by: card for card in cards.values() if card.by}
 
 

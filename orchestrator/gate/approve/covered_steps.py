@@ -96,7 +96,6 @@ def _find_covered(card: Card, step: ProposedStep, ledger: Ledger) -> FollowingSt
 
 
 def _build_expected(step: ProposedStep, covered: FollowingStep, created: str, deps: GateDeps) -> Call | Refuse:
-    """Return the call that the card shows, with the number of the new record in its place."""
     params = put_number(covered.params, int(created.rpartition(":")[2]))
     effect = Effect(kind=step.effect.kind, method=covered.method, params=params, slot=step.effect.slot)
     return normalize(effect, catalogue=deps.catalogue, portal=step.call.portal, actor=step.actor, effect_id=step.effect_id)

@@ -38,12 +38,10 @@ class Drift:
     """An approved call and its records: as the card shows them, and as they are now."""
 
     call: Call
-    """The call as it would be sent now."""
     card_params: JsonObject
     card_image: BeforeImage
     """The before-image of the card, with what other approved steps of its plan wrote since."""
     image: BeforeImage
-    """The present before-image."""
 
     @property
     def is_found(self) -> bool:

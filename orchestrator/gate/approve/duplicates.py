@@ -50,9 +50,7 @@ class _EarlierCall:
     targets: frozenset[Target]
     is_done: bool
     row: EffectRow
-    """The effect that it belongs to."""
     is_whole: bool
-    """Whether it is the whole call of that effect."""
 
 
 def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | None:

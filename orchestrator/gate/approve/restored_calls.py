@@ -26,7 +26,6 @@ OTHERS: Final = "came-back-others"
 DOUBTS: Final = frozenset({_ASKS.code, OTHERS})
 """The reasons of a card whose call may have been made after a backup from which the database was restored."""
 _NAMED: Final = 3
-"""The most records that a doubt names."""
 
 
 async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:

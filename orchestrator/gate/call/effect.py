@@ -59,29 +59,17 @@ class Call:
     target_created: bool = False
     """Whether the id is the `$result[...]` of an earlier add in the same batch, so that the record does not exist yet."""
     ties: tuple[Target, ...] = ()
-    """Further records to which the call attaches something, such as the deal to which a task is linked.
-
-    They are checked like targets, but not shown as the target.
-    """
+    """Further records to which the call attaches something, such as the deal of a task: checked like targets, not shown as the target."""
     proposed_essence: str = ""
     """The essence of the call as it was proposed, if the call has been converted to another form since; otherwise ""."""
     named_currencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """Fields whose sum was given with a currency, each as (field, currency).
-
-    They are checked when the call is proposed and never stored.
-    """
+    """(field, currency) of sums that were given with a currency; checked when the call is proposed, never stored."""
 
     names_owner: bool = field(default=True, compare=False)
-    """Whether the caller of a list said whose records are wanted; if not, this program restricts it to what the requester may see.
-
-    It is known when the call is proposed and never stored.
-    """
+    """Whether the caller of a list said whose records are wanted; known when the call is proposed, never stored."""
 
     lookup: Lookup | None = field(default=None, compare=False, repr=False)
-    """Where spec, targets, ties and kinds of record come from; None for a batch, whose commands have their own, and for other kinds.
-
-    It is never stored.
-    """
+    """Where spec, targets, ties and kinds of record come from, for calls of the portal but batches; never stored."""
 
     def __post_init__(self) -> None:
         """Look the call up anew if it is a copy with another method or other parameters: no copy keeps what held for those before."""

@@ -15,7 +15,6 @@ METHODS: Final[Mapping[str, Mapping[str, KindMethod]]] = {
     module.KIND: module.METHODS
     for module in (file_methods, http_methods, knowledge_methods, mongo_methods, schedule_methods, telegram_methods)
 }
-"""The methods of each kind, by their full names."""
 _WITHOUT_KIND: Final[Mapping[str, EffectKind]] = {
     **dict.fromkeys((reminders.ADD, *reminders.CHANGES), "schedule"),
     **dict.fromkeys(OWN_READS, "knowledge"),

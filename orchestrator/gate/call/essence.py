@@ -126,7 +126,6 @@ def _unfold(value: object) -> object:
 
 
 def _convert_inner(value: object) -> object:
-    """Return a list or mapping inside of a value in canonical form: whole numbers as texts, all else as it is."""
     inner = _unfold(value)
     if isinstance(inner, list):
         return [_convert_inner(item) for item in inner]
@@ -179,4 +178,3 @@ _TEXTS: Final[Mapping[ValueKind | None, Callable[[str], str]]] = {
     "crm": _convert_coded,
     "kind": _convert_kind,
 }
-"""How a text becomes canonical, by the kind of its field."""

@@ -29,7 +29,6 @@ _SCALARS = frozenset({str, int, float, bool})
 _ZERO_IS_EMPTY = frozenset({"money", "user", "company", "contact", "category", "number"})
 """The kinds of values for which the portal returns 0 where nothing stands."""
 _FIRST_TOO_LARGE = 10**15
-"""The smallest integer with too many digits for `_NUMBER`."""
 _DAY_AND_OFFSET = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII)
 MULTIFIELDS = frozenset({*(kind.lower() for kind in names.MULTIFIELDS), "fm"})
 

@@ -34,7 +34,6 @@ class GateDeps:
     records: PortalReader
     names: Names
     ttl: timedelta
-    """How long a card waits for a decision."""
     present: Callable[[Actor], Actor | None]
     """A function that returns the person with their present rights, or None if the person has no access any more."""
     approvers: Approvers

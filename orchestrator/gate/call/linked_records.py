@@ -85,7 +85,7 @@ def _find_kind(written: object, catalogue: Catalogue) -> str:
 
 
 def list_elements(value: object) -> Iterable[object]:
-    """Return the elements of a list, or of the map into which PHP converts a list; for any other value, a list of the value alone."""
+    """Return the elements of a list, or of the map into which PHP converts a list; any other value alone."""
     if isinstance(value, Mapping):
         return [value] if any(not name.isdecimal() for name in value) else list(value.values())
     return value if isinstance(value, list) else [value]

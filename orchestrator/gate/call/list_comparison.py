@@ -118,7 +118,6 @@ def _index_alike(rows: Rows, kind: ListKind) -> dict[str, list[int]]:
 
 
 def _list_names(row: JsonObject, kind: ListKind) -> list[str]:
-    """Return what an element may be recognized by: the number of its product, contact or company, and the name of its product."""
     number = _find_number(row, kind)
     name = " ".join(read_text(row, "productname").split()).casefold() if kind == "products" else ""
     return [*([f"№{number}"] if number else []), *([name] if name else [])]

@@ -84,7 +84,6 @@ def _format_line(method: Method, hint: str) -> str:
 
 
 def _format_groups(names: Iterable[str]) -> Iterator[str]:
-    """Yield the line that says how the rest is used, and a line with the names of each group ("crm.requisite: add, get, list")."""
     groups: dict[str, list[str]] = {}
     for name in sorted(names):
         group, _, last = name.rpartition(".")

@@ -77,7 +77,6 @@ SPANS: Final = tuple(Span(first=row["first"], last=row["last"], uses_record=row[
 
 
 def _parse_kinds(table: Mapping[str, str], where: str) -> Mapping[str, ValueKind]:
-    """Return the kind of each key named in `table` (kind → keys); raises SettingsError for an unknown kind."""
     known = {kind: kind for kind in get_args(ValueKind)}
     if table.keys() - known.keys():
         raise SettingsError(f"value_kinds.yaml: {where}: no kind {', '.join(sorted(table.keys() - known.keys()))}")

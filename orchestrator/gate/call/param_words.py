@@ -60,7 +60,6 @@ def find_param_words(method: str, entity: str, name: str) -> ParamWords | None:
 
 @lru_cache(maxsize=2048)  # as many as there are methods
 def _list_tables(method: str) -> "tuple[_Words, ...]":
-    """Return the words of the families that a method belongs to, those of the smallest family first."""
     lower = method.lower()
     prefixes = sorted((prefix for prefix in _ALL.methods if lower.startswith(prefix)), key=len, reverse=True)
     return tuple(_ALL.methods[prefix] for prefix in prefixes)

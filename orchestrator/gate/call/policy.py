@@ -74,10 +74,7 @@ class Policy(Frozen):
     """The rules of the portal's owner, in addition to the catalogue of methods. Method names are matched regardless of case."""
 
     open_methods: frozenset[str] = frozenset()
-    """Methods that are closed by default (deletions and closed catalogue rows) and may be requested.
-
-    A deletion then needs a second tap.
-    """
+    """Deletions and closed rows of the catalogue that may be requested; a deletion then needs a second tap."""
     refuse_methods: frozenset[str] = frozenset()
     """Methods that never run, whoever requests them and in whatever mode. Overrides open_methods."""
     ask_methods: frozenset[str] = frozenset()
@@ -89,23 +86,17 @@ class Policy(Frozen):
     four_eyes_above: Decimal | None = Field(default=None, gt=0)
     """Above this sum a person with the role lead (head of sales) other than the requester must approve."""
     currency: Currency = "RUB"
-    """The currency of limits that name none; it should be the base currency of the portal.
-
-    The portal keeps sums without a currency in its base currency.
-    """
+    """The currency of limits that name none; it should be the base currency of the portal, that of sums without a currency."""
     rates: dict[Currency, Annotated[Decimal, Field(gt=0)]] = Field(default_factory=dict)
     """The value of one unit of another currency in `currency`; a sum in a currency without a rate is above every limit."""
     critical_fields: frozenset[str] = frozenset()
-    """Further fields, such as UF_CRM_DISCOUNT, whose change needs a confirmation."""
     rules: tuple[Rule, ...] = ()
     """The owner's rules: all that match a call apply, and the strictest one wins."""
     sum_jump: int | None = Field(default=None, ge=2)
     """A sum that is multiplied or divided by at least this factor needs two taps; the shipped policy sets ten."""
     caps: Caps = Caps()
     budget: Budget = Budget()
-    """How much of the model a person may use in a month."""
     undo_for: Span = timedelta(hours=1)
-    """How long a change can be undone with one button."""
     remind_lead_after: Span = timedelta(hours=2)
     """After how long a lead (head of sales) who has not decided about a card is reminded."""
     halt_on_block: bool = False
@@ -130,7 +121,6 @@ class Policy(Frozen):
     delete_own_comments: bool = False
     """Whether people may delete the timeline comments that they wrote, although deleting is closed; the shipped policy says yes to both."""
     catalogue: tuple[Method, ...] = ()
-    """Further methods for the catalogue of the portal's methods."""
 
     def is_listed(self, listed: frozenset[str], method: str) -> bool:
         """Return whether the list of method names `listed` contains `method`, regardless of case."""

@@ -72,7 +72,6 @@ def parse_policy_text(text: str, name: str) -> tuple[dict[str, object], dict[Pla
 
 
 def _parse_policy(text: str) -> tuple[object, list[tuple[Place, int, bool]]]:
-    """Return the content of a YAML text and what `_list_places` yields for it, from one pass of the parser."""
     loader = yaml.SafeLoader(text)
     node = loader.get_single_node()
     if node is None:
@@ -165,28 +164,21 @@ class Rule(Frozen):
     """One rule of the portal's owner. It applies when all conditions that it sets hold; of several words of one, one must match."""
 
     method: Words = ()
-    """Methods such as crm.deal.update, or with a star crm.deal.*.
-
-    A deal changed through crm.item.update also counts as crm.deal.update.
-    """
+    """Methods such as crm.deal.update or crm.deal.*; a deal changed through crm.item.update counts as crm.deal.update, too."""
     entity: Words = ()
     """Kinds of record: deal, lead, contact, company, task, item:177 or item:*. The rule applies whatever the method is."""
     field: Words = ()
     """Fields: the call changes one of them, or sets it on a new record."""
     above: Decimal | None = Field(default=None, ge=0)
-    """Applies if the sum that the call writes, or that the record has, is larger."""
     currency: Currency | Literal[""] = ""
     """The currency of `above`; by default that of the policy."""
     times: int | None = Field(default=None, ge=2)
-    """Applies if the sum is multiplied or divided by at least this factor."""
     person: Words = ()
-    """Keys of the requesters in the access file (tg:1007)."""
     role: Annotated[tuple[Role, ...], BeforeValidator(_to_list)] = ()
     mode: Annotated[tuple[Mode, ...], BeforeValidator(_to_list)] = ()
     """The safety modes, of which one must be the mode that applies to the person."""
     then: Then
     why: Annotated[str, Field(max_length=LONGEST_WHY), AfterValidator(_check_sentence)]
-    """The sentence that people read on the card or in the refusal."""
 
     @model_validator(mode="after")
     def _concerns_something(self) -> "Rule":

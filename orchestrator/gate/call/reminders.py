@@ -12,9 +12,7 @@ ADD: Final = "reminder.add"
 MOVE: Final = "reminder.move"
 CANCEL: Final = "reminder.cancel"
 CHANGES: Final = frozenset({MOVE, CANCEL})
-"""The methods that change a reminder which waits."""
 WHICH: Final = "reminder"
-"""The parameter that names it by its id."""
 _ID: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 PERSON: Final = "person"
 """The parameter that holds for whom the reminder is: always set here to the requester, whatever was written."""

@@ -64,7 +64,6 @@ class ListChange:
     """What a call does to a list of a record. `old` is None if the present list was not read."""
 
     name: str
-    """The parameter that holds the list, such as "rows"."""
     kind: ListKind
     old: Rows | None
     new: Rows

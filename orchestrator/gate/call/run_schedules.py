@@ -65,7 +65,6 @@ def _check_origins(origins: list[str]) -> list[str]:
 
 
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.:/-]+$")]
-"""The name of an engine."""
 Key = Annotated[StrictStr, Field(min_length=1, max_length=200), AfterValidator(_check_key)]
 """The key of a definition, which its author may write in any language."""
 ArgName = Annotated[StrictStr, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]

@@ -39,7 +39,6 @@ class StoredCall(View):
     system_fields: frozenset[str]
     entity: str
     entities: tuple[str, ...]
-    """The names of the kinds of record in `Call.entities`."""
     target_created: bool
     ties: tuple[Target, ...] = ()
     wish: str = ""
@@ -66,7 +65,6 @@ class StoredOrder(View):
     """The requester as a stored `Actor`, for a call that waited for a decision."""
     started_at: str = ""
     is_computed: bool = False
-    """See `Effect.is_computed`."""
 
     @classmethod
     def from_data(cls, data: JsonObject) -> "StoredOrder":

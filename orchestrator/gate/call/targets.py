@@ -11,12 +11,10 @@ Target = tuple[str, int]
 """A record as kind and number, for example ("deal", 481)."""
 
 PRODUCT_ROW = "productrow"
-"""The kind of record of a single product row."""
 _SMART = 128
 _FIXED_TYPES = frozenset({7, 14, 31})
 _ID = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 _FIRST_TOO_LARGE = 10**15
-"""The smallest number with too many digits for `_ID`."""
 
 
 def find_entity_name(spec: Method, params: JsonObject, catalogue: Catalogue) -> str:

@@ -14,7 +14,6 @@ from orchestrator.gate.call.targets import as_id
 from state.stored import JsonObject
 
 _GUESTS: Final = "guests"
-"""The kind under which the guests of a calendar event are read."""
 _IS_MEETING: Final = "is_meeting"
 """The parameter of a calendar event by which it has guests; given without guests it removes them all."""
 LINK_FIELDS: Final[Mapping[str, frozenset[str]]] = {

@@ -66,7 +66,6 @@ def _is_silent(leaf: Call) -> bool:
 
 
 def _find_customer(target: Target, records: Mapping[Target, JsonObject | None]) -> Target | None:
-    """Return whom a call on the card of `target` is with: the contact or company of a deal, otherwise the record itself."""
     record = records.get(target)
     if record is None:
         return None

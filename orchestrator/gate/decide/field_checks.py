@@ -87,7 +87,6 @@ def _check_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
 
 
 def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
-    """Return whether the portal accepts a field name although its own list does not contain the name in this spelling."""
     if call.reads_only:
         return name in _ALSO_FILTERED or (find_list_name(call) == "task" and name in _TASKS_FILTERED)
     if find_list_name(call).startswith("item:"):

@@ -28,7 +28,6 @@ _OPEN: Final[Mapping[str, tuple[str, str]]] = {"deal": ("CLOSED", "N"), "lead": 
 _DEAL: Final = 2
 _OWNER: Final = "ASSIGNED_BY_ID"
 _MOST: Final = 50
-"""How many ids a list by ids may name."""
 _PREFIXES: Final = "=@"
 
 
@@ -62,7 +61,6 @@ async def find_linked_customers(
 
 
 async def _find_linked(targets: Sequence[Target], users: frozenset[int], records: PortalReader) -> frozenset[Target]:
-    """Return those of `targets` that the portal shows to be linked to an open deal or lead of one of the users."""
     places = [
         (kind, {f"@{_OWNER}": sorted(users), name: value, f"@{_LINKS[entity][0]}": ids})
         for kind, (name, value) in _OPEN.items()

@@ -126,7 +126,6 @@ def _is_person(actor: Actor, writer: str, deps: GateDeps) -> bool:
 
 
 def _find_writer(part: Target, making: EffectRow | None) -> str | None:
-    """Return the key of the person for whom this program created `part`; None if the call `making` did not create it."""
     if making is None or (making.outcome or {}).get("created") != f"{part[0]}:{part[1]}":
         return None
     return StoredOrder.from_data(making.call).requested_by

@@ -41,7 +41,6 @@ class PolicyChange:
     """
 
     digest: str
-    """The checksum of the policy in force (`Policy.digest`)."""
     content: str
     """The checksum of the files' present content; the same content is reported only once."""
     faults: tuple[str, ...] = ()

@@ -107,7 +107,6 @@ def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Ite
 
 
 def _check_scope(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Yield the refusals of a call by somebody who may not touch all records, as the method's `owner` in the catalogue says."""
     match call.spec.owner:
         case "unscoped":
             yield refuse("gate-unscoped", method=call.method)

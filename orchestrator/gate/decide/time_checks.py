@@ -74,7 +74,6 @@ def check_order(call: Call, facts: Facts, actor: Actor, values: Sequence[Written
 
 
 def _find_begin(call: Call, facts: Facts, span: Span, by_key: Mapping[str, WrittenValue]) -> object:
-    """Return the beginning that counts for a span: the one that the call writes, or that of the record; None if there is none."""
     written = fields.find_value(call.written_fields, span.first, call.entity)
     if written is not None or not span.uses_record:
         return by_key[span.first].value if span.first in by_key else written

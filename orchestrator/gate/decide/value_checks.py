@@ -70,7 +70,6 @@ def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
 
 
 def _check_texts(call: Call, actor: Actor) -> Iterator[Refuse]:
-    """Yield a refusal for each written title that is blank or no text at all, and for each text that stands for nothing."""
     if call.reads_only:
         return
     entity = call.entities.get(call.entity)
@@ -124,7 +123,6 @@ def _check_kind_of_value(place: Place) -> Iterator[Refuse]:
 
 
 def _check_numbers(place: Place) -> Iterator[Refuse]:
-    """Yield a refusal for each value that is no number, or one outside of the range that makes sense."""
     kind, field = place.value.kind, place.value.field
     form, least, most = _NUMBERS[kind]
     if kind == "number" and field is not None and field.custom:
@@ -165,7 +163,6 @@ def _check_user(place: Place) -> Iterator[Refuse]:
 
 
 def _find_known_values(place: Place) -> Mapping[str, str]:
-    """Return the values (value → name) that may stand in a field that takes one of a list; an empty mapping if they are not known."""
     field = place.value.field
     match place.value.kind:
         case "choice":
@@ -186,7 +183,6 @@ def _check_list(place: Place) -> Iterator[Refuse]:
 
 
 def _check_code(place: Place) -> Iterator[Refuse]:
-    """Yield a refusal for each code that the portal does not know for the parameter; where not all are known, for each that is a word."""
     known, words = _find_known_values(place), place.value.param.words
     whole = words is not None and param_kinds.is_complete(words)
     codes = {code.lower() for code in known}

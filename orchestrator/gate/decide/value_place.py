@@ -28,7 +28,6 @@ class Place:
     title: str
     locale: Locale
     in_row: bool = False
-    """Whether the field belongs to a product row."""
 
     def refuse(self, code: str, item: object, **args: object) -> Refuse:
         """Return the refusal of one single value, `item`, for the reason `code`."""

@@ -41,7 +41,6 @@ _NOT_SENT: Final = "effect-not-sent"
 _NO_ANSWER: Final = "effect-no-answer"
 """What the program itself says of a call: messages of the Fluent files, as all reasons of other kinds than those of the portal are."""
 _LONGEST_QUOTE: Final = 300
-"""How many characters people read of what another side said."""
 SEND_WITHIN = timedelta(seconds=5)
 """The longest pause between storing the intent and making the call; after a longer one the call is not made.
 
@@ -70,14 +69,9 @@ class Order:
     count: StartCount | None = None
     """How many changes the start of the call adds to the person's daily count; None if nothing is counted."""
     list_known_changes: Callable[[], Awaitable[Sequence[PastStart]]] | None = None
-    """A function that returns the person's changes of the last day from the journal.
-
-    The executor calls it when the database has no count of this person yet.
-    """
+    """Returns the person's changes of the last day from the journal, for a database that has no count of this person yet."""
     named: JsonObject = field(default_factory=dict)
-    """The call's label: the arguments with which a sentence for people names it."""
     is_computed: bool = False
-    """See `Effect.is_computed`."""
 
     @property
     def call_class(self) -> str:
@@ -319,7 +313,6 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
 
 
 def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | None:
-    """Return the message that the portal reported success but left fields unchanged; None if all fields were changed."""
     if not unchanged:
         return None
     key, _, name = unchanged[0].rpartition(": ")

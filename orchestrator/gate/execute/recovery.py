@@ -39,10 +39,7 @@ class RecoveredEffect:
 
 
 Announce = Callable[[RecoveredEffect], Sequence[OutboxRow]]
-"""A function that builds the messages to people about a recovered effect.
-
-`reconcile` calls it; the messages are sent with the commit that records the verdict.
-"""
+"""Builds the messages to people about a recovered effect, which are sent with the commit of the verdict."""
 
 
 def build_reconcile_timer(effect_id: str, ledger: Ledger, *, after: timedelta) -> Timer:

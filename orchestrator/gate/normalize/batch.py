@@ -27,10 +27,7 @@ NEW_ID_PLACES = {
         ("crm.deal.add", "crm.lead.add", "crm.contact.add", "crm.company.add", "crm.activity.add", "crm.timeline.comment.add"), ""
     ),
 }
-"""Where the answer of an add holds the new record's id, as the end of a `$result[key]…` reference.
-
-Any other value in an answer may have been chosen by somebody.
-"""
+"""Where the answer of an add holds the new record's id; any other value in an answer may have been chosen by somebody."""
 _ON = frozenset({"1", "true", "y"})
 _OFF = frozenset({"", "0", "false", "n"})
 _ORDER = ("R", "W", "M", "N", "C", "D")

@@ -100,7 +100,6 @@ def _split_words(name: str) -> tuple[str, ...]:
 
 
 def _split_verb(word: str) -> tuple[str, ...]:
-    """Return a verb and the rest of a word such as "addcomment"; other words alone, in the singular."""
     if word in _VERBS:
         return (word,)
     rests = (word.removeprefix(verb) for verb in _VERBS if word.startswith(verb))

@@ -112,7 +112,6 @@ def _check_kind_of_record(spec: Method, given: JsonObject, entity: str) -> None:
 
 
 def _check_ties(tied: Iterable[LinkedRecord]) -> None:
-    """Raise Refusal unless every linked record has a known kind and a number, or refers to another command's result."""
     for tie in tied:
         if not find_references(tie.written) and (tie.number is None or not tie.entity):
             raise build_refusal("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")

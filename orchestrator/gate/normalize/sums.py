@@ -33,7 +33,6 @@ _MANUAL_SUM_KEY: Final = "ismanualopportunity"
 _IN_CENTS: Final = frozenset({"opportunity", "taxvalue"})
 _CENT: Final = Decimal("0.01")
 _IMPORT_KEY: Final = "data"
-"""The parameter in which an import method holds its records."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,13 +34,9 @@ class KindRequest:
     method: KindMethod
     effect_id: str
     person: str
-    """The key of the requester."""
     role: str = ""
-    """The requester's role."""
     zone: str = "UTC"
-    """The requester's time zone."""
     locale: Locale = "ru"
-    """The requester's language."""
     keys: frozenset[str] = frozenset()
     """The names of fields in objects that came from outside of the definition as whole values; see `Provenance.keys`."""
 
@@ -72,7 +68,6 @@ class EffectKind:
 
     name: str
     methods: Mapping[str, KindMethod]
-    """By full name."""
     origin: Origin
     """Where the values come from that its calls answer; what strangers may have written makes every later write ask."""
     setting: str = ""
@@ -94,7 +89,6 @@ class EffectKind:
     in_shadow: frozenset[str] = frozenset()
     """Methods that run in shadow mode too: they read nothing outside of the program."""
     outward: str = "gate-class-outward"
-    """The reason to ask about a method of class N."""
 
     def find_method(self, name: str) -> KindMethod | None:
         """Return the method `name`, written with its kind or without: mongo.find_one, find_one; None if there is none."""

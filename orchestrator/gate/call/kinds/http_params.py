@@ -12,7 +12,6 @@ from orchestrator.domain.http_address import OddAddress, parse_address
 from state.canonical import NotCanonical, dumps
 
 MAX_BODY: Final = 100_000
-"""Maximum size of what is sent, in characters."""
 MAX_NAMES: Final = 50
 MAX_QUERY: Final = 8_000
 """Maximum size of the query as it is sent; most servers refuse longer ones, and beyond 64 KB no request can be made."""
@@ -96,7 +95,6 @@ class HttpParams(LateModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     url: Annotated[StrictStr, AfterValidator(_check_url)]
     query: Query = Field(default_factory=dict)
-    """Names and values that are added to the address."""
     headers: Headers = Field(default_factory=dict)
     credential: Annotated[StrictStr, AfterValidator(_check_credential)] = ""
     """The name of a secret of the settings that is sent along; "" for none. The secret itself never stands in an effect."""

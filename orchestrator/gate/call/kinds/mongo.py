@@ -62,7 +62,6 @@ def count_matches(facts: Facts) -> int:
 
 
 def _drop_own_ids(given: JsonObject, effect_id: str) -> dict[str, Any]:
-    """Return the parameters without the ids that an earlier normalization of the same effect has added."""
     params = dict(given)
     document, documents = params.get("document"), params.get("documents")
     if isinstance(document, Mapping) and document.get(ID) == effect_id:

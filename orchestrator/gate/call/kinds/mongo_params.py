@@ -97,7 +97,6 @@ class FindOne(MongoParams):
     sort: tuple[SortName, ...] = Field(default=(), max_length=MAX_NAMES)
     """Names of fields, the most important first; "-created" sorts downwards."""
     fields: tuple[FieldName, ...] = Field(default=(), max_length=MAX_NAMES)
-    """The fields to give; without them all."""
 
 
 class FindMany(FindOne):

@@ -18,7 +18,6 @@ class OpenedParty(Frozen):
 
 
 def _parse_parties(value: object) -> object:
-    """Return the parties as a table; those of a plain list of names have no titles."""
     if isinstance(value, list | tuple | set | frozenset):
         return {name: {} for name in value}
     return {name: {} if row is None else row for name, row in value.items()} if isinstance(value, Mapping) else value

@@ -21,10 +21,7 @@ _REMINDER = Method(
     forced={reminders.PERSON: ""},
     owner="self",
 )
-"""The method reminder.add: a reminder for the requester alone.
-
-It therefore needs neither a card nor an opening by the policy, and a card does not show the person.
-"""
+"""A reminder for the requester alone: it needs neither a card nor an opening by the policy."""
 
 
 class ReminderParams(LateModel):
