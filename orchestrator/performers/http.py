@@ -26,7 +26,7 @@ from orchestrator.domain.http_address import (
     parse_listed_site,
 )
 from orchestrator.gate.call.effect import BeforeImage, Call
-from orchestrator.gate.call.kinds.http_params import MARK, format_query
+from orchestrator.gate.call.kinds.http_methods import MARK, format_query
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown
 from state.canonical import NotCanonical, check, check_depth, to_storable_text
 

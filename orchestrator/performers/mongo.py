@@ -11,7 +11,7 @@ import bson
 from bson.raw_bson import RawBSONDocument
 
 from orchestrator.gate.call.effect import BeforeImage, Call
-from orchestrator.gate.call.kinds.mongo_params import USUAL_FOUND
+from orchestrator.gate.call.kinds.mongo_methods import USUAL_FOUND
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
 from orchestrator.performers import mongo_errors
 from orchestrator.performers.mongo_connection import Documents, MongoConnection, watch_sending

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from orchestrator.gate.call.kinds.mongo_params import (
+from orchestrator.gate.call.kinds.mongo_methods import (
     Count,
     DeleteMany,
     DeleteOne,

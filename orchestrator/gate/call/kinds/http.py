@@ -6,8 +6,7 @@ from typing import Any, Final
 from orchestrator.domain.http_address import Address, is_listed, parse_address
 from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.kinds.base import EffectKind, KindRequest, validate_params
-from orchestrator.gate.call.kinds.http_methods import KIND, METHODS
-from orchestrator.gate.call.kinds.http_params import MARK
+from orchestrator.gate.call.kinds.http_methods import KIND, MARK, METHODS
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import refuse
 from state.stored import JsonObject
