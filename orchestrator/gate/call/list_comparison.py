@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bitrix.catalogue.accepted_fields import RESERVED_KEYS, WRITABLE_KEYS
 from bitrix.catalogue.catalogue import ListKind
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.replaced_lists import (
     LINK_KEYS,
     PRIMARY_KEY,
-    RESERVED_KEYS,
-    WRITABLE_KEYS,
     Rows,
     is_primary,
     read_number,

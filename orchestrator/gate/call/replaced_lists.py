@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
+from bitrix.catalogue.accepted_fields import RESERVED_KEYS, WRITABLE_KEYS
 from bitrix.catalogue.catalogue import Catalogue, ListKind
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Target
@@ -18,25 +19,6 @@ from state.stored import JsonObject
 
 Rows = Sequence[JsonObject]
 
-WRITABLE_KEYS: Final = frozenset(
-    {
-        "productid",
-        "productname",
-        "price",
-        "quantity",
-        "discounttypeid",
-        "discountrate",
-        "discountsum",
-        "taxrate",
-        "taxincluded",
-        "measurecode",
-        "measurename",
-        "customized",
-        "sort",
-    }
-)
-RESERVED_KEYS: Final = frozenset({"storeid", "reserveid", "reservequantity", "inputreservequantity", "rowreserved", "datereserveend"})
-"""Fields of a product row that say which goods are reserved for it; writing the row again does not bring a reservation back."""
 LINK_KEYS: Final = {"contacts": "contactid", "companies": "companyid"}
 PRIMARY_KEY: Final = "isprimary"
 _KEPT: Final[Mapping[ListKind, frozenset[str]]] = {

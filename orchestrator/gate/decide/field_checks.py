@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from bitrix.catalogue import names
+from bitrix.catalogue.accepted_fields import ALSO_FILTERED, ALSO_TAKEN, FILLED, TASKS_FILTERED
 from bitrix.catalogue.names import CRM
 from bitrix.errors import BitrixError
 from orchestrator.directory.ranking import find_similar_codes
@@ -21,36 +22,6 @@ from orchestrator.gate.call.reasons import refuse
 from orchestrator.language.text import quote
 from state.stored import JsonObject
 
-_ALSO_TAKEN: Final = {
-    "task": frozenset({"SE_PARAMETER", "DEPENDS_ON", "CHECKLIST", "TAGS", "UF_CRM_TASK", "UF_TASK_WEBDAV_FILES", "UF_MAIL_MESSAGE"}),
-}
-"""Field names that a method accepts although the portal's list does not contain them."""
-_ALSO_FILTERED: Final = frozenset({"SEARCH_CONTENT", "FM", "CONTACT_IDS", "COMPANY_IDS", "ACTIVE_TIME_PERIOD", *names.MULTIFIELDS})
-_TASKS_FILTERED: Final = frozenset({
-    "MEMBER", "DOER", "ACTIVE", "OVERDUED", "TAG", "ROLEID", "SITE_ID", "GUID", "MARK", "REAL_STATUS", "ONLY_ROOT_TASKS", "IN_REPORT",
-    "SUBORDINATE_TASKS", "SUBORDINATE", "SEARCH_INDEX", "FULL_SEARCH_INDEX", "SCENARIO_NAME", "FORUM_TOPIC_ID", "ZOMBIE", "XML_ID",
-    "ALLOW_TIME_TRACKING", "AUDITOR", "ACCOMPLICE", "AUDITORS", "ACCOMPLICES", "TASK_CONTROL", "CHANGED_DATE", "CREATED_DATE",
-    "CLOSED_DATE", "CLOSED_BY", "CHANGED_BY", "STATUS_CHANGED_BY", "STATUS_CHANGED_DATE", "DATE_START", "START_DATE_PLAN",
-    "END_DATE_PLAN", "DEPENDS_ON", "VIEWED", "VIEWED_DATE", "FAVORITE", "STAGE_ID", "STAGES_ID", "FLOW", "FLOW_ID", "SPRINT_ID",
-    "UF_CRM_TASK", "PRIORITY", "STATUS", "DEADLINE", "PARENT_ID", "GROUP_ID", "RESPONSIBLE_ID", "CREATED_BY", "TITLE", "ID",
-})  # fmt: skip
-"""Conditions that a list of tasks accepts, whether or not the portal's list of fields contains them."""
-_FILLED: Final = frozenset(
-    {
-        "stageid",
-        "statusid",
-        "categoryid",
-        "assignedbyid",
-        "currencyid",
-        "opened",
-        "typeid",
-        "companytype",
-        "sourceid",
-        "begindate",
-        "closedate",
-    }
-)
-"""Fields that the portal fills by itself, required or not."""
 _MOVABLE: Final = "categoryId"
 """The portal's list calls this field immutable, yet crm.item.update moves a deal to another funnel with it."""
 
@@ -88,11 +59,11 @@ def _check_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
 
 def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
     if call.reads_only:
-        return name in _ALSO_FILTERED or (find_list_name(call) == "task" and name in _TASKS_FILTERED)
+        return name in ALSO_FILTERED or (find_list_name(call) == "task" and name in TASKS_FILTERED)
     if find_list_name(call).startswith("item:"):
         originals = call.params.get("useOriginalUfNames") == "Y" and any(field.upper_name == name for field in known.values())
         return originals or multifields.is_multifield(name)
-    return name in _ALSO_TAKEN.get(find_list_name(call), ()) or (name in names.MULTIFIELDS and call.entity != "deal")
+    return name in ALSO_TAKEN.get(find_list_name(call), ()) or (name in names.MULTIFIELDS and call.entity != "deal")
 
 
 def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Actor, place: str) -> Refuse:
@@ -125,7 +96,7 @@ def _check_missing_fields(call: Call, known: Mapping[str, Field], place: str) ->
         return
     written = call.written_fields
     for code, field in known.items():
-        if not field.required or field.read_only or fields.to_field_key(code, call.entity) in _FILLED:
+        if not field.required or field.read_only or fields.to_field_key(code, call.entity) in FILLED:
             continue
         if fields.find_value(written, code, call.entity) in (None, "", [], {}):
             title = f" «{field.title}»" if field.title else ""
