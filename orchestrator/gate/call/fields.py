@@ -9,28 +9,15 @@ from typing import TypeGuard
 
 from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Entity, FieldInfo
-from bitrix.catalogue.names import to_field_key
 from state.stored import JsonObject
 
-__all__ = [
-    "MULTIFIELDS",
-    "find_field_info",
-    "find_label",
-    "find_value",
-    "has_field",
-    "is_same_value",
-    "parse_ids",
-    "parse_number",
-    "to_field_key",
-]
-
+to_field_key = names.to_field_key
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
 _SCALARS = frozenset({str, int, float, bool})
 _ZERO_IS_EMPTY = frozenset({"money", "user", "company", "contact", "category", "number"})
 """The kinds of values for which the portal returns 0 where nothing stands."""
 _FIRST_TOO_LARGE = 10**15
 _DAY_AND_OFFSET = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII)
-MULTIFIELDS = frozenset({*(kind.lower() for kind in names.MULTIFIELDS), "fm"})
 
 
 def find_value(record: JsonObject, name: str, entity: str = "") -> object:
