@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from bitrix.errors import BitrixError
+from orchestrator.directory.reference import Reference
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.critical_fields import find_current_record
 from orchestrator.gate.call.effect import Call, Facts
-from orchestrator.gate.call.ports import Reference
 from orchestrator.gate.call.reasons import ask, wrap_in_batch
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.language.title_matching import is_mentioned
