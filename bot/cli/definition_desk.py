@@ -21,8 +21,8 @@ from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import DefinitionRefused, Finding
+from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_policy
-from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines
 from state.clock import SystemClock
 from state.journal.async_store import AsyncStore

@@ -12,9 +12,9 @@ from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.crm_agent.agent_texts import AgentTexts, load_agent_texts
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
+from orchestrator.features.leads.live_policy import LivePolicy
 from orchestrator.features.leads.policy_news import PolicyWatcher
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy
-from orchestrator.gate.decide.policy_reload import LivePolicy
 from orchestrator.runs.registry import Engines
 from state.clock import Clock
 from state.journal.async_store import AsyncStore

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.budget import build_person_key
 from orchestrator.features.budgets.change_counter import JournalChangeCounter
+from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.effect import Facts, FirstSums, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.serialization import StoredOrder, encode_call
 from orchestrator.gate.decide import sum_history
-from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.sessions.session import MAX_CALLS, Session, open_session
 from state.clock import format_iso, parse_iso
 from state.events.calls import CallStarted

@@ -7,8 +7,8 @@ from typing import Final
 from orchestrator.domain.inputs import PolicyNews
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.staff import Staff
+from orchestrator.features.leads.live_policy import PolicyChange
 from orchestrator.gate.call.gate_deps import PolicySource
-from orchestrator.gate.decide.policy_reload import PolicyChange
 from orchestrator.sessions import outbox
 from orchestrator.sessions.input_filter import build_system_row
 from orchestrator.sessions.session import Session

@@ -1,4 +1,4 @@
-"""The policy: the rules of the portal's owner, loaded from data/policy.yaml and POLICY_FILE, again by `policy_reload`."""
+"""The policy: the rules of the portal's owner, loaded from data/policy.yaml and POLICY_FILE, again by `live_policy`."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta

@@ -150,10 +150,8 @@ def _collect_left_out(call: Call, provenance: Provenance) -> Iterator[Notice]:
     """Yield a reason for an owner, a stage or a sum that the request names and the new record does not get."""
     if call.spec.verb != "add" or call.kind != "bitrix":
         return
-    text, written = (
-        provenance.person_text,
-        {fields.to_field_key(name, call.entity) for name in call.written_fields if name not in call.system_fields},
-    )
+    text = provenance.person_text
+    written = {fields.to_field_key(name, call.entity) for name in call.written_fields if name not in call.system_fields}
     if call.spec.responsible and not written & {"assignedbyid", "responsibleid"} and names_owner(text):
         yield ask("gate-leaves-out", field="ASSIGNED_BY_ID")
     if call.entity in _SPARSE and not written & {"stageid", "statusid"} and names_stage(text):
@@ -229,12 +227,10 @@ def _find_clients_of_named(call: Call, provenance: Provenance, facts: Facts) -> 
     """
     if "N" in call.classes:
         return frozenset()
-    records = [
-        (entity, facts.records.get((entity, number))) for entity, number in call.targets if f"{entity}:{number}" in provenance.targets
-    ]
+    named = [(entity, facts.records.get((entity, number))) for entity, number in call.targets if f"{entity}:{number}" in provenance.targets]
     return frozenset(
         (kind, number)
-        for entity, record in records
+        for entity, record in named
         for kind, names in _CLIENTS.items()
         for name in names
         for written in fields.parse_ids(fields.find_value(record or {}, name, entity))
@@ -244,9 +240,7 @@ def _find_clients_of_named(call: Call, provenance: Provenance, facts: Facts) -> 
 
 def _is_borrowed(word: str, said: str, read: list[str]) -> bool:
     plain = _flatten(word)
-    if len(plain) < _SHORTEST or plain in said:
-        return False
-    return any(plain in text for text in read)
+    return len(plain) >= _SHORTEST and plain not in said and any(plain in text for text in read)
 
 
 def _list_words(value: object) -> Iterator[str]:

@@ -15,8 +15,8 @@ from orchestrator.definitions.service import DefinitionService
 from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.actor import Actor, Role
+from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines
 from state.canonical import dumps
 from state.journal.async_store import AsyncStore

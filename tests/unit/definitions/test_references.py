@@ -11,8 +11,8 @@ from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import AGENTS, FLOWS
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.finding import DefinitionRefused
+from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines, RegisteredEngine
 from state.journal.async_store import AsyncStore
 from tests.fixed_clock import FixedClock

@@ -15,9 +15,9 @@ from orchestrator.domain.card_view import CardView
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.http_address import IpAddress
 from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.call.ports import Performer
-from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.performers.files.folder import Folder
 from orchestrator.performers.files.performer import FilePerformer
 from orchestrator.performers.http import HttpPerformer

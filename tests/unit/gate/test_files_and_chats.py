@@ -12,9 +12,9 @@ from orchestrator.domain.card_view import Preview
 from orchestrator.domain.chat_messages import ChatMessage, ChatText, MessageDoubtful, MessageRefused, MessageResult, MessageSent
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.call.ports import Performer
-from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.performers.files.folder import Folder
 from orchestrator.performers.files.performer import FilePerformer
 from orchestrator.performers.telegram import TelegramPerformer

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.errors import SettingsError
-from orchestrator.gate.decide.policy_reload import LivePolicy, PolicyChange
+from orchestrator.features.leads.live_policy import LivePolicy, PolicyChange
 from tests.unit.gate.gate_kit import catalogue
 
 OLD = 1_700_000_000

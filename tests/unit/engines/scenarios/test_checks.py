@@ -16,8 +16,8 @@ from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding
+from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.decide.policy_reload import FixedPolicy
 from tests.unit.definitions.service_kit import data
 from tests.unit.engines.scenarios.scenario_kit import ask, say, scenario
 from tests.unit.engines.scenarios.test_scenarios import MINIMAL

@@ -23,8 +23,8 @@ from orchestrator.domain.chat_messages import ChatFile
 from orchestrator.domain.run_inputs import RunFile
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import MEGABYTE
+from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.ports import Performer
-from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions

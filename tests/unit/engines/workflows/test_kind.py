@@ -12,8 +12,8 @@ from engines.workflows.wiring import build_workflows
 from orchestrator.definitions.kinds import find_writes
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.finding import DefinitionRefused
+from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.policy import Policy
-from orchestrator.gate.decide.policy_reload import FixedPolicy
 from orchestrator.runs.registry import Engines
 from state.journal.async_store import AsyncStore
 from tests.fixed_clock import FixedClock

@@ -191,7 +191,7 @@ async def test_a_refusing_rule_that_came_meanwhile_refuses_at_the_press(tmp_path
 def _with_policy(deps: Any, keys: dict[str, Any]) -> Any:
     from dataclasses import replace  # noqa: PLC0415 - as its only user
 
-    from orchestrator.gate.decide.policy_reload import FixedPolicy  # noqa: PLC0415 - as above
+    from orchestrator.features.leads.live_policy import FixedPolicy  # noqa: PLC0415 - as above
 
     return replace(deps, policies=FixedPolicy(Policy.model_validate(keys)))
 
