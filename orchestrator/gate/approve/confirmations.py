@@ -14,6 +14,7 @@ from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor, is_same_person
+from orchestrator.domain.address import is_run
 from orchestrator.domain.card_view import Preview, must_be_opened
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outputs import Notice
@@ -254,7 +255,8 @@ def build_denial(entry: Card, decision: Decision, ledger: Ledger) -> Confirmatio
         via=decision.via,
         reason=decision.reason,
         slot=decision.slot,
-        turn_id=entry.turn_id or ledger.state.turn_id,  # of the request: its turn rests when a person decides
+        # Of the request, whose turn rests while a person decides; a run is no turn, and its person may try a step again.
+        turn_id=ledger.state.turn_id if is_run(entry.turn_id) else entry.turn_id or ledger.state.turn_id,
         method=entry.method,
         # Encrypted under the key of the person who denies: another person's params stay with that person's own card.
         params=dict(entry.params) if entry.requested_by == actor.key else {},

@@ -122,7 +122,7 @@ async def test_later_turns_hear_no_word_of_the_letter(world: World) -> None:
     world.model.will(reply(text="Прочитал."), reply(text="Нечего."))
     await world.work(message(f"Разбери письмо:\n> {SHORT}"), message("и что?", message_id=9, pieces=1))
     first, second = (prompt[-1]["content"] for prompt in world.model.prompts)
-    assert first.startswith("Разбери письмо:\n\nForwarded or quoted text of somebody else:")
+    assert first.startswith("Разбери письмо:\n\nForwarded or pasted text of somebody else:")
     assert SHORT in first
     assert "Лютик" not in str(world.model.prompts[1])
     assert second == "и что?"
