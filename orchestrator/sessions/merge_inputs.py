@@ -227,6 +227,10 @@ def _join(pieces: Sequence[_Piece]) -> _Piece:
     attached = {piece.said.attached for piece in pieces} - {""}
     if attached:
         kept["attached"] = attached.pop() if len(attached) == 1 else "other"
+    if cited := "\n".join(piece.said.cited for piece in pieces if piece.said.cited):
+        kept["cited"] = cited
+    if any(piece.said.answers_others for piece in pieces):
+        kept["answers_others"] = True
     text_message = TextMessage(text=text, quoted=quoted, origin="typed", pieces=len(pieces), **kept)
     return _Piece(replace(first.row, body=text_message.to_json(), attempts=0), text_message)
 

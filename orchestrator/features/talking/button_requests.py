@@ -62,14 +62,17 @@ async def run_edited(row: InboxRow, session: Session, tools: Tools) -> None:
     if actor is None:
         return
     _, ref, digest = (*FeatureClick.model_validate(row.body).words, "", "")[:3]
-    edits = _list_edits(await read_recent_events(session, tools))
+    events = await read_recent_events(session, tools)
+    edits = _list_edits(events)
     newest = next((edit for edit in reversed(edits) if str(edit.ref) == ref and edit.by == actor.key), None)
     if newest is None or hash_text(newest.text)[:_DIGEST] != digest:
         click_toasts = build_click_toasts(row, session, Notice(code="toast-edit-gone"))
         await session.commit(actor=actor.key, outbox=click_toasts, inbox_done=[row.id])
         return
     own, pasted = split_foreign_text(newest.text)
-    text_message = TextMessage(text=own, quoted=pasted, origin="button", message_id=newest.ref)
+    first = next((said for said in reversed(_list_messages(events)) if said.ref == newest.ref), None)
+    beside = first is None or first.answers_others or bool(first.quoted)  # what stood beside the message stands there still
+    text_message = TextMessage(text=own, quoted=pasted, answers_others=beside, origin="button", message_id=newest.ref)
     request = build_request(row, session, text_message.to_json(), slot=f"edited/{ref}/{digest}")
     known = await is_made(request, session, tools)
     click_toasts = build_click_toasts(row, session, Notice(code="toast-already" if known else "toast-doing"))

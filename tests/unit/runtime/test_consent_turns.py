@@ -199,3 +199,12 @@ async def test_a_denied_call_is_not_offered_again_in_its_turn(world: World) -> N
     world.model.will(reply(insists[0]))
     await world.work(message("всё-таки подними сумму сделки 481 до 1 200 000"))
     assert len(world.events("ConfirmationRequested")) == 2
+
+
+async def test_messages_that_are_joined_keep_what_stood_beside_them(world: World) -> None:
+    """A reply to somebody else and the message sent within the same second are one request, which is not plain."""
+    at = int(world.clock.now().timestamp())
+    world.model.will(reply(note()))
+    first = message("запиши в 481: звонил", at=at, message_id=1, answers_others=True, album="a")
+    await world.work(first, message("и перезвонит", at=at, message_id=2, album="a"))
+    assert _written(world) == []
