@@ -37,7 +37,7 @@ from orchestrator.gate.call.serialization import build_effect_id, get_essence
 from orchestrator.gate.decide import freeze_check
 from orchestrator.gate.decide.consent import CONSENT_REASONS
 from orchestrator.gate.decide.decide import evaluate
-from orchestrator.gate.decide.fetch_facts import fetch_facts
+from orchestrator.gate.decide.fetch_facts import fetch_facts, find_named_people
 from orchestrator.gate.decide.part_owners import find_made_records, find_own_parts
 from orchestrator.gate.decide.sum_history import find_first_sums
 from orchestrator.gate.execute import executor
@@ -362,6 +362,7 @@ class Gate:
         return replace(
             facts,
             today=case.ledger.now.date(),
+            named_people=await find_named_people(call, case.effect.provenance.person_text, case.actor, self._deps),
             written=written,
             first_sums=await find_first_sums(call, facts, self._deps, case.ledger),
             own_parts=await find_own_parts(call, facts.records, case.actor, self._deps, case.ledger),

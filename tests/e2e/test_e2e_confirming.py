@@ -185,7 +185,7 @@ async def test_a_plan_runs_its_free_steps_and_keeps_the_others(world: World) -> 
     ]
     await world.script(plan(*steps))
     async with world.bot():
-        seen = await world.boris.ask("сделка 481: сумма 150 000, удали её и добавь комментарий «ждём договор»")
+        seen = await world.boris.ask("подними сумму сделки 481 до 150 000, удали её и добавь комментарий «ждём договор»")
         assert len([message for message in seen if message.is_card]) == 1
         assert "Удаление выключено" in texts(seen)
         assert await world.writes() == ["crm.timeline.comment.add"]

@@ -25,7 +25,6 @@ async def test_a_comment_that_points_at_nothing_is_one_request_with_its_forward(
         shown = await world.boris.answered(int(sent.json()["message_id"]))
         (card,) = [one for one in shown if "Выполнить" in str(one.buttons)]
         assert "120 000 ₽ → 130 000 ₽" in card.text.replace("\u00a0", " ")
-        assert "чужой текст" in card.text
         said = [event.data for event in await world.events(world.boris) if event.type == "MessageReceived"]
         assert [one["text"] for one in said] == ["подними сумму сделки Ромашка до 130 000"]
         assert LETTER in said[0]["quoted"]

@@ -190,6 +190,8 @@ class Facts:
     """The present day, with which written days are compared; None if it is not known."""
     dismissed_users: frozenset[int] = frozenset()
     """Of the users whom the call names for a record and who were not named before: those who are not active employees."""
+    named_people: frozenset[int] = frozenset()
+    """The employees whom the request names, where a new record gets no owner but the requester."""
     by_webhook: bool = False
     """Whether the call goes through a webhook of the portal; some methods are available only to an application."""
     denied_at: str = ""

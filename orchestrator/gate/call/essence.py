@@ -66,7 +66,7 @@ def _convert_fields(written: JsonObject, spec: Method, entity: str, info: Entity
     for name, value in written.items():
         is_record = entity.partition(":")[0] in _RECORDS
         elements = _list_contacts(name, value) if is_record else None
-        if name in MARKS and is_record:  # the gate marks new records only; elsewhere the name is a field like any other
+        if name in MARKS and (is_record or spec.marked):  # elsewhere the name is a field like any other
             continue
         if elements is not None:
             contacts += elements

@@ -1,16 +1,7 @@
-"""The consent of a person to a change: six questions about the effect, each with its reason to ask. Pure.
+"""The consent of a person to a change: six questions about the effect, each with its reasons to ask (`QUESTIONS`). Pure.
 
-A change that the CRM agent proposes runs without a card only if none of them gives a reason:
-
-1. Does it only add? (`_collect_replaced`, `_collect_left_out`)
-2. Did the person's message order it? (`gate-only-asked`, `gate-not-ordered`)
-3. Is the message plain, so that nobody else's text can stand in it? (`gate-not-plain`)
-4. Did the person name the record? (`_collect_unnamed`)
-5. Is nothing borrowed from text of others that was read? (`_collect_borrowed`, `_collect_repeated`, `gate-taint-prose`)
-6. Did the message order as many changes as there are, and is none of them asked about? (`gate-more-than-ordered`, `gate-beside`)
-
-No list of words decides whose text something is. An effect that no message has to order, such as a step of a published definition, is asked
-only the fourth and the fifth question.
+A change that the CRM agent proposes runs without a card only if none of them gives a reason; no list of words decides whose text something
+is. An effect that no message has to order, such as a step of a published definition, is asked only the fourth and the fifth question.
 """
 
 import re
@@ -79,7 +70,7 @@ def collect_consent_reasons(
     watched = call.written_fields if "N" in call.classes else find_critical_fields(call, policy)
     if message is not None:
         yield from _collect_replaced(call, watched, facts)
-        yield from _collect_left_out(call, provenance)
+        yield from _collect_left_out(call, provenance, facts)
         yield from _collect_doubts(message, is_question=provenance.person_text.rstrip().endswith("?"))
     if provenance.prose and not (message is not None and _is_dictated(call, provenance)):
         yield ask("gate-taint-prose")
@@ -140,19 +131,17 @@ def is_empty(value: object) -> bool:
 
 def keeps_text(held: object, value: object) -> bool:
     """Return whether the text `value` begins or ends with the whole text `held`, so that nothing is lost."""
-    if not isinstance(held, str) or not isinstance(value, str):
-        return False
-    old, new = " ".join(held.split()), " ".join(value.split())
-    return new.startswith(old) or new.endswith(old)
+    old, new = (" ".join(one.split()) if isinstance(one, str) else None for one in (held, value))
+    return old is not None and new is not None and (new.startswith(old) or new.endswith(old))
 
 
-def _collect_left_out(call: Call, provenance: Provenance) -> Iterator[Notice]:
+def _collect_left_out(call: Call, provenance: Provenance, facts: Facts) -> Iterator[Notice]:
     """Yield a reason for an owner, a stage or a sum that the request names and the new record does not get."""
     if call.spec.verb != "add" or call.kind != "bitrix":
         return
     text = provenance.person_text
     written = {fields.to_field_key(name, call.entity) for name in call.written_fields if name not in call.system_fields}
-    if call.spec.responsible and not written & {"assignedbyid", "responsibleid"} and names_owner(text):
+    if call.spec.responsible in call.system_fields and (facts.named_people or names_owner(text)):
         yield ask("gate-leaves-out", field="ASSIGNED_BY_ID")
     if call.entity in _SPARSE and not written & {"stageid", "statusid"} and names_stage(text):
         yield ask("gate-leaves-out", field="STAGE_ID")
@@ -162,9 +151,7 @@ def _collect_left_out(call: Call, provenance: Provenance) -> Iterator[Notice]:
 
 def _collect_unnamed(call: Call, provenance: Provenance, facts: Facts, own_user: int | None) -> Iterator[Notice]:
     """Yield a reason for each record that the call changes or refers to and that the person did not name."""
-    referenced = _find_referenced_records(call)
-    if referenced:
-        referenced -= _find_clients_of_named(call, provenance, facts)
+    referenced = _find_referenced_records(call) - _find_clients_of_named(call, provenance, facts)
     for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(referenced))):
         is_own = (entity, number) == ("user", own_user)
         if not is_own and number not in provenance.numbers and f"{entity}:{number}" not in provenance.targets:
@@ -191,9 +178,7 @@ def _collect_repeated(call: Call, watched: JsonObject, provenance: Provenance) -
         and name not in call.system_fields
         and (words := [one for one in _list_words(value) if " " in one or len(one) > _SHORTEST])
     }
-    if not texts or not (provenance.external or provenance.runs):
-        return
-    runs = provenance.runs | hash_runs(provenance.external)
+    runs = provenance.runs | hash_runs(provenance.external) if texts else frozenset()
     for name, words in texts.items():
         about = call.entity in _TITLED and fields.to_field_key(name, call.entity) in _NAMES
         if any(repeats(_leave_titles(word, provenance) if about else word, provenance.person_text, runs) for word in words):
@@ -266,7 +251,8 @@ def _find_referenced_records(call: Call) -> frozenset[Target]:
     """
     if call.reads_only or call.kind != "bitrix":
         return frozenset()
-    critical = to_field_keys(call.spec.critical, call.entity) if call.spec.verb != "add" else frozenset()
+    asks_anyway = call.spec.verb != "add" and not call.spec.changes_one
+    critical = to_field_keys(call.spec.critical, call.entity) if asks_anyway else frozenset()
     found = (
         target
         for name, value in call.written_fields.items()

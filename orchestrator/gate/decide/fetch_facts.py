@@ -21,6 +21,7 @@ from orchestrator.gate.decide import field_checks, value_kinds
 from orchestrator.gate.decide.call_partners import load_call_partners
 from orchestrator.gate.decide.linked_customers import find_linked_customers
 from orchestrator.gate.decide.part_owners import load_wholes
+from orchestrator.language.title_matching import is_mentioned
 from state.stored import JsonObject
 
 _LONGEST_ID = 9
@@ -161,3 +162,12 @@ def _find_new_people(call: Call, actor: Actor, facts: Facts) -> frozenset[int]:
     """Return the ids of the users whom the call puts into fields of a record that do not name them; the requester is left out."""
     found = (number for leaf in call.leaves for _, ids in value_kinds.find_new_people(leaf, facts) for number in ids)
     return frozenset(int(number) for number in found if len(number) <= _LONGEST_ID) - {actor.bitrix_user_id}
+
+
+async def find_named_people(call: Call, text: str, actor: Actor, deps: GateDeps) -> frozenset[int]:
+    """Return the colleagues whom the request `text` names, if the call makes a record whose owner nobody named. Raises bitrix errors."""
+    if not text or not any(leaf.spec.responsible in leaf.system_fields for leaf in call.leaves):
+        return frozenset()
+    users = (await deps.records.reference.load_users()).items()
+    others = ((number, {user.name, user.full_name} - {""}) for number, user in users if number != actor.bitrix_user_id)
+    return frozenset(number for number, called in others if any(is_mentioned(name, text) for name in called))

@@ -201,3 +201,17 @@ def test_a_password_is_refused_by_name(what: tuple[str, dict[str, Any]]) -> None
     verdict = judged(effect(*what, provenance=ORDERED))
     assert "gate-password" in said(verdict) or "gate-param-unknown" in said(verdict), verdict
     assert "secret-1" not in str(verdict)
+
+
+def test_a_new_record_of_a_named_colleague_is_not_made_for_the_requester() -> None:
+    """«Создай лид на Веру» without an owner would be the requester's own."""
+    what = effect(
+        "crm.lead.add", {"fields": {"TITLE": "Артур"}}, provenance=ORDERED.model_copy(update={"person_text": "создай лид Артур на Веру"})
+    )
+    assert said(judged(what, facts=Facts(first_stages=FIRST, named_people=frozenset({8})))) == ["gate-leaves-out"]
+    assert said(judged(what, facts=Facts(first_stages=FIRST))) == []
+
+
+def test_a_contact_that_nobody_named_is_not_linked_freely() -> None:
+    """Whatever the deal holds already."""
+    assert "gate-taint-target" in _codes(("crm.deal.contact.add", {"id": 481, "fields": {"CONTACT_ID": 44}}))

@@ -185,3 +185,14 @@ def test_equal_commands_of_a_batch_are_found_in_any_spelling() -> None:
     verdict = judged(effect("batch", {"cmd": commands}))
     assert isinstance(verdict, Ask)
     assert [reason.args["count"] for reason in verdict.reasons if reason.code == "gate-batch-twice"] == [1]
+
+
+def test_the_marks_of_the_program_change_no_essence() -> None:
+    """Each proposal gets marks of its own: a call that was denied, or made, is known again all the same."""
+    logged = {"fields": {"OWNER_TYPE_ID": 2, "OWNER_ID": 481, "TYPE_ID": 2, "RESPONSIBLE_ID": 7, "SUBJECT": "Звонок"}}
+    for method, params in (("crm.activity.add", logged), ("crm.lead.add", {"fields": {"TITLE": "x"}})):
+        first, second = made(effect(method, params), effect_id="e1"), made(effect(method, params), effect_id="e2")
+        assert isinstance(first, Call)
+        assert isinstance(second, Call)
+        assert first.params != second.params
+        assert first.essence == second.essence
