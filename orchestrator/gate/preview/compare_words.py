@@ -6,6 +6,7 @@ request names people, stages and options at all. What the call itself writes is 
 
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from bitrix.errors import BitrixError
@@ -68,16 +69,30 @@ async def compare_with_words(call: Call, facts: Facts, text: str, reference: Ref
 
 
 async def _find_conditions(call: Call, record: JsonObject, text: str, reference: Reference) -> AsyncIterator[_Condition]:
-    owner = call.entities[call.entity].owner_field
-    people = {str(number): " ".join(filter(None, (user.name, user.last_name))) for number, user in (await reference.load_users()).items()}
-    stage = _STAGES[call.entity]
+    """Yield what the request names of the record's owner, stage and list fields."""
     category = str(fields.find_value(record, "CATEGORY_ID", call.entity) or 0)
-    stages = {one.id: one.name for one in await reference.load_stages(call.entity, int(category) if category.isdecimal() else 0)}
-    lists = {code: field.choices for code, field in (await reference.load_fields(call.entity)).items() if field.choices}
-    for code, names in {owner: people, stage: stages, **lists}.items():
+    users, stages, lists = (
+        await reference.load_users(),
+        await _load_stages(call.entity, category, reference),
+        await _load_lists(call, reference),
+    )
+    people = {str(number): user.full_name for number, user in users.items()}
+    for code, names in {call.entities[call.entity].owner_field: people, _STAGES[call.entity]: stages, **lists}.items():
         condition = _compare(call, record, code, names, text)
         if condition is not None:
             yield condition
+
+
+async def _load_stages(entity: str, category: str, reference: Reference) -> Mapping[str, str]:
+    with suppress(BitrixError):
+        return {one.id: one.name for one in await reference.load_stages(entity, int(category) if category.isdecimal() else 0)}
+    return {}
+
+
+async def _load_lists(call: Call, reference: Reference) -> Mapping[str, Mapping[str, str]]:
+    with suppress(BitrixError):
+        return {code: field.choices for code, field in (await reference.load_fields(call.entity)).items() if field.choices}
+    return {}
 
 
 def _compare(call: Call, record: JsonObject, code: str, names: Mapping[str, str], text: str) -> _Condition | None:
