@@ -14,6 +14,7 @@ from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.gate.call.portal_errors import explain_portal_error
+from orchestrator.gate.preview.old_texts import shorten_preview
 from orchestrator.language.text import format_number
 from state.clock import parse_iso
 from state.model.card import Card
@@ -34,9 +35,11 @@ def render_card(view: CardView, tr: Translator) -> Spans:
     """Return the text of the card: what the call does, and each old and new value.
 
     An open card also says why a confirmation is needed and who asked for the call. Any other card says how it was decided and what came of
-    it. If the changes are too long for one card, it shows shortened values, or only the first changes, and says so.
+    it. Of an old text that is lost it shows the size, beginning and end. If the changes are too long for one card, it shows shortened
+    values, or only the first changes, and says so.
     """
-    preview, left_out = fit_preview(view.preview, tr.locale) if view.is_cut else (view.preview, 0)
+    said = shorten_preview(view.preview, tr.locale, is_done=view.card.status == "executed")
+    preview, left_out = fit_preview(said, tr.locale) if view.is_cut else (said, 0)
     card_view = replace(view, preview=preview)
     changes = _render_lines(card_view) or join_blocks(render_commands(card_view, tr), "\n")
     more = build_spans(tr.translate("card-more", count=left_out)) if left_out else ()

@@ -19,6 +19,7 @@ from bot.rendering.cards import (
 from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine, PreviewPart
+from orchestrator.gate.preview.old_texts import shorten_preview
 from orchestrator.language.text import format_number
 from state.model.card import Card
 
@@ -90,7 +91,7 @@ def _is_told_as_one(view: CardView) -> bool:
 
 
 def _render_step(number: int, card: Card, tr: Translator, fate_room: int, *, undo: str, reasons: Sequence[str]) -> Spans:
-    preview = Preview.model_validate(card.preview or {})
+    preview = shorten_preview(Preview.model_validate(card.preview or {}), tr.locale, is_done=card.status == "executed")
     head = build_spans(f"{number}. {_MARKS.get(str(card.status), '')}", format_bold(render_heading(preview, card.method, tr)))
     changes = [_render_change(line) for line in preview.lines if line.after != preview.title or preview.verb != "add"]
     parts = [_render_command(item, tr) for item in preview.items]

@@ -42,6 +42,8 @@ class PreviewLine(View):
     before: str = ""
     """The value before the change; "" if there is none."""
     after: str = ""
+    lost: int = 0
+    """How many characters of a text the change replaces or empties without keeping them; 0 if no text is lost."""
 
     def measure(self) -> int:
         """Return how much of a card's room the line takes, in UTF-16 units."""

@@ -24,6 +24,7 @@ from orchestrator.gate.call.serialization import StoredOrder, build_doubt_args, 
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
 from orchestrator.gate.preview.call_labels import build_call_label
 from orchestrator.gate.preview.format_values import EMPTY, UNKNOWN, format_multifield
+from orchestrator.gate.preview.old_texts import shorten_line
 from orchestrator.gate.preview.preview import preview_for
 from orchestrator.gate.preview.record_titles import find_new_title
 from orchestrator.language.lexicon import load_lexicon
@@ -187,6 +188,7 @@ def _is_said_already(line: PreviewLine, title: str, part: PreviewPart, call: Cal
 
 def _format_line(line: PreviewLine, change: _Change, actor: Actor) -> str:
     call, kind = change.call, _find_kind(line, change.call)
+    line = shorten_line(line, actor.locale, is_done=True)
     if kind == "multifield" and (steps := find_steps(call, change.before).get(line.field)):
         return f"{line.name}: {', '.join(_format_step(step, actor.locale, is_new=change.part.verb == 'add') for step in steps)}"
     written = call.written_fields.get(line.field)

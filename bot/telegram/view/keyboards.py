@@ -33,6 +33,7 @@ from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.features.cards.resubmit import is_undo, may_repeat
 from orchestrator.features.leads.denial_reasons import PRESS as DENY_WITH_REASON
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
+from orchestrator.gate.preview.old_texts import may_keep
 from orchestrator.runs.questions import BUTTON as RUN_BUTTON
 from state.stored import JsonObject
 
@@ -144,7 +145,15 @@ def _build_waiting_rows(view: CardView, tr: Translator) -> Buttons:
     if view.is_waiting_for_lead:
         return [[_build_decision_button(view, tr.translate("button-withdraw"), approve=False), details], *_build_copy_rows(view, tr)]
     edit = [] if _is_fixed(view) else [_build_button(tr.translate("button-edit"), ActionClick(words=("edit", confirmation_id)))]
-    return [*_build_decision_rows(view, no, tr), [*edit, details], *_build_copy_rows(view, tr)]
+    adds = [] if _is_fixed(view) or view.is_plan or view.is_second_tap_due else _build_add_rows(view, tr)
+    return [*adds, *_build_decision_rows(view, no, tr), [*edit, details], *_build_copy_rows(view, tr)]
+
+
+def _build_add_rows(view: CardView, tr: Translator) -> Buttons:
+    """Return a row with the button that adds the new text to the old one which the call would replace; empty if it replaces none."""
+    if not may_keep(view.preview):
+        return []
+    return [[_build_button(tr.translate("button-add-to"), ActionClick(words=("addto", view.card.confirmation_id)))]]
 
 
 def _build_run_click(view: CardView, what: str) -> ActionClick:

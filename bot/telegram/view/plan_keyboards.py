@@ -8,6 +8,7 @@ from bot.telegram.intake.callbacks import ActionClick, ButtonClick, CardClick, C
 from orchestrator.domain.address import is_card_session
 from orchestrator.domain.card_view import CardView
 from orchestrator.features.cards.resubmit import may_repeat
+from orchestrator.gate.preview.old_texts import may_keep
 from state.model.card import Card
 
 Button = tuple[str, ButtonClick]
@@ -36,6 +37,8 @@ def _list_buttons(number: int, card: Card, view: CardView, tr: Translator) -> It
     short = "" if _has_words(view) else "-short"
     if card.is_waiting:
         if not view.home and not view.is_waiting_for_lead and not _is_fixed(card):
+            if may_keep(CardView.from_card(card).preview):
+                yield tr.translate(f"button-add-to-step{short}", number=number), ActionClick(words=("addto", card.confirmation_id))
             yield tr.translate(f"button-edit-step{short}", number=number), ActionClick(words=("edit", card.confirmation_id))
         if len([member for member in view.members if member.is_waiting]) > 1 and (not view.home or is_card_session(view.home)):
             press = CardClick(confirmation_id=card.confirmation_id, nonce=card.nonce, approve=False, home=view.home or view.topic)

@@ -33,8 +33,10 @@ from orchestrator.features.cards.resubmit import (
 from orchestrator.features.cards.value_options import list_options, load_call_fields, read_choice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.effect import Call
+from orchestrator.gate.call.fields import find_value
 from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.gate.call.serialization import UndecodableCall, decode_call
+from orchestrator.gate.preview.old_texts import may_keep_line
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.request_words import is_no_value, may_be_request, strip_value_words
 from orchestrator.language.text import fold
@@ -47,6 +49,7 @@ from state.clock import parse_iso
 from state.events.cards import EditAsked, EditClosed, list_edits
 from state.journal.store import EffectConflict, InboxRow, OutboxRow
 from state.model.card import Card
+from state.stored import JsonObject
 
 ANSWER: Final = "edit_value"
 """The kind of the input that is a reply to a question about a value: {confirmation_id, ask, text}."""
@@ -69,6 +72,16 @@ class _EditableCard:
     def id(self) -> str:
         """The id of the confirmation that the card asks for."""
         return self.entry.confirmation_id
+
+    @property
+    def lost_texts(self) -> Mapping[str, str]:
+        """The texts that the call would replace by others, as they were when the card was shown: field code → text."""
+        preview = Preview.model_validate(self.entry.preview or {})
+        images = ((self.entry.before or {}).get(f"{kind}:{number}") for kind, number in self.call.targets)
+        record = next((image for image in images if image), {})
+        codes = {line.field: self.call.spec.stands_for.get(line.field, line.field) for line in preview.lines if may_keep_line(line)}
+        held = {code: find_value(record, place, self.call.entity) for code, place in codes.items()}
+        return {code: text for code, text in held.items() if isinstance(text, str)}
 
     def get_place(self, session: Session) -> FieldContext:
         """Return what is needed to read a new value: the card's call, its records as they were before the call, and the session's state."""
@@ -146,6 +159,27 @@ class CardEditor:
             return
         option = Option(**options[int(number)])
         await self._request_change(card, field, option.value, option.label, row=row, actor=actor, session=session, tools=tools)
+
+    async def add_to_texts(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Handle the click on "addto" (with the card's id): request the call with its texts added to the old ones that it would replace."""
+        actor = await admit_actor(row, session, tools)
+        card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
+        if actor is None or isinstance(card, Notice) or card is None:
+            await _report_objection(card, row, actor, session, tools)
+            return
+        added = [field for field in card.fields if field.code in card.lost_texts]
+        if not added:
+            await _report_objection(Notice(code="edit-not-here"), row, actor, session, tools)
+            return
+        params: JsonObject = card.call.params
+        for field in added:
+            params = replace_value(params, field.code, f"{card.lost_texts[field.code]}\n{card.call.written_fields[field.code]}")
+        result = await submit_again(card.entry, params, f"edit:{row.id}", actor, session, tools)
+        if isinstance(result, Pending) and result.confirmation_id != card.id:
+            await _replace_card(card, result.confirmation_id, added[0], row=row, actor=actor, session=session)
+            return
+        objection = Notice(code="edit-same") if isinstance(result, Pending) else _find_reason(result)
+        await _report_objection(objection, row, actor, session, tools)
 
     async def receive_answer(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Handle the reply to a question for a value: read the value, and request the call again with it.
@@ -329,7 +363,7 @@ async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, 
 
     If somebody has decided about the old card meanwhile, their decision stands, and the new card is closed instead.
     """
-    entries = session.state.cards
+    entries, is_asked = session.state.cards, card.id in list_edits(session.state)
     closing = confirmations.build_superseded_closing(card.entry, why="edited", by=new_id)
     over = EditClosed(confirmation_id=card.id, how="replaced")
     old = card.entry.with_values(status="superseded", why="edited", by=new_id)
@@ -337,7 +371,7 @@ async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, 
         outbox.build_card_row(session.key, old, session.now),
         outbox.build_card_row(session.key, entries[new_id], session.now),
     ]
-    out.extend(_build_closed_picker(card, session, "edit-done", field=field.name))
+    out.extend(_build_closed_picker(card, session, "edit-done", field=field.name) if is_asked else ())
     if is_click(row):
         out.append(build_toast(row, Notice(code="toast-new-card"), session))
     timer = confirmations.drop_timer(card.entry, session)
@@ -358,7 +392,7 @@ async def _drop_late_card(card: _EditableCard, new_id: str, *, row: InboxRow, ac
     over = EditClosed(confirmation_id=card.id, how="late")
     out = [
         outbox.build_reply_row(session.key, build_reply(notice), session.now),
-        *_build_closed_picker(card, session, "edit-over"),
+        *(_build_closed_picker(card, session, "edit-over") if card.id in list_edits(session.state) else ()),
     ]
     if is_click(row):
         out.append(build_toast(row, notice, session))

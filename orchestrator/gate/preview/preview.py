@@ -41,6 +41,7 @@ from orchestrator.gate.preview.format_values import (
 from orchestrator.gate.preview.kind_lines import build_kind_view_lines, find_kind_title, has_view
 from orchestrator.gate.preview.list_changes import build_list_lines, split_list_line
 from orchestrator.gate.preview.notified_lines import build_notified_lines
+from orchestrator.gate.preview.old_texts import count_lost, put_lost_first
 from orchestrator.gate.preview.part_lines import put_old_text
 from orchestrator.gate.preview.query_lines import build_query_lines
 from orchestrator.gate.preview.record_titles import find_title
@@ -198,7 +199,7 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
         found = await split_list_line(line, call, facts, context, reader)
         lines.extend((one.is_held(call, record), one.name not in critical, part) for part in found)
     changed = [line for line in lines if not line[0]] or lines
-    return put_old_text([line for _, _, line in sorted(changed, key=lambda found: found[1])], call)
+    return put_lost_first(put_old_text([line for _, _, line in sorted(changed, key=lambda found: found[1])], call))
 
 
 def _list_lines(call: Call) -> list[ShownParam]:
@@ -263,7 +264,17 @@ async def _build_line(
     else:
         before = await show(_find_present_value(call, record, name), context or _build_context(call, record, {}), record)
     after = await show(value, _build_context(call, record, {**one.siblings, **written}), one.siblings)
-    return PreviewLine(field=name, name=said, before=before, after=after)
+    line = PreviewLine(field=name, name=said, before=before, after=after)
+    lost = _count_lost(call, one, kind, record)
+    return line.model_copy(update={"lost": lost}) if lost else line
+
+
+def _count_lost(call: Call, one: ShownParam, kind: str, record: JsonObject | None) -> int:
+    """Return how many characters of a text in `record` the call replaces or empties; `kind` is that of the values on the card."""
+    kinds = {kind, _find_kind(call, one.name)}
+    if record is None or not one.is_written or not kinds <= _PLAIN_KINDS:
+        return 0
+    return count_lost(_find_present_value(call, record, one.name), one.value, is_prose="prose" in kinds)
 
 
 def _has_parts(value: object) -> bool:

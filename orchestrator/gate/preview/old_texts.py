@@ -1,0 +1,102 @@
+"""Says in a few words what becomes of a longer text that a change replaces, empties or adds to. Pure.
+
+A card and the reply after a write show these words; the whole old text stands in the details of the card.
+"""
+
+from typing import Final
+
+from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.gate.preview.format_values import EMPTY
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.money_format import NO_BREAK_SPACE
+from orchestrator.language.text import Locale
+
+LONG: Final = 80
+"""Length in characters above which any text counts as one that a person would miss, and above which its middle is left out."""
+_BEGINNING, _END = 40, 30
+"""How many characters of a longer text are shown of its beginning and of its end."""
+_LINE_BREAK: Final = " ⏎ "
+_LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
+_WORDS: Final = load_lexicon("card_fields")
+_TEXTS: Final = {locale: _WORDS.read_table("old_text", locale) for locale in _LOCALES}
+_SIZES: Final = {locale: _WORDS.read_table("text_size", locale) for locale in _LOCALES}
+_FEW: Final = frozenset({2, 3, 4})
+_TEENS: Final = frozenset({11, 12, 13, 14})
+
+
+def count_lost(held: object, value: object, *, is_prose: bool) -> int:
+    """Return how many characters of the text `held` are lost if `value` is written over it; 0 if it is short or is kept as a whole.
+
+    Of a field for prose (`is_prose`) every text counts, however short.
+    """
+    if not isinstance(held, str):
+        return 0
+    old = held.strip()
+    if not old or (not is_prose and len(old) <= LONG):
+        return 0
+    new = str(value) if isinstance(value, str | int | float) else ""
+    return 0 if " ".join(old.split()) in " ".join(new.split()) else len(old)
+
+
+def put_lost_first(lines: list[PreviewLine]) -> list[PreviewLine]:
+    """Return the lines of a card, those first whose change loses a text."""
+    return sorted(lines, key=lambda line: not line.lost)
+
+
+def may_keep(part: PreviewPart) -> bool:
+    """Return whether the change loses a text of a record to which the new one could be added instead."""
+    return bool(part.record) and any(may_keep_line(line) for line in part.lines)
+
+
+def may_keep_line(line: PreviewLine) -> bool:
+    """Return whether the change loses a text to which the new one could be added instead."""
+    return bool(line.lost) and line.after != EMPTY
+
+
+def shorten_preview(preview: Preview, locale: Locale, *, is_done: bool) -> Preview:
+    """Return the preview with what becomes of longer old texts in a few words; `is_done` after the call has run."""
+    lines = [shorten_line(line, locale, is_done=is_done) for line in preview.lines]
+    items = [
+        item.model_copy(update={"lines": [shorten_line(line, locale, is_done=is_done) for line in item.lines]}) for item in preview.items
+    ]
+    return preview.model_copy(update={"lines": lines, "items": items})
+
+
+def shorten_line(line: PreviewLine, locale: Locale, *, is_done: bool) -> PreviewLine:
+    """Return the line with the size, the beginning and the end of an old text that is lost, or to which a text is added.
+
+    Any other line is returned unchanged.
+    """
+    words = _TEXTS[locale]
+    if line.lost:
+        after = words["emptied" if is_done else "empty"] if line.after == EMPTY else line.after
+        return line.model_copy(
+            update={"before": _describe(line.before, line.lost, "was" if is_done else "lost", locale=locale), "after": after}
+        )
+    added = line.after.removeprefix(line.before)
+    if len(line.before) <= LONG or "\n" in f"{line.before}{line.after}" or added in ("", line.after):
+        return line
+    before = _describe(line.before, len(line.before), "was" if is_done else "kept", locale=locale)
+    return line.model_copy(update={"before": before, "after": f"+ {added.strip().removeprefix(_LINE_BREAK.strip()).strip()}"})
+
+
+def _describe(text: str, size: int, fate: str, *, locale: Locale) -> str:
+    return _TEXTS[locale][fate].format(size=_format_size(size, locale), text=_shorten(text))
+
+
+def _shorten(text: str) -> str:
+    """Return the first and last words of a longer text, on one line."""
+    line = _LINE_BREAK.join(text.split("\n"))
+    if len(line) <= LONG:
+        return line
+    first, last = line[:_BEGINNING], line[-_END:]
+    return f"{first.rpartition(' ')[0] or first}… {last.partition(' ')[2] or last}"
+
+
+def _format_size(count: int, locale: Locale) -> str:
+    words = _SIZES[locale]
+    if locale == "en":
+        return words["one" if count == 1 else "many"].format(count=f"{count:,}")
+    last = 0 if count % 100 in _TEENS else count % 10
+    form = "one" if last == 1 else "few" if last in _FEW else "many"
+    return words[form].format(count=f"{count:,}".replace(",", NO_BREAK_SPACE))
