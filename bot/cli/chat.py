@@ -23,9 +23,10 @@ from bot.rendering.spans import to_plain_text
 from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
-from orchestrator.domain.card_view import CardView
+from orchestrator.domain.card_view import CardView, Preview
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
+from orchestrator.gate.preview.old_texts import is_shortened
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.runtime.commands import parse_command
 from orchestrator.runtime.worker import Orchestrator
@@ -109,6 +110,8 @@ class Terminal:
                 self._show_file(row)
             case kind:  # a terminal has room for the whole of a card
                 self._show(to_plain_text(render_message(kind, {**row.body, "is_cut": False}, self._tr)))
+                if kind == "card" and _hides_old_text(CardView.from_body(row.body)):
+                    self._show(to_plain_text(render_message("details", row.body, self._tr)))
         if row.kind == "card" and (view := CardView.from_body(row.body)).card.is_waiting and not view.is_waiting_for_lead:
             await self._ask(view, orchestrator)
 
@@ -167,6 +170,11 @@ async def _read_line(prompt: str) -> str | None:
         return await asyncio.to_thread(input, prompt)
     except EOFError:
         return None
+
+
+def _hides_old_text(view: CardView) -> bool:
+    """Return whether the card shows only the beginning and end of an old text that its change touches."""
+    return any(is_shortened(Preview.model_validate(card.preview or {})) for card in view.members or (view.card,) if card.is_waiting)
 
 
 def _show(text: str) -> None:

@@ -14,7 +14,7 @@ from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, Style, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import CardView, Preview, PreviewLine
 from orchestrator.gate.call.portal_errors import explain_portal_error
-from orchestrator.gate.preview.old_texts import shorten_preview
+from orchestrator.gate.preview.old_texts import shorten_line, shorten_preview
 from orchestrator.language.text import format_number
 from state.clock import parse_iso
 from state.model.card import Card
@@ -51,6 +51,11 @@ def render_card(view: CardView, tr: Translator) -> Spans:
     else:
         blocks.append(render_state(view, tr))
     return join_blocks(blocks, "\n\n")
+
+
+def describe_loss(line: PreviewLine, tr: Translator, *, is_done: bool) -> str:
+    """Return what becomes of a text that the change loses, such as «удалит 780 знаков: «История…»»; "" if it loses none."""
+    return shorten_line(line, tr.locale, is_done=is_done).before if line.lost else ""
 
 
 def render_following(card: Card, tr: Translator) -> Spans:

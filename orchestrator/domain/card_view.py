@@ -18,6 +18,8 @@ FORM: Final = 1
 """The number of the present way to draw a preview; raise it when cards begin to show something of a call that they left out before."""
 CARD_COMMANDS: Final = 15
 """Maximum number of commands of a batch that a card lists one by one."""
+LONG_TEXT: Final = 80
+"""Length in characters above which any text counts as one that a person would miss, and above which a card leaves out its middle."""
 _READ_VERBS: Final = frozenset({"get", "list", "fields"})
 _PER_LINE: Final = 8
 """Units that the signs between the parts of one line take."""
@@ -45,8 +47,16 @@ class PreviewLine(View):
     lost: int = 0
     """How many characters of a text the change replaces or empties without keeping them; 0 if no text is lost."""
 
+    @property
+    def added(self) -> str:
+        """What the change adds behind a longer text that it keeps; "" if it does anything else."""
+        is_one_text = len(self.before) > LONG_TEXT and "\n" not in f"{self.before}{self.after}"
+        return self.after.removeprefix(self.before) if is_one_text and self.after.startswith(self.before) else ""
+
     def measure(self) -> int:
-        """Return how much of a card's room the line takes, in UTF-16 units."""
+        """Return how much of a card's room the line takes, in UTF-16 units; a kept text takes what a card shows of it."""
+        if self.added:
+            return count_units(self.name) + LONG_TEXT + count_units(self.added) + _PER_LINE
         return count_units(self.name) + count_units(self.before) + count_units(self.after) + _PER_LINE
 
 

@@ -87,6 +87,8 @@ def _show_rows(visit: Visit, shown: ShownCard, rows: tuple[CardRow, ...]) -> Non
             with ui.element("div").classes("change"):
                 with ui.element("dt"):
                     ui.label(cut_text(row.name, limit=_SHORT)).classes("muted text").props("dir=auto")
+                    if row.loss:
+                        ui.label(row.loss).classes("strong text").props("dir=auto")
                 with ui.element("dd").classes("change-values"):
                     if row.before:
                         _show_value(visit, row.before, "change-before", limit, is_open=shown.is_outward)
@@ -189,5 +191,5 @@ def show_line(visit: Visit, shown: ShownCard, *, among_decided: bool = False) ->
 def summarize_changes(shown: ShownCard) -> str:
     """Return the first changes in one line, such as "Сумма: 1 000 000 ₽ → 1 200 000 ₽"."""
     rows = shown.rows[:_ROWS_OF_LINE]
-    parts = [f"{row.name}: {row.before} → {row.after}" if row.before else f"{row.name}: {row.after}" for row in rows]
+    parts = [f"{row.name}: {row.loss or row.before} → {row.after}" if row.before else f"{row.name}: {row.after}" for row in rows]
     return cut_text("; ".join(" ".join(part[:_SHORT].split()) for part in parts), limit=_SHORT)

@@ -7,7 +7,7 @@ from bot.console.widgets import LONGEST
 from bot.http_api.approvals.card_models import Confirmation, to_confirmation
 from bot.i18n.translate import Translator
 from bot.rendering.card_reasons import evaluate_risk, list_reasons
-from bot.rendering.cards import is_undo, render_following, render_state
+from bot.rendering.cards import describe_loss, is_undo, render_following, render_state
 from bot.rendering.headings import render_heading
 from bot.rendering.spans import Spans
 from orchestrator.domain.card_view import CardView, PreviewPart
@@ -26,6 +26,8 @@ class CardRow:
     name: str
     before: str
     after: str
+    loss: str = ""
+    """What becomes of a text that is lost, in words; "" if none is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +95,7 @@ def build_shown_card(found: FoundCard, viewer: Viewer, tr: Translator, *, is_who
     view = CardView.from_card(found.entry)
     card = to_confirmation(found, viewer, tr, has_text=False)
     outcomes = {command.key: command for command in card.commands}
-    waits = found.entry.is_waiting
+    waits, is_done = found.entry.is_waiting, found.entry.status == "executed"
     return ShownCard(
         card=card,
         effect_id=found.entry.effect_id,
@@ -101,11 +103,11 @@ def build_shown_card(found: FoundCard, viewer: Viewer, tr: Translator, *, is_who
         url=view.preview.url,
         risk=evaluate_risk(view),
         mode=view.preview.mode,
-        rows=_to_rows(view.preview),
+        rows=_to_rows(view.preview, tr, is_done=is_done),
         commands=tuple(
             CardCommand(
                 heading=render_heading(item, item.method, tr),
-                rows=_to_rows(item),
+                rows=_to_rows(item, tr, is_done=is_done),
                 outcome=outcomes[item.key].outcome,
                 error=outcomes[item.key].error,
             )
@@ -122,5 +124,8 @@ def build_shown_card(found: FoundCard, viewer: Viewer, tr: Translator, *, is_who
     )
 
 
-def _to_rows(part: PreviewPart) -> tuple[CardRow, ...]:
-    return tuple(CardRow(name=line.name or line.field, before=line.before, after=line.after) for line in part.lines)
+def _to_rows(part: PreviewPart, tr: Translator, *, is_done: bool) -> tuple[CardRow, ...]:
+    return tuple(
+        CardRow(name=line.name or line.field, before=line.before, after=line.after, loss=describe_loss(line, tr, is_done=is_done))
+        for line in part.lines
+    )

@@ -51,6 +51,11 @@ class Change(ApiModel):
     name: str = Field(examples=[_EXAMPLES.read_text("sum_field")])
     before: str = Field("", description='Empty for a record that is to be made; "—" for an empty field.', examples=["1 000 000 ₽"])
     after: str = Field(examples=["1 200 000 ₽"])
+    lost: int = Field(
+        0,
+        description="How many characters of the text in `before` are replaced or emptied; left out where no text is lost.",
+        exclude_if=lambda count: not count,
+    )
 
 
 class Command(ApiModel):
@@ -167,7 +172,7 @@ def join_words(text: Spans) -> str:
 
 def to_changes(preview: PreviewPart) -> list[Change]:
     """Return one Change for each changed field of a card's preview; empty if the preview has none."""
-    return [Change(field=line.field, name=line.name, before=line.before, after=line.after) for line in preview.lines]
+    return [Change(field=line.field, name=line.name, before=line.before, after=line.after, lost=line.lost) for line in preview.lines]
 
 
 def render_reasons(reasons: Sequence[Notice], tr: Translator) -> list[str]:

@@ -5,14 +5,12 @@ A card and the reply after a write show these words; the whole old text stands i
 
 from typing import Final
 
-from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
+from orchestrator.domain.card_view import LONG_TEXT, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.preview.format_values import EMPTY
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_BREAK_SPACE
 from orchestrator.language.text import Locale
 
-LONG: Final = 80
-"""Length in characters above which any text counts as one that a person would miss, and above which its middle is left out."""
 _BEGINNING, _END = 40, 30
 """How many characters of a longer text are shown of its beginning and of its end."""
 _LINE_BREAK: Final = " ⏎ "
@@ -32,10 +30,12 @@ def count_lost(held: object, value: object, *, is_prose: bool) -> int:
     if not isinstance(held, str):
         return 0
     old = held.strip()
-    if not old or (not is_prose and len(old) <= LONG):
+    if not old or (not is_prose and len(old) <= LONG_TEXT):
         return 0
-    new = str(value) if isinstance(value, str | int | float) else ""
-    return 0 if " ".join(old.split()) in " ".join(new.split()) else len(old)
+    held_words, words = " ".join(old.split()), " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+    if held_words in words:
+        return 0
+    return len(held_words) - len(words) if held_words.startswith(words) and words else len(old)
 
 
 def put_lost_first(lines: list[PreviewLine]) -> list[PreviewLine]:
@@ -53,6 +53,11 @@ def may_keep_line(line: PreviewLine) -> bool:
     return bool(line.lost) and line.after != EMPTY
 
 
+def is_shortened(preview: Preview) -> bool:
+    """Return whether a card shows only the beginning and end of an old text, because it is lost or because a text is added to it."""
+    return any(line.lost or line.added for part in (preview, *preview.items) for line in part.lines)
+
+
 def shorten_preview(preview: Preview, locale: Locale, *, is_done: bool) -> Preview:
     """Return the preview with what becomes of longer old texts in a few words; `is_done` after the call has run."""
     lines = [shorten_line(line, locale, is_done=is_done) for line in preview.lines]
@@ -67,27 +72,37 @@ def shorten_line(line: PreviewLine, locale: Locale, *, is_done: bool) -> Preview
 
     Any other line is returned unchanged.
     """
-    words = _TEXTS[locale]
     if line.lost:
-        after = words["emptied" if is_done else "empty"] if line.after == EMPTY else line.after
-        return line.model_copy(
-            update={"before": _describe(line.before, line.lost, "was" if is_done else "lost", locale=locale), "after": after}
-        )
-    added = line.after.removeprefix(line.before)
-    if len(line.before) <= LONG or "\n" in f"{line.before}{line.after}" or added in ("", line.after):
+        return _shorten_loss(line, locale, is_done=is_done)
+    if not line.added:
         return line
     before = _describe(line.before, len(line.before), "was" if is_done else "kept", locale=locale)
-    return line.model_copy(update={"before": before, "after": f"+ {added.strip().removeprefix(_LINE_BREAK.strip()).strip()}"})
+    return line.model_copy(update={"before": before, "after": f"+ {_strip_breaks(line.added)}"})
+
+
+def _shorten_loss(line: PreviewLine, locale: Locale, *, is_done: bool) -> PreviewLine:
+    """Return the line with what is lost of its old text; if only the end of the text goes, with that and what is left."""
+    if line.before.startswith(line.after):
+        lost = _describe(line.before.removeprefix(line.after), line.lost, "gone" if is_done else "lost", locale=locale)
+        left = _describe(line.after, len(line.after), "left" if is_done else "kept", locale=locale)
+        return line.model_copy(update={"before": lost, "after": left})
+    lost = _describe(line.before, line.lost, "was" if is_done else "lost", locale=locale)
+    empty = _TEXTS[locale]["emptied" if is_done else "empty"]
+    return line.model_copy(update={"before": lost, "after": empty if line.after == EMPTY else line.after})
 
 
 def _describe(text: str, size: int, fate: str, *, locale: Locale) -> str:
-    return _TEXTS[locale][fate].format(size=_format_size(size, locale), text=_shorten(text))
+    return _TEXTS[locale][fate].format(size=_format_size(size, locale), text=_shorten(_strip_breaks(text)))
+
+
+def _strip_breaks(text: str) -> str:
+    return text.strip().removeprefix(_LINE_BREAK.strip()).strip()
 
 
 def _shorten(text: str) -> str:
     """Return the first and last words of a longer text, on one line."""
     line = _LINE_BREAK.join(text.split("\n"))
-    if len(line) <= LONG:
+    if len(line) <= LONG_TEXT:
         return line
     first, last = line[:_BEGINNING], line[-_END:]
     return f"{first.rpartition(' ')[0] or first}… {last.partition(' ')[2] or last}"

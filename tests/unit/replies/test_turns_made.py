@@ -112,6 +112,18 @@ async def test_a_long_text_is_cut_in_the_line(world: World) -> None:
     assert len(await told(world, long)) < MAX_VALUE + 200
 
 
+async def test_a_note_behind_a_history_is_told_without_the_history(world: World) -> None:
+    """How long the old text was, and how it begins; what was added; the button that takes it back."""
+    history = "История переговоров: " + "созвонились, договорились, перенесли на весну, " * 16 + "ждут смету до конца года."
+    world.portal.records["deal", 481] = {**(world.portal.records["deal", 481] or {}), "COMMENTS": history}
+    row = await answered(world, step("crm.deal.update", {"id": 481, "fields": {"COMMENTS": f"{history}\nзвонил"}}))
+    said = to_plain_text(render_reply(Reply.model_validate(row.body), Translator("ru")))
+    assert "Комментарий: было 798 знаков: «История переговоров: созвонились,… ждут смету до конца года.» → + звонил" in said
+    keyboard = build_reply_keyboard(Reply.model_validate(row.body), Translator("ru"))
+    assert keyboard is not None
+    assert [button.text for line in keyboard.inline_keyboard for button in line] == ["↩ Отменить"]
+
+
 async def test_a_batch_is_named_command_by_command(world: World) -> None:
     """«Пакет команд (3)» tells nobody what to look at."""
     commands = {

@@ -4,13 +4,19 @@ from typing import Any
 
 import pytest
 
+from bot.http_api.approvals.card_models import to_changes
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.view.keyboards import build_card_keyboard
 from orchestrator.domain.card_view import CardView
+from orchestrator.features.cards.field_input import list_editable_fields
+from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.preview.old_texts import count_lost
+from orchestrator.gate.preview.preview import preview
 from tests.unit.features.cards.cards_kit import RU, asked, cards_of, pressing
+from tests.unit.gate.gate_kit import LEAD, call
+from tests.unit.gate.test_gate_preview import Book
 from tests.unit.runtime.group_kit import ask_plan
 from tests.unit.spine_kit import BORIS, World, press, raise_sum, step
 
@@ -43,6 +49,7 @@ async def test_a_replaced_text_stands_first_in_plain_words_and_whole_in_the_deta
     assert _read(card).split("\n")[2] == f"Комментарий: {SAID}{NEW}"
     assert HISTORY not in _read(card)
     assert f"{HISTORY} → {NEW}" in _read(card, "details")
+    assert [row.model_dump().get("lost") for row in to_changes(CardView.from_body(card).preview)] == [798, None]
     assert _buttons(card)[0] == ["➕ Добавить к прежнему"]
     english = Translator("en")
     assert "deletes 798 characters: “История переговоров:" in _read(card, tr=english)
@@ -112,6 +119,66 @@ async def test_the_step_of_a_plan_is_added_to_alone(world: World) -> None:
     assert [params["fields"] for _, params in world.portal.written()] == [{"COMMENTS": f"{HISTORY}\n{NEW}"}, {"OPPORTUNITY": 60_000}]
 
 
+async def test_what_was_written_says_what_it_lost_and_can_be_taken_back(world: World) -> None:
+    """The card that was carried out, and the one that takes it back, which loses only what was added."""
+    _hold(world)
+    card = await asked(world, _note(f"{HISTORY}\n{NEW}"), text="что по сделке 481?")
+    await world.work(press(card))
+    done = cards_of(world.outbox())[-1]
+    assert f"Комментарий: {SAID.replace('удалит', 'было')}+ {NEW}" in _read(done)
+    await world.work(pressing("undo", done["effect_id"]))
+    undo = cards_of(world.outbox())[-1]
+    assert f"Комментарий: удалит 20 знаков: «{NEW}» → {SAID.replace('удалит', 'останется')[:-3]}" in _read(undo)
+    assert ["➕ Добавить к прежнему"] not in _buttons(undo)
+
+
+async def test_a_text_that_was_replaced_is_named_on_the_card_of_the_past(world: World) -> None:
+    _hold(world)
+    card = await asked(world, _note())
+    await world.work(press(card))
+    done = cards_of(world.outbox())[-1]
+    assert f"Комментарий: {SAID.replace('удалит', 'было')}{NEW}" in _read(done)
+    assert "↩" in str(_buttons(done))
+
+
+async def test_a_long_history_is_added_to_without_reading_it_all_and_never_replaced_so(world: World) -> None:
+    """A note behind 8,000 characters fits on the card; one that wipes them waits until the whole was opened."""
+    _hold(world, "история " * 1000)
+    card = await asked(world, _note())
+    assert [_buttons(card)[0], _buttons(card)[1]] == [["➕ Добавить к прежнему"], ["✖ Отклонить"]]
+    await world.work(pressing("addto", card["confirmation_id"]))
+    new = cards_of(world.outbox())[-1]
+    assert _buttons(new)[0][0] == "✅ Выполнить"
+    assert len(_read(new)) < 500
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "place", "field"),
+    [
+        ("tasks.task.update", {"taskId": 8017, "fields": {"DESCRIPTION": NEW}}, ("task", 8017), "description"),
+        ("crm.item.update", {"entityTypeId": 2, "id": 481, "fields": {"comments": NEW}}, ("deal", 481), "COMMENTS"),
+    ],
+)
+async def test_every_form_of_the_replacement_is_named_and_added_to(
+    world: World, method: str, params: dict[str, Any], place: tuple[str, int], field: str
+) -> None:
+    world.portal.records[place] = {**(world.portal.records[place] or {}), field: HISTORY}
+    card = await asked(world, step(method, params), text="запиши в 481: звонил")
+    assert f"{SAID}{NEW}" in _read(card)
+    await world.work(pressing("addto", card["confirmation_id"]))
+    await world.work(press(cards_of(world.outbox())[-1]))
+    (written,) = world.portal.written()
+    assert f"{HISTORY}\n{NEW}" in written[1]["fields"].values()
+
+
+async def test_the_text_of_a_todo_is_named_too() -> None:
+    todo = call("crm.activity.todo.updateDescription", {"id": 1501, "ownerTypeId": 2, "ownerId": 481, "value": NEW}, actor=LEAD)
+    facts = Facts(records={("activity", 1501): {"ID": "1501", "DESCRIPTION": HISTORY}})
+    found = await preview(todo, facts, Book(), locale="ru")
+    assert [line.lost for line in found.lines if line.field == "value"] == [798]
+    assert list_editable_fields(todo, found, {})[0].code == "value"
+
+
 @pytest.mark.parametrize("method", ["crm.deal.update", "crm.item.update"])
 async def test_a_command_of_a_batch_names_the_text_that_it_loses(world: World, method: str) -> None:
     _hold(world)
@@ -138,6 +205,7 @@ async def test_a_command_of_a_batch_names_the_text_that_it_loses(world: World, m
         (["ж" * 100], "", True, 0),
         ("звонил", None, True, 6),
         ("12", 12, True, 0),
+        ("первое второе", "первое", True, 7),
     ],
 )
 def test_what_is_lost_is_counted(held: object, value: object, is_prose: object, lost: int) -> None:
