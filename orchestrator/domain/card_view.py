@@ -80,7 +80,7 @@ class PreviewPart(View):
     method: str = ""
     """The method of the command; "" for a single call."""
     is_critical: bool = False
-    """Whether the command is among those of its batch that a person should see first: it deletes, or writes sums, owners and the like."""
+    """Whether a person should see the command before others of its batch: it deletes, loses a text, or writes sums, owners and the like."""
 
     @property
     def is_read(self) -> bool:

@@ -456,7 +456,6 @@ button-deny-all = ✖ Deny all
 button-leave-out = ✖ Leave out { $number }
 button-leave-out-short = ✖ { $number }
 button-add-to-step = ➕ Add to what is there { $number }
-button-add-to-step-short = ➕ { $number }
 button-edit-step = ✏ Edit { $number }
 button-edit-step-short = ✏ { $number }
 button-undo-step = ↩ Undo { $number }

@@ -465,7 +465,6 @@ button-deny-all = ✖ Отклонить всё
 button-leave-out = ✖ Убрать { $number }
 button-leave-out-short = ✖ { $number }
 button-add-to-step = ➕ Добавить к прежнему { $number }
-button-add-to-step-short = ➕ { $number }
 button-edit-step = ✏ Изменить { $number }
 button-edit-step-short = ✏ { $number }
 button-undo-step = ↩ Отменить { $number }

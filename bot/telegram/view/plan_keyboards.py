@@ -20,7 +20,13 @@ MOST_IN_WORDS: Final = 4
 
 
 def list_step_buttons(view: CardView, tr: Translator) -> Iterator[Sequence[Button]]:
-    """Yield rows of buttons for single steps: leave one out or edit it while it waits, afterwards take it back, check or repeat it."""
+    """Yield rows of buttons for single steps: leave one out or edit it while it waits, afterwards take it back, check or repeat it.
+
+    Before these, each step that would replace a text has a button that adds the new one to it instead.
+    """
+    for number, card in view.steps:
+        if card.is_waiting and _may_edit(card, view) and may_keep(CardView.from_card(card).preview):
+            yield [(tr.translate("button-add-to-step", number=number), ActionClick(words=("addto", card.confirmation_id)))]
     buttons = [button for number, card in view.steps for button in _list_buttons(number, card, view, tr)]
     per_line = PER_LINE if _has_words(view) else 2 * PER_LINE
     for start in range(0, len(buttons), per_line):
@@ -36,9 +42,7 @@ def _list_buttons(number: int, card: Card, view: CardView, tr: Translator) -> It
         return
     short = "" if _has_words(view) else "-short"
     if card.is_waiting:
-        if not view.home and not view.is_waiting_for_lead and not _is_fixed(card):
-            if may_keep(CardView.from_card(card).preview):
-                yield tr.translate(f"button-add-to-step{short}", number=number), ActionClick(words=("addto", card.confirmation_id))
+        if _may_edit(card, view):
             yield tr.translate(f"button-edit-step{short}", number=number), ActionClick(words=("edit", card.confirmation_id))
         if len([member for member in view.members if member.is_waiting]) > 1 and (not view.home or is_card_session(view.home)):
             press = CardClick(confirmation_id=card.confirmation_id, nonce=card.nonce, approve=False, home=view.home or view.topic)
@@ -51,6 +55,11 @@ def _list_buttons(number: int, card: Card, view: CardView, tr: Translator) -> It
         yield tr.translate("button-undo-step", number=number), ActionClick(words=("undo", card.effect_id))
     elif may_repeat(card):
         yield tr.translate("button-again-step", number=number), ActionClick(words=("again", card.confirmation_id))
+
+
+def _may_edit(card: Card, view: CardView) -> bool:
+    """Return whether the reader of this chat may change the values of the step."""
+    return str(view.card.status) != "elsewhere" and not view.home and not view.is_waiting_for_lead and not _is_fixed(card)
 
 
 def _is_fixed(card: Card) -> bool:

@@ -76,7 +76,7 @@ def shorten_line(line: PreviewLine, locale: Locale, *, is_done: bool) -> Preview
         return _shorten_loss(line, locale, is_done=is_done)
     if not line.added:
         return line
-    before = _describe(line.before, len(line.before), "was" if is_done else "kept", locale=locale)
+    before = _describe(line.before, _count_signs(line.before), "was" if is_done else "kept", locale=locale)
     return line.model_copy(update={"before": before, "after": f"+ {_strip_breaks(line.added)}"})
 
 
@@ -84,7 +84,7 @@ def _shorten_loss(line: PreviewLine, locale: Locale, *, is_done: bool) -> Previe
     """Return the line with what is lost of its old text; if only the end of the text goes, with that and what is left."""
     if line.before.startswith(line.after):
         lost = _describe(line.before.removeprefix(line.after), line.lost, "gone" if is_done else "lost", locale=locale)
-        left = _describe(line.after, len(line.after), "left" if is_done else "kept", locale=locale)
+        left = _describe(line.after, _count_signs(line.after), "left" if is_done else "kept", locale=locale)
         return line.model_copy(update={"before": lost, "after": left})
     lost = _describe(line.before, line.lost, "was" if is_done else "lost", locale=locale)
     empty = _TEXTS[locale]["emptied" if is_done else "empty"]
@@ -95,8 +95,13 @@ def _describe(text: str, size: int, fate: str, *, locale: Locale) -> str:
     return _TEXTS[locale][fate].format(size=_format_size(size, locale), text=_shorten(_strip_breaks(text)))
 
 
+def _count_signs(text: str) -> int:
+    """Return the length of the text whose line breaks are symbols on a card."""
+    return len(_strip_breaks(text).replace(_LINE_BREAK, "\n"))
+
+
 def _strip_breaks(text: str) -> str:
-    return text.strip().removeprefix(_LINE_BREAK.strip()).strip()
+    return text.strip(f"{_LINE_BREAK} ")
 
 
 def _shorten(text: str) -> str:

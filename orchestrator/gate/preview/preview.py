@@ -83,14 +83,16 @@ async def preview(
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
     if not call.commands:
         return Preview.model_validate({**await _describe_part(call, facts, reader), "items": [], "count": 1, "form": FORM})
-    parts = [(leaf, await _describe_part(leaf, then, reader)) for leaf, then in walk_commands(call, facts)]
-    marked = {True: {"is_critical": True}, False: {}}
-    items = [
-        PreviewPart.model_validate({**part, "key": leaf.key, "method": leaf.method, **marked[_is_critical(leaf)]}) for leaf, part in parts
-    ]
+    items = [await _build_item(leaf, then, reader) for leaf, then in walk_commands(call, facts)]
     total = await _format_total(call.commands, facts, reader)
     card = Preview(verb="batch", entity="", id=None, title="", url="", lines=[], items=items, count=len(items), form=FORM)
     return card.model_copy(update={"sum": total}) if total else card
+
+
+async def _build_item(leaf: Call, facts: Facts, reader: Reader) -> PreviewPart:
+    part = await _describe_part(leaf, facts, reader)
+    item = PreviewPart.model_validate({**part, "key": leaf.key, "method": leaf.method})
+    return item.model_copy(update={"is_critical": True}) if _is_critical(leaf) or any(line.lost for line in item.lines) else item
 
 
 def _is_critical(leaf: Call) -> bool:

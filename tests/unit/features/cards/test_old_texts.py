@@ -112,7 +112,7 @@ async def test_the_step_of_a_plan_is_added_to_alone(world: World) -> None:
     _hold(world)
     plan = await ask_plan(world, _note(), raise_sum(60_000, deal=482))
     assert f"Комментарий: {SAID}{NEW}" in _read(plan)
-    assert ["➕ Добавить к прежнему 1", "✏ Изменить 1"] in _buttons(plan)
+    assert _buttons(plan)[2:4] == [["➕ Добавить к прежнему 1"], ["✏ Изменить 1", "✖ Убрать 1"]]
     await world.work(pressing("addto", plan["members"][0]["confirmation_id"]))
     fresh = cards_of(world.outbox())[-1]
     await world.work(press(fresh))
@@ -139,6 +139,19 @@ async def test_a_text_that_was_replaced_is_named_on_the_card_of_the_past(world: 
     done = cards_of(world.outbox())[-1]
     assert f"Комментарий: {SAID.replace('удалит', 'было')}{NEW}" in _read(done)
     assert "↩" in str(_buttons(done))
+
+
+async def test_a_text_of_several_lines_is_kept_as_it_is(world: World) -> None:
+    """Its size does not depend on how a card shows line breaks, and what only ends the text is no part of what is added."""
+    held = f"Созвонились.\n\n{HISTORY}\n"
+    _hold(world, held)
+    card = await asked(world, _note())
+    assert "удалит 812 знаков: «Созвонились. ⏎ " in _read(card)
+    await world.work(pressing("addto", card["confirmation_id"]))
+    new = cards_of(world.outbox())[-1]
+    assert f"останется 812 знаков: «Созвонились. ⏎  ⏎ История переговоров:… ждут смету до конца года.» → + {NEW}" in _read(new)
+    await world.work(press(new))
+    assert world.portal.ledger[-1][1]["fields"]["COMMENTS"] == f"{held}\n{NEW}"
 
 
 async def test_a_long_history_is_added_to_without_reading_it_all_and_never_replaced_so(world: World) -> None:
@@ -189,6 +202,7 @@ async def test_a_command_of_a_batch_names_the_text_that_it_loses(world: World, m
     )
     batch = step("batch", {"cmd": {"a": f"{call}{NEW}", "b": "crm.deal.update?id=482&fields[OPPORTUNITY]=60000"}})
     card = await asked(world, batch)
+    assert _read(card).index("Комментарий: удалит") < _read(card).index("Сумма:")
     assert f"Комментарий: {SAID}{NEW}" in _read(card)
 
 
