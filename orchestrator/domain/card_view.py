@@ -47,11 +47,13 @@ class PreviewLine(View):
     lost: int = 0
     """How many characters of a text the change replaces or empties without keeping them; 0 if no text is lost."""
 
+    is_kept: bool = False
+    """Whether the change keeps the old text, or all but its end: a card then shows only what is added or taken away."""
+
     @property
     def added(self) -> str:
         """What the change adds behind a longer text that it keeps; "" if it does anything else."""
-        is_one_text = len(self.before) > LONG_TEXT and "\n" not in f"{self.before}{self.after}"
-        return self.after.removeprefix(self.before) if is_one_text and self.after.startswith(self.before) else ""
+        return self.after.removeprefix(self.before) if self.is_kept and not self.lost else ""
 
     def measure(self) -> int:
         """Return how much of a card's room the line takes, in UTF-16 units; a kept text takes what a card shows of it."""

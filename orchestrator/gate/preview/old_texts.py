@@ -38,6 +38,20 @@ def count_lost(held: object, value: object, *, is_prose: bool) -> int:
     return len(held_words) - len(words) if held_words.startswith(words) and words else len(old)
 
 
+def mark_old_text(line: PreviewLine, lost: int, *, is_outward: bool) -> PreviewLine:
+    """Return the line of a card with what becomes of its old text, of which `lost` characters go.
+
+    Of a text that goes outside (`is_outward`), the card shows the whole new one.
+    """
+    is_one_text = bool(line.before and line.after) and line.before != line.after and "\n" not in f"{line.before}{line.after}"
+    adds = len(line.before) > LONG_TEXT and line.after.startswith(line.before)
+    cuts = bool(lost) and line.after != EMPTY and line.before.startswith(line.after)
+    update = {"lost": lost} if lost else {}
+    if is_one_text and (adds or cuts) and not is_outward:
+        update["is_kept"] = True
+    return line.model_copy(update=update) if update else line
+
+
 def put_lost_first(lines: list[PreviewLine]) -> list[PreviewLine]:
     """Return the lines of a card, those first whose change loses a text."""
     return sorted(lines, key=lambda line: not line.lost)
@@ -82,7 +96,7 @@ def shorten_line(line: PreviewLine, locale: Locale, *, is_done: bool) -> Preview
 
 def _shorten_loss(line: PreviewLine, locale: Locale, *, is_done: bool) -> PreviewLine:
     """Return the line with what is lost of its old text; if only the end of the text goes, with that and what is left."""
-    if line.before.startswith(line.after):
+    if line.is_kept:
         lost = _describe(line.before.removeprefix(line.after), line.lost, "gone" if is_done else "lost", locale=locale)
         left = _describe(line.after, _count_signs(line.after), "left" if is_done else "kept", locale=locale)
         return line.model_copy(update={"before": lost, "after": left})

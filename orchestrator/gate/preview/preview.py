@@ -41,7 +41,7 @@ from orchestrator.gate.preview.format_values import (
 from orchestrator.gate.preview.kind_lines import build_kind_view_lines, find_kind_title, has_view
 from orchestrator.gate.preview.list_changes import build_list_lines, split_list_line
 from orchestrator.gate.preview.notified_lines import build_notified_lines
-from orchestrator.gate.preview.old_texts import count_lost, put_lost_first
+from orchestrator.gate.preview.old_texts import count_lost, mark_old_text, put_lost_first
 from orchestrator.gate.preview.part_lines import put_old_text
 from orchestrator.gate.preview.query_lines import build_query_lines
 from orchestrator.gate.preview.record_titles import find_title
@@ -267,8 +267,7 @@ async def _build_line(
         before = await show(_find_present_value(call, record, name), context or _build_context(call, record, {}), record)
     after = await show(value, _build_context(call, record, {**one.siblings, **written}), one.siblings)
     line = PreviewLine(field=name, name=said, before=before, after=after)
-    lost = _count_lost(call, one, kind, record)
-    return line.model_copy(update={"lost": lost}) if lost else line
+    return mark_old_text(line, _count_lost(call, one, kind, record), is_outward="N" in call.classes) if one.is_written else line
 
 
 def _count_lost(call: Call, one: ShownParam, kind: str, record: JsonObject | None) -> int:

@@ -9,10 +9,10 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.view.keyboards import build_card_keyboard
-from orchestrator.domain.card_view import CardView
+from orchestrator.domain.card_view import CardView, PreviewLine
 from orchestrator.features.cards.field_input import list_editable_fields
 from orchestrator.gate.call.effect import Facts
-from orchestrator.gate.preview.old_texts import count_lost
+from orchestrator.gate.preview.old_texts import count_lost, mark_old_text
 from orchestrator.gate.preview.preview import preview
 from tests.unit.features.cards.cards_kit import RU, asked, cards_of, pressing
 from tests.unit.gate.gate_kit import LEAD, call
@@ -190,6 +190,13 @@ async def test_the_text_of_a_todo_is_named_too() -> None:
     found = await preview(todo, facts, Book(), locale="ru")
     assert [line.lost for line in found.lines if line.field == "value"] == [798]
     assert list_editable_fields(todo, found, {})[0].code == "value"
+
+
+async def test_of_a_text_that_goes_outside_all_is_shown() -> None:
+    event = call("calendar.event.update", {"id": 5, "type": "user", "ownerId": 7, "name": "Встреча", "description": f"{HISTORY} {NEW}"})
+    line = PreviewLine(field="description", before=HISTORY, after=f"{HISTORY} {NEW}")
+    assert mark_old_text(line, 0, is_outward="N" in event.classes) == line
+    assert mark_old_text(line, 0, is_outward=False).added.strip() == NEW
 
 
 @pytest.mark.parametrize("method", ["crm.deal.update", "crm.item.update"])
