@@ -362,7 +362,7 @@ class Gate:
         return replace(
             facts,
             today=case.ledger.now.date(),
-            named_people=await find_named_people(call, case.effect.provenance.person_text, case.actor, self._deps),
+            named_people=await find_named_people(call, case.effect.provenance, case.actor, self._deps),
             written=written,
             first_sums=await find_first_sums(call, facts, self._deps, case.ledger),
             own_parts=await find_own_parts(call, facts.records, case.actor, self._deps, case.ledger),

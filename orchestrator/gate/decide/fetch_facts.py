@@ -9,6 +9,7 @@ from orchestrator.directory.reference import Reference, is_employed
 from orchestrator.directory.reference_cache import ReadTimedOut
 from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists, unread_lists
 from orchestrator.gate.call.effect import Call, Facts, Part, Refuse, Target
@@ -164,9 +165,10 @@ def _find_new_people(call: Call, actor: Actor, facts: Facts) -> frozenset[int]:
     return frozenset(int(number) for number in found if len(number) <= _LONGEST_ID) - {actor.bitrix_user_id}
 
 
-async def find_named_people(call: Call, text: str, actor: Actor, deps: GateDeps) -> frozenset[int]:
-    """Return the colleagues whom the request `text` names, if the call makes a record whose owner nobody named. Raises bitrix errors."""
-    if not text or not any(leaf.spec.responsible in leaf.system_fields for leaf in call.leaves):
+async def find_named_people(call: Call, provenance: Provenance, actor: Actor, deps: GateDeps) -> frozenset[int]:
+    """Return the colleagues whom the message names, if the call makes a record whose owner nobody named. Raises bitrix errors."""
+    text = provenance.person_text
+    if provenance.message is None or not any(leaf.spec.responsible in leaf.system_fields for leaf in call.leaves):
         return frozenset()
     users = (await deps.records.reference.load_users()).items()
     others = ((number, {user.name, user.full_name} - {""}) for number, user in users if number != actor.bitrix_user_id)
