@@ -167,9 +167,8 @@ def _find_new_people(call: Call, actor: Actor, facts: Facts) -> frozenset[int]:
 
 async def find_named_people(call: Call, provenance: Provenance, actor: Actor, deps: GateDeps) -> frozenset[int]:
     """Return the colleagues whom the message names, if the call makes a record whose owner nobody named. Raises bitrix errors."""
-    text = provenance.person_text
     if provenance.message is None or not any(leaf.spec.responsible in leaf.system_fields for leaf in call.leaves):
         return frozenset()
     users = (await deps.records.reference.load_users()).items()
     others = ((number, {user.name, user.full_name} - {""}) for number, user in users if number != actor.bitrix_user_id)
-    return frozenset(number for number, called in others if any(is_mentioned(name, text) for name in called))
+    return frozenset(number for number, called in others if any(is_mentioned(name, provenance.person_text) for name in called))
