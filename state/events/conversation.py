@@ -252,7 +252,9 @@ def _add_line(state: State, engine: str, line: HistoryLine) -> None:
 
 def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
     if engine := data.get("engine", ""):
-        line = HistoryLine.create(role="user", text=data["text"], quoted=bool(data.get("quoted")), ts=ts, turn_id=data["turn_id"])
+        line = HistoryLine.create(
+            role="user", text=data["text"], quoted=bool(data.get("quoted") or data.get("answers_others")), ts=ts, turn_id=data["turn_id"]
+        )
         _add_line(state, engine, line)
         state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
         return
@@ -266,7 +268,9 @@ def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
     if data.get("answers"):  # a button: from now on numbers mean the rows of the list before the question again
         state.last_asked = None
     if data["text"]:
-        line = HistoryLine.create(role="user", text=data["text"], quoted=bool(data.get("quoted")), ts=ts, turn_id=data["turn_id"])
+        line = HistoryLine.create(
+            role="user", text=data["text"], quoted=bool(data.get("quoted") or data.get("answers_others")), ts=ts, turn_id=data["turn_id"]
+        )
         _add_line(state, "", line)
     state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
 

@@ -26,7 +26,7 @@ class HistoryLine(Stored):
     role: Literal["user", "assistant"]
     text: str
     quoted: bool = False
-    """Whether the person quoted or forwarded text of somebody else."""
+    """Whether the person quoted or forwarded text of somebody else, or replied to it."""
     ts: str = ""
     turn_id: str = ""
     """The turn to which the message belongs; "" for lines of earlier versions and those that belong to no turn."""

@@ -122,7 +122,7 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
             resolved=work.resolved,
             ask=asking.several.ask.model_dump(mode="json"),
             prose=work.prose,
-            message=work.message.model_dump(mode="json"),
+            message=work.message.model_copy(update={"changes": work.made + work.made_now}).model_dump(mode="json"),
             labels=work.labels[-100:],
         )
     )
@@ -131,7 +131,7 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
     rows = tuple(ShownRow(item.target, item.label) for item in asking.several.options)
     options = ShownList(place=QUESTION, total=len(rows), rows=rows)
     history = f"[question: {asking.several.ask.code}]\n{build_marker(QUESTION)}"
-    return TurnEnd(reason="asked", reply=reply, history=history, targets=frozenset(work.targets), lists=(options,))
+    return TurnEnd(reason="asked", reply=reply, history=history, targets=frozenset(work.targets), lists=(options,), acted=work.acted)
 
 
 async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption) -> str:
@@ -139,6 +139,7 @@ async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption
     question = choice.question
     work.prose = work.pasted = work.prose or question.prose  # where the text stood is not kept with the question
     work.message = MessageFacts.model_validate(question.message)
+    work.made = work.message.changes
     work.labels.extend(question.labels)
     work.resolved = {**question.resolved, question.reference: choice.value}
     work.targets |= set(choice.targets)

@@ -47,7 +47,9 @@ _TITLED: Final = frozenset({"task", "activity", "todo", "reminder", "checklistit
 _NAMES: Final = frozenset({"title", "subject", "name", "text"})
 _SPARSE: Final = frozenset({"deal", "lead"})
 """Kinds of records that have a sum and a stage, so that a request for a new one may name these."""
-_WRITTEN_FREELY: Final = re.compile(r"[0-9TZ:.+-]{1,25}|[A-Z][A-Z0-9_:]{0,20}|deal|lead|contact|company|y|n")
+_WRITTEN_FREELY: Final = re.compile(
+    r"[0-9]{1,4}|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.+Z-]{1,20})?|[A-Z][A-Z0-9_:]{0,20}|deal|lead|contact|company|y|n"
+)
 """Dates, codes, numbers and flags, which are nobody's words."""
 _CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {"contact": ("CONTACT_ID", "CONTACT_IDS"), "company": ("COMPANY_ID",)}
 """The fields of a record that hold its clients, by the kind of the client."""
@@ -130,9 +132,13 @@ def is_empty(value: object) -> bool:
 
 
 def keeps_text(held: object, value: object) -> bool:
-    """Return whether the text `value` begins or ends with the whole text `held`, so that nothing is lost."""
-    old, new = (" ".join(one.split()) if isinstance(one, str) else None for one in (held, value))
-    return old is not None and new is not None and (new.startswith(old) or new.endswith(old))
+    """Return whether the text `value` begins or ends with the whole text `held`, whose words and lines stay, and hides none by markup."""
+    if not isinstance(held, str) or not isinstance(value, str):
+        return False
+    old, new = ("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (held, value))
+    added = new.removeprefix(old) if new.startswith(old) else new.removesuffix(old)
+    seam = added[:1] if new.startswith(old) else added[-1:]
+    return new == old or (added != new and not seam.isalnum() and "<" not in added and "[" not in added)
 
 
 def _collect_left_out(call: Call, provenance: Provenance, facts: Facts) -> Iterator[Notice]:
