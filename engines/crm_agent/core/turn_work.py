@@ -73,7 +73,7 @@ class TurnWork:
     pasted: bool = False
     """Whether text of others came with the person's message."""
     made: int = 0
-    """How many changes the turn has made in earlier iterations."""
+    """How many changes the turn has made without a card in earlier iterations."""
     proposed: int = 0
     """How many changes the present answer proposes."""
     asks_beside: bool = False
@@ -311,7 +311,7 @@ async def observe(
     if result.foreign_text:
         work.prose = True
         work.add_texts([result.detail, *(command.error for command in result.commands)])
-    if result.call_class not in {"", "R"} and result.status in {"succeeded", "unknown"}:
+    if result.call_class not in {"", "R"} and result.status in {"succeeded", "unknown"} and not result.decided:
         work.made_now += changes
     match result.status:
         case "planned":
