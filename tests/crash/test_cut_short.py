@@ -19,16 +19,16 @@ FIRST, SECOND = "Пихта", "Кедр"
 LAST_MOMENTS = ["~Call(Refused|Succeeded).*:before", "~Call(Refused|Succeeded).*:after", "~TurnFinished.*:before", "~TurnFinished.*:after"]
 
 
-@pytest.fixture
-def held_up(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    """A lab whose first look at a change waits until the /stop has come and been worked: only one outcome can come of it."""
+@pytest.fixture(params=["crm.deal.fields"])
+def held_up(request: pytest.FixtureRequest, lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """A lab whose first look at a change, or its call, waits until the /stop has come and been worked: one outcome can come of it."""
     database = lab.folder / "run" / "sdelka.db"
 
     class Held(World):
         async def answering(self, asked: Asked) -> tuple[int, bytes] | None:
             if self.generation == 0 and asked.name == "reached":
                 await self.reached.wait()
-            while self.generation == 0 and asked.name == "crm.deal.fields" and not stopped(database):
+            while self.generation == 0 and asked.name == request.param and not stopped(database):
                 self.reached.set()
                 await asyncio.sleep(0.005)
             return await super().answering(asked)
@@ -66,6 +66,7 @@ async def test_what_was_not_made_of_a_stopped_request_is_named(at: str, held_up:
 
 @pytest.mark.req("G1")
 @pytest.mark.parametrize("at", ["", *LAST_MOMENTS])
+@pytest.mark.parametrize("held_up", ["crm.deal.add"], indirect=True)
 async def test_what_was_made_before_the_stop_is_told_apart_from_what_was_not(at: str, held_up: Lab) -> None:
     """Both are calls of the same method: each is named by itself."""
     plan: dict[str, Any] = {"kills": [death(at)]} if at else {}

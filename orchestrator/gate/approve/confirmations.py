@@ -255,12 +255,16 @@ def build_denial(entry: Card, decision: Decision, ledger: Ledger) -> Confirmatio
         via=decision.via,
         reason=decision.reason,
         slot=decision.slot,
-        # Of the request, whose turn rests while a person decides; a run is no turn, and its person may try a step again.
-        turn_id=ledger.state.turn_id if is_run(entry.turn_id) else entry.turn_id or ledger.state.turn_id,
+        turn_id=_find_turn(entry, decision) or ledger.state.turn_id,
         method=entry.method,
         # Encrypted under the key of the person who denies: another person's params stay with that person's own card.
         params=dict(entry.params) if entry.requested_by == actor.key else {},
     )
+
+
+def _find_turn(entry: Card, decision: Decision) -> str:
+    """Return the turn of the request, which rests while a person decides; "" if the model withdraws, or a run's person may try again."""
+    return "" if decision.via == "model" or is_run(entry.turn_id) else entry.turn_id
 
 
 async def expire(entry: Card, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:

@@ -81,8 +81,9 @@ async def a_leads_press(world: World) -> list[InboxRow]:
 
 
 async def a_request(world: World) -> list[InboxRow]:
-    world.model.will(reply(step("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}})), reply(text="Остановлено."))
-    return [message("переименуй сделку 481")]
+    comment = {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "звонил"}}
+    world.model.will(reply(step("crm.timeline.comment.add", comment)), reply(text="Остановлено."))
+    return [message("запиши в сделку 481: звонил")]
 
 
 async def cards(world: World) -> list[InboxRow]:
