@@ -25,12 +25,13 @@ from orchestrator.language.word_runs import hash_runs, repeats
 from state.stored import JsonObject
 
 BESIDE: Final = "gate-beside"
+ORDERED: Final = "2. was it ordered"
 QUESTIONS: Final[Mapping[str, str]] = {
     "gate-replaces": "1. does it only add",
     "gate-no-addition": "1. does it only add",
     "gate-leaves-out": "1. does it only add",
-    "gate-not-ordered": "2. was it ordered",
-    "gate-only-asked": "2. was it ordered",
+    "gate-not-ordered": ORDERED,
+    "gate-only-asked": ORDERED,
     "gate-not-plain": "3. is the message plain",
     "gate-taint-target": "4. is the record named",
     "gate-taint-value": "5. is nothing borrowed",

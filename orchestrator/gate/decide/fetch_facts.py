@@ -170,5 +170,5 @@ async def find_named_people(call: Call, provenance: Provenance, actor: Actor, de
     if provenance.message is None or not any(leaf.spec.responsible in leaf.system_fields for leaf in call.leaves):
         return frozenset()
     users = (await deps.records.reference.load_users()).items()
-    others = ((number, {user.name, user.full_name} - {""}) for number, user in users if number != actor.bitrix_user_id)
+    others = ((number, {user.name, user.last_name, user.full_name} - {""}) for number, user in users if number != actor.bitrix_user_id)
     return frozenset(number for number, called in others if any(is_mentioned(name, provenance.person_text) for name in called))

@@ -10,7 +10,9 @@ from orchestrator.domain.outcome import CommandReport
 from orchestrator.engines.base import PlanStep
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.targets import find_definition
+from orchestrator.gate.decide.consent import ORDERED, QUESTIONS
 from orchestrator.gate.undo.undo_policy import parse_undo_slot
+from orchestrator.language.orders import count_orders
 from orchestrator.language.text import Locale
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
 from orchestrator.reports.reading.journal_reader import ERASED, describe_gap, format_text, hide_secrets, to_one_line, to_session_name
@@ -211,10 +213,23 @@ def _build_verdict(trail: CallTrail, voice: Narrator, locale: Locale) -> GateVer
         reasons = voice.describe_reasons(asked) or ([describe_gap(card)] if card.erased else [])
         return GateVerdict(decision="asked", mode=mode, at=card.ts, codes=[str(one.get("code", "")) for one in asked], reasons=reasons)
     if trail.find_first("CallStarted", "CallSucceeded", "CallRefused") is not None:
-        return GateVerdict(decision="allowed", mode=mode, at=first.ts, codes=[], reasons=["no rule asks for a person"])
+        return GateVerdict(
+            decision="allowed", mode=mode, at=first.ts, codes=[], reasons=_list_answers(trail) or ["no rule asks for a person"]
+        )
     if trail.find_first("ConfirmationDenied") is not None:
         return GateVerdict(decision="withdrawn", mode=mode, at=first.ts, codes=[], reasons=["the model withdrew it"])
     return GateVerdict(decision="planned", mode=mode, at=first.ts, codes=[], reasons=["plans are only recorded in this mode"])
+
+
+def _list_answers(trail: CallTrail) -> list[str]:
+    """Return what the gate found of a change that a message ordered, question by question; empty if no message had to order it."""
+    judged = any(event.type == "TurnFinished" and event.data.get("rules") for event in trail.turn)
+    said = next((event for event in trail.turn if event.type == "MessageReceived"), None)
+    if not judged or said is None or not _find_step(trail).slot:
+        return []
+    orders = count_orders(trail.question or MessageReceived.from_data(said.data).text)
+    found = f"; the message gives {orders} order{'s' * (orders != 1)}" if orders else "; it answers a question about an order"
+    return [f"{question}: yes{found if question == ORDERED else ''}" for question in dict.fromkeys(QUESTIONS.values())]
 
 
 def _explain_refusal(event: StoredEvent, step_refused: StepRefused, voice: Narrator, locale: Locale) -> str:
