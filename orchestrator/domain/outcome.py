@@ -58,7 +58,7 @@ class Outcome(Frozen):
     repeat_of: str = ""
     """The effect of this turn that did the same already, so that nothing was sent for this one; otherwise ""."""
     decided: str = ""
-    """For the model: who decided the card of the call, as "approved by Анна"; "" for a call without a card."""
+    """For the model: who decided the card of the call, as "approved by Анна" or "denied by Анна"; "" for a call without a card."""
     preview: JsonObject = Field(default_factory=dict)
     """What the confirmation card of a planned call would have shown."""
 

@@ -222,8 +222,11 @@ class TurnContext(Protocol):
     def count_changes(self, effect: Effect) -> int:
         """Return how many changes the effect stands for, 0 if it only reads."""
 
-    async def needs_consent(self, effect: Effect) -> bool:
-        """Return whether a person would be asked about the effect because they have not clearly ordered it. Nothing is stored."""
+    async def needs_consent(self, effect: Effect, made: str = "") -> bool:
+        """Return whether a person would be asked about the effect because they have not clearly ordered it. Nothing is stored.
+
+        With `made`, a step of the same plan is to make the record of the effect, of this kind; a stand-in stands for its number.
+        """
 
     async def record(self, event: Event) -> None:
         """Append an event to the journal. It is stored, perhaps later, before anything external follows from it (a call, an answer)."""

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode, is_same_person
-from orchestrator.domain.effect import Effect
+from orchestrator.domain.effect import STAND_IN, Effect
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations, run_approved
@@ -136,21 +136,27 @@ class Gate:
         return await self._carry_out(case, call, facts, verdict if isinstance(verdict, Refuse) or not effect.is_trial else PlanOnly())
 
     def count_changes(self, effect: Effect, *, actor: Actor) -> int:
-        """Return how many changes the effect stands for: the writing commands of a batch, 1 for another change, 0 for a read."""
+        """Return how many changes the effect stands for: the writing commands of a batch, 1 for another change, otherwise 0."""
+        if effect.confirmation_decision == "deny":
+            return 0
         call = self._normalize(effect, actor)
         if isinstance(call, Refuse):
             spec = self._deps.catalogue.find(effect.method)
             return 0 if spec is not None and spec.reads_only else 1
         return sum(not leaf.reads_only for leaf in call.leaves)
 
-    async def needs_consent(self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger) -> bool:
-        """Return whether `submit` would ask about the effect because the person has not clearly ordered it. Nothing is stored."""
+    async def needs_consent(self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger, made: str = "") -> bool:
+        """Return whether `submit` would ask about the effect because the person has not clearly ordered it. Nothing is stored.
+
+        With `made`, a step of the same plan is to make the record of the effect, of this kind; a stand-in stands for its number.
+        """
         case = _Case(effect=effect, effect_id=build_effect_id(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
         call = self._normalize(effect, actor)
         if isinstance(call, Refuse) or call.reads_only or await ledger.find_effect(case.effect_id) is not None:
             return False
         try:
-            facts = await self._collect_facts(case, call)
+            facts = Facts(records={(made, STAND_IN): {}}) if made else await self._collect_facts(case, call)
+            actor = actor.model_copy(update={"sees": "all"}) if made else actor  # who makes a record may see it
         except BitrixError:  # the step will be refused
             return False
         _, verdict = evaluate(call, mode=mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)

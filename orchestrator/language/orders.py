@@ -60,7 +60,6 @@ _QUOTATION: Final = re.compile(r"«[^«»]*»|“[^“”]*”|„[^“”]*[“
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+")
 _LIST: Final = _compile("lists")
 _BULLET: Final = re.compile(r"\s*(?:[-–—*•]|[0-9]{1,2}[.)])\s")
-_REFUSAL: Final = re.compile(rf"\W*(?:{_join('refusals', 'denials')})(?!\w)")
 _AGAIN: Final = re.compile(rf"\W*(?:(?:{_join('openings')})[\s,]+)?(?:{_join('again')})(?:[\s,]+(?:{_join('openings')}))?\W*")
 _OWNER: Final = _compile("owners")
 _STAGE: Final = _compile("stages")
@@ -108,11 +107,6 @@ def speaks_of_change(text: str) -> bool:
     """Return whether any word of the message is one of a change, whoever is to make it."""
     said = fold(text[:_LONGEST_LOOKED_AT])
     return _VERB.search(said) is not None or _INFINITIVE.search(said) is not None
-
-
-def is_refusal(text: str) -> bool:
-    """Return whether an answer to a question begins with a refusal or thanks, so that it goes on with nothing."""
-    return _REFUSAL.match(fold(text)) is not None
 
 
 def asks_again(text: str) -> bool:

@@ -134,8 +134,8 @@ def _add_decider(result: Outcome, card: Card) -> Outcome:
     if card.status == "expired":
         return result.model_copy(update={"detail": "nobody decided in time; nothing was sent"})
     if card.status == "denied":
-        why = f', who said: "{card.reason}"' if card.reason else ""
-        return result.model_copy(update={"detail": f"denied by {card.denied_by_name or 'a person'}{why}; nothing was sent"})
+        why, decided = f', who said: "{card.reason}"' if card.reason else "", f"denied by {card.denied_by_name or 'a person'}"
+        return result.model_copy(update={"decided": decided, "detail": f"{decided}{why}; nothing was sent"})
     return result.model_copy(update={"decided": f"approved by {card.approved_by_name}"}) if card.approved_by_name else result
 
 

@@ -353,10 +353,13 @@ class Context:
         """Return how many changes the effect stands for, 0 if it only reads."""
         return self._gate.count_changes(effect, actor=self.actor)
 
-    async def needs_consent(self, effect: Effect) -> bool:
-        """Return whether a person would be asked about the effect because they have not clearly ordered it. Nothing is stored."""
+    async def needs_consent(self, effect: Effect, made: str = "") -> bool:
+        """Return whether a person would be asked about the effect because they have not clearly ordered it. Nothing is stored.
+
+        With `made`, a step of the same plan is to make the record of the effect, of this kind; a stand-in stands for its number.
+        """
         turn = self.turn.turn_id
-        return await self._gate.needs_consent(effect, actor=self.actor, mode=self.mode, turn_id=turn, ledger=self._session)
+        return await self._gate.needs_consent(effect, actor=self.actor, mode=self.mode, turn_id=turn, ledger=self._session, made=made)
 
     async def _restore_told(self, slot: str) -> Outcome | Pending | None:
         """Return the result of a step of which the person has heard before the turn went on; it is neither sent nor judged again."""

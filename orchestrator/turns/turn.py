@@ -288,6 +288,7 @@ async def _begin(
         quoted=turn.quoted,
         cited=turn.cited,
         answers_others=turn.answers_others,
+        by=actor.key,
         answers=turn.answers,
         ref=turn.ref,
         engine="" if engine == DEFAULT_ENGINE else engine,

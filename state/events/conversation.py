@@ -40,11 +40,13 @@ class MessageReceived(Event):
     """The id of the question that this input answers, if it is a choice."""
     ref: int = 0
     """The messenger's number of the message, or of the first of several."""
-    later: ClassVar[frozenset[str]] = frozenset({"engine", "cited", "answers_others"})
+    later: ClassVar[frozenset[str]] = frozenset({"engine", "cited", "answers_others", "by"})
     cited: Personal[str] = ""
     """The part of the bot's own answer that the person quoted."""
     answers_others: bool = False
     """Whether the message replies to somebody else than the bot."""
+    by: str = ""
+    """The key of the person who wrote it; several people write in a group."""
     engine: str = ""
     """The engine that answers, if it has a history of its own; "" for the default one."""
 
@@ -250,12 +252,14 @@ def _add_line(state: State, engine: str, line: HistoryLine) -> None:
     state.engine_histories = {**(state.engine_histories or {}), engine: lines}
 
 
+def _build_line(data: dict[str, Any], ts: str) -> HistoryLine:
+    quoted, by = bool(data.get("quoted") or data.get("answers_others")), {"by": data["by"]} if data.get("by") else {}
+    return HistoryLine.create(role="user", text=data["text"], quoted=quoted, ts=ts, turn_id=data["turn_id"], **by)
+
+
 def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
     if engine := data.get("engine", ""):
-        line = HistoryLine.create(
-            role="user", text=data["text"], quoted=bool(data.get("quoted") or data.get("answers_others")), ts=ts, turn_id=data["turn_id"]
-        )
-        _add_line(state, engine, line)
+        _add_line(state, engine, _build_line(data, ts))
         state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
         return
     agent = state.agent
@@ -268,10 +272,7 @@ def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
     if data.get("answers"):  # a button: from now on numbers mean the rows of the list before the question again
         state.last_asked = None
     if data["text"]:
-        line = HistoryLine.create(
-            role="user", text=data["text"], quoted=bool(data.get("quoted") or data.get("answers_others")), ts=ts, turn_id=data["turn_id"]
-        )
-        _add_line(state, "", line)
+        _add_line(state, "", _build_line(data, ts))
     state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
 
 

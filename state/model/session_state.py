@@ -30,6 +30,8 @@ class HistoryLine(Stored):
     ts: str = ""
     turn_id: str = ""
     """The turn to which the message belongs; "" for lines of earlier versions and those that belong to no turn."""
+    by: str = ""
+    """The key of the person who wrote the message; "" for answers of the bot and lines of earlier versions."""
     is_foreign: bool = False
     """Whether an answer of the bot may quote free text of others."""
     acted: bool = False

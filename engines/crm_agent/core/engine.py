@@ -26,7 +26,7 @@ from engines.crm_agent.core.run_offers import take_offers
 from engines.crm_agent.core.setbacks import find_repeated
 from engines.crm_agent.core.turn_work import start_work
 from orchestrator.domain.actor import Mode
-from orchestrator.domain.effect import Effect
+from orchestrator.domain.effect import STAND_IN, Effect
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import EndReason, ListSource, TurnContext, TurnEnd, TurnModelRequest
@@ -100,7 +100,7 @@ class _Turn:
         self._results: dict[int, Submitted] = {}
         """What came of the steps of the present plan, by number."""
         self._dialogue: list[dict[str, str]] = []
-        self._work = start_work(ctx.turn, ctx.state)
+        self._work = start_work(ctx.turn, ctx.state, ctx.actor.key)
         if ctx.told_provenance is not None:
             self._work.take_up(ctx.told_provenance)
 
@@ -297,8 +297,15 @@ class _Turn:
         several = len(writing) > 1  # one alone is judged when it is submitted
         if not several or not self._work.may_run_freely:
             return self._work.proposed, False
-        known = [one.model_copy(update={"provenance": self._work.build_provenance()}) for one in writing if not find_created(one.params)]
-        return self._work.proposed, any([await self._ctx.needs_consent(one) for one in known])
+        provenance = self._work.build_provenance()
+        known = [one.model_copy(update={"provenance": provenance}) for one in writing if not find_created(one.params)]
+        asks = [await self._ctx.needs_consent(one) for one in known]
+        for number in range(1, len(plan)):
+            for step in await list_following(self._ctx, plan, number):
+                named = provenance.model_copy(update={"targets": provenance.targets | {f"{step.made}:{STAND_IN}"}})
+                effect = Effect(method=step.method, params=step.params, slot=step.slot, provenance=named)
+                asks.append(await self._ctx.needs_consent(effect, made=step.made))
+        return self._work.proposed, any(asks)
 
     def _record_blocks(self, blocks: Blocks) -> None:
         steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]

@@ -15,13 +15,12 @@ from orchestrator.domain.effect import MessageFacts, Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext, TurnInput
-from orchestrator.language.orders import asks_again, count_orders, is_plain, is_refusal
+from orchestrator.language.orders import asks_again, count_orders, is_plain
+from orchestrator.language.short_answers import is_pointing
 from orchestrator.language.word_runs import hash_runs
 from state.model.session_state import HistoryLine, SessionState
 from state.stored import JsonObject
 
-_LONGEST_ANSWER: Final = 100
-"""The most characters of a message that answers a question of the bot and orders nothing by itself: «во вторую»."""
 _LAST_QUESTIONS: Final = 3
 """How many questions in a row are followed back to the order that they were asked about."""
 _MOST_LABELS: Final = 200
@@ -73,7 +72,7 @@ class TurnWork:
     pasted: bool = False
     """Whether text of others came with the person's message."""
     made: int = 0
-    """How many changes the turn has made without a card in earlier iterations."""
+    """How many changes the turn has made in earlier iterations, or had decided on cards; each takes one of the message's orders."""
     proposed: int = 0
     """How many changes the present answer proposes."""
     asks_beside: bool = False
@@ -188,8 +187,8 @@ class TurnWork:
         )
 
 
-def start_work(turn: TurnInput, state: SessionState) -> TurnWork:
-    """Return the state at the start of a turn.
+def start_work(turn: TurnInput, state: SessionState, by: str = "") -> TurnWork:
+    """Return the state at the start of a turn of the person with the key `by`.
 
     Its `targets` are the records whose numbers stand in the first line of the person's text, or in the part of the bot's answer that they
     quote, and the current records of the conversation, if these are trusted (named by a person or created by a turn). So are trusted
@@ -200,7 +199,7 @@ def start_work(turn: TurnInput, state: SessionState) -> TurnWork:
     shown = (row.label for line in state.history for shown in line.shown_lists for row in shown.rows)
     work = TurnWork(
         text=text,
-        message=_read_message(text, turn, state),
+        message=_read_message(text, turn, state, by),
         prose=bool(turn.quoted),
         pasted=bool(turn.quoted),
         remembered=tuple(dict.fromkeys((*shown, *filter(None, [turn.cited])))),
@@ -215,30 +214,38 @@ def start_work(turn: TurnInput, state: SessionState) -> TurnWork:
     return work
 
 
-def _read_message(text: str, turn: TurnInput, state: SessionState) -> MessageFacts:
+def _read_message(text: str, turn: TurnInput, state: SessionState, by: str) -> MessageFacts:
     """Return what the message orders, and whether it is plain. What the person chose from a question was ordered by the text before it."""
     plain = not turn.quoted and not turn.answers_others and is_plain(text)
-    return MessageFacts(orders=count_orders(text) or _count_asked_about(text, turn, state), is_plain=plain)
+    return MessageFacts(orders=count_orders(text) or _count_asked_about(text, turn, state, by), is_plain=plain)
 
 
-def _count_asked_about(text: str, turn: TurnInput, state: SessionState) -> int:
-    """Return how many changes were ordered if the message answers the bot's question about it: «Запиши …» «В какую?» «Во вторую»."""
-    if len(text) > _LONGEST_ANSWER or "?" in text or not is_plain(text) or is_refusal(text):
-        return 0
+def _count_asked_about(text: str, turn: TurnInput, state: SessionState, by: str) -> int:
+    """Return how many changes were ordered if the person answers the bot's question about it: «Запиши …» «В какую?» «Во вторую»."""
     lines = [line for line in state.history if line.text and line.turn_id != turn.turn_id]
+    answer = text
     for _ in range(_LAST_QUESTIONS):
         *lines, said, asked = lines if len(lines) > 1 else (None, None)
-        if said is None or asked is None or not _is_open(asked, text) or said.role != "user" or said.quoted or not is_plain(said.text):
+        if said is None or asked is None or not _is_open(asked, answer) or (said.role, said.by) != ("user", by) or said.quoted:
+            return 0
+        if not is_plain(said.text):
             return 0
         if orders := count_orders(said.text):
             return orders
+        answer = said.text
     return 0
 
 
-def _is_open(line: HistoryLine, text: str) -> bool:
-    """Return whether the bot only asked, or could not do it and is told to try again: what was ordered is neither done nor on a card."""
+def _is_open(line: HistoryLine, answer: str) -> bool:
+    """Return whether the bot has neither done what was ordered nor put it on a card, and `answer` lets it go on.
+
+    Either the bot asked, and the answer says which, when or yes; or it could not do it, and is told to try again.
+    """
+    if line.role != "assistant" or line.acted:
+        return False
+    titles = (row.label for one in line.shown_lists for row in one.rows)
     is_question = not line.is_foreign and ("?" in line.text or line.text.startswith("[question: "))
-    return line.role == "assistant" and not line.acted and (is_question or asks_again(text))
+    return asks_again(answer) or (is_question and is_pointing(answer, line.text, titles))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,7 +318,7 @@ async def observe(
     if result.foreign_text:
         work.prose = True
         work.add_texts([result.detail, *(command.error for command in result.commands)])
-    if result.call_class not in {"", "R"} and result.status in {"succeeded", "unknown"} and not result.decided:
+    if result.decided or (result.call_class not in {"", "R"} and result.status in {"succeeded", "unknown"}):
         work.made_now += changes
     match result.status:
         case "planned":

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from orchestrator.language.foreign_text import split_foreign_text
-from orchestrator.language.orders import count_orders, is_plain, is_refusal, names_owner, names_stage, speaks_of_change
+from orchestrator.language.orders import count_orders, is_plain, names_owner, names_stage, speaks_of_change
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 
@@ -103,14 +103,6 @@ def test_hostile_messages_are_read_in_time_that_grows_with_their_length(text: st
     for _ in range(3):
         count_orders(text), is_plain(text), speaks_of_change(text)
     assert (time.perf_counter() - begun) / 3 < 0.1  # ten times what it takes: a machine under load must not fail it
-
-
-@pytest.mark.parametrize(
-    ("text", "refuses"), [("нет", True), ("не надо", True), ("спасибо", True), ("во вторую", False), ("да", False), ("no", True)]
-)
-def test_a_refusal_goes_on_with_nothing(text: str, refuses: bool) -> None:  # noqa: FBT001
-    """«Нет» to «В какую сделку?» is no order."""
-    assert is_refusal(text) is refuses
 
 
 def test_a_new_record_may_be_named_with_its_owner_and_stage() -> None:

@@ -85,7 +85,7 @@ def test_redacted_lines_hold_nobodys_words(run: Run, told: Told) -> None:
             assert text in output, (kind, text)
     line = json.loads(run("export", "--redact", "--types", "MessageReceived").output.splitlines()[0])
     assert line["redacted"] is True
-    assert set(line["data"]) == {"turn_id", "origin", "answers", "ref"}
+    assert set(line["data"]) == {"turn_id", "origin", "answers", "ref", "by"}
 
 
 def test_every_type_has_a_name_and_what_is_personal_is_known() -> None:

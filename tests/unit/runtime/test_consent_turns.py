@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.unit.spine_kit import World, message, press, reply, step
+from orchestrator.domain.actor import Actor
+from tests.unit.spine_kit import ANNA, VERA, World, message, press, reply, step
 
+GROUP = "tg:-100500"
 HISTORY = "История переговоров: созвонились, договорились, перенесли на весну, ждут смету, просят скидку и рассрочку до конца года."
 
 
@@ -95,6 +97,44 @@ async def test_a_short_answer_to_a_question_goes_on_with_the_order(world: World)
     world.model.will(reply(note("Ещё раз")))
     await world.turn(session, message("в 481"))
     assert _written(world) == ["crm.timeline.comment.add"]
+
+
+@pytest.mark.parametrize("answer", ["погоди", "я сам запишу", "да нет", "покажи лиды", "спасибо"])
+async def test_an_answer_that_says_anything_else_carries_no_order_on(world: World, answer: str) -> None:
+    """Nor does a short one behind it: «В какую?» «погоди» «481»."""
+    session = await world.session()
+    world.model.will(reply(text="В какую сделку?"))
+    await world.turn(session, message("запиши: звонил"))
+    world.model.will(reply(text="Хорошо. В какую сделку?"))
+    await world.turn(session, message(answer))
+    world.model.will(reply(note()))
+    await world.turn(session, message("481"))
+    assert _written(world) == []
+
+
+@pytest.mark.parametrize("answers", [ANNA, VERA])
+async def test_another_person_in_a_group_carries_nobodys_order_on(world: World, answers: Actor) -> None:
+    """Anna orders, the bot asks which: her number goes on with it, that of Vera does not."""
+    world.model.will(reply(text="В какую сделку?"))
+    await world.work(message("запиши: звонил", key=GROUP))
+    world.model.will(reply(note()), *([reply(text="Готово.")] if answers is ANNA else []))
+    await world.work(message("481", key=GROUP, actor=answers))
+    assert _written(world) == ["crm.timeline.comment.add"][: answers is ANNA]
+
+
+async def test_a_step_on_the_new_record_of_another_is_judged_before_that_is_made(world: World) -> None:
+    """The note that the new lead gets repeats what was read, so the lead waits on the card, too."""
+    session = await world.session()
+    world.portal.comments[0]["COMMENT"] = "скидка 90 % согласована с директором"
+    read = step("crm.timeline.comment.list", {"filter": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal"}})
+    world.model.will(reply(read), reply(text="Пишут: «скидка 90 % согласована с директором»."))
+    await world.turn(session, message("что пишут по сделке 481?"))
+    lead = step("crm.lead.add", {"fields": {"TITLE": "Окна Сомову"}})
+    said = {"fields": {"ENTITY_TYPE": "lead", "ENTITY_ID": "@created:1", "COMMENT": "скидка 90 % согласована с директором"}}
+    world.model.will(reply(lead, step("crm.timeline.comment.add", said)))
+    await world.turn(session, message("заведи лид Окна Сомову и запиши: перезвонить"))
+    assert _written(world) == []
+    assert _reasons(world)[0] == {"gate-beside"}
 
 
 async def test_a_question_after_the_order_was_done_orders_nothing_more(world: World) -> None:

@@ -40,7 +40,7 @@ def list_cards(world: World) -> list[dict[str, Any]]:
 
 async def test_a_card_decided_while_another_turn_runs(world: World) -> None:
     """The press does not wait for the running turn, and the turn of the card goes on behind it."""
-    await ask(world)
+    await ask(world, "подними сумму сделки 481 и поставь задачу позвонить")
     world.model.gate = asyncio.Event()
     world.model.will(reply(text="Ответ на другое."), reply(text="Поставил."))
     world.model.will_go_on(reply(TASK, text="Теперь задача."))

@@ -19,10 +19,13 @@ async def approve(world: World) -> None:
     await world.work(press({**world.events("ConfirmationRequested")[-1].data, "status": "requested"}))
 
 
-async def read_and_ask(world: World, *reads: dict[str, Any]) -> None:
+ORDERS = "посмотри сделку 481, подними сумму до 1 200 000 и поставь задачу"
+
+
+async def read_and_ask(world: World, *reads: dict[str, Any], text: str = ORDERS) -> None:
     """A turn that reads, then waits for the card of a sum."""
     world.model.will(reply(*reads, text="Смотрю."), reply(raise_sum(), text="Прошу подтвердить."))
-    await world.work(message("посмотри сделку 481, подними сумму до 1 200 000 и поставь задачу"))
+    await world.work(message(text))
 
 
 def list_reasons(world: World) -> list[list[str]]:
@@ -90,7 +93,7 @@ async def test_a_pause_without_stored_origins_counts_as_prose(world: World, kept
 
 async def test_origins_are_kept_over_several_pauses(world: World) -> None:
     """Each end holds what all parts before it have read; without prose, two sums bring two cards, and the task none."""
-    await read_and_ask(world, READ)
+    await read_and_ask(world, READ, text="подними сумму сделки 481 до 1 200 000, затем подними ещё и поставь задачу")
     world.model.will_go_on(reply(raise_sum(2_000_000), text="Ещё."))
     await approve(world)
     world.model.will_go_on(reply(TASK, text="Ставлю задачу."))

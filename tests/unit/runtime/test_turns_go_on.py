@@ -47,7 +47,7 @@ def told(world: World) -> str:
 
 async def test_an_approved_card_lets_its_turn_go_on(world: World) -> None:
     """The model reads that the call was approved and done, and may propose the next step of the same turn."""
-    await ask(world)
+    await ask(world, "подними сумму сделки 481 и поставь задачу позвонить")
     world.model.will_go_on(reply(TASK, text="Теперь задача."))
     world.model.will(reply(text="Задача поставлена."))
     await decide(world)
@@ -57,6 +57,18 @@ async def test_an_approved_card_lets_its_turn_go_on(world: World) -> None:
     assert world.types().count("TurnResumed") == 1
     turns = {event.data["turn_id"] for event in world.events("TurnFinished", "ModelAnswered", "TurnResumed")}
     assert len(turns) == 1
+
+
+@pytest.mark.parametrize("approve", [True, False])
+async def test_a_decided_card_has_used_up_the_only_order(world: World, *, approve: bool) -> None:
+    """What the model adds behind it was not ordered, whether the person approved or denied."""
+    await ask(world)
+    world.model.will_go_on(reply(TASK, text="Теперь задача."))
+    async with world.working() as orchestrator:
+        await orchestrator.receive([press(next(row.body for row in world.outbox() if row.kind == "card"), approve=approve)])
+        await world.idle()
+    assert [event.data["method"] for event in world.events("ConfirmationRequested")] == ["crm.deal.update", "tasks.task.add"]
+    assert [method for method, _ in world.portal.written()] == ["crm.deal.update"][:approve]
 
 
 async def test_what_was_told_is_not_told_again(world: World) -> None:

@@ -118,7 +118,7 @@ class Fake:
     def count_changes(self, effect: Effect) -> int:
         return 0 if effect.method.endswith((".list", ".get", ".fields")) else 1
 
-    async def needs_consent(self, effect: Effect) -> bool:
+    async def needs_consent(self, effect: Effect, made: str = "") -> bool:
         self.weighed.append(effect)
         return effect.method in self.asking
 
