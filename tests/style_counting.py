@@ -26,6 +26,7 @@ EMPTY_NAMES: Final = frozenset(
 """What a value may not be called: the reader would have to look at what it is made from."""
 NOT_READ = {
     "orchestrator/language/text.py": "the letters of the alphabet, for patterns",
+    "orchestrator/language/word_spelling.py": "letters that look alike, for comparison",
     "orchestrator/engines/crm_agent/grammar.py": "a header of the model's protocol",
     "bitrix/errors.py": "what a portal answers, to recognize it",
     "state/journal/encryption.py": "the compression dictionary, which must never change",

@@ -5,7 +5,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from orchestrator.language.text import normalize_text
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.word_spelling import split_words
 
 RUN: Final = 3
 """How many words in a row two texts do not share by chance."""
@@ -14,7 +15,9 @@ SHORTEST: Final = 8
 _SHORTEST_RUN: Final = 13
 _SHORTEST_WITH_DIGITS: Final = 6
 MOST_RUNS: Final = 20_000
-_WORD: Final = re.compile(r"[^\W_]+%?")
+_DENYING: Final = frozenset(split_words(" ".join(load_lexicon("orders").read_words("denying"))))
+_DENIED_AFTER: Final = 2
+"""How far before a word another one may deny it: «не всё оплатил»."""
 _DIGIT: Final = re.compile(r"[0-9]")
 
 
@@ -22,7 +25,7 @@ def hash_runs(texts: Iterable[str]) -> frozenset[int]:
     """Return the hashes of what the texts say; of very long texts only the beginning is kept."""
     found: set[int] = set()
     for text in texts:
-        for run in _list_runs(_split(text)):
+        for run in _list_runs(split_words(text)):
             found.add(_hash(run))
             if len(found) >= MOST_RUNS:
                 return frozenset(found)
@@ -34,7 +37,7 @@ def repeats(value: str, said: str, runs: frozenset[int]) -> bool:
 
     It repeats it if it stands there as a whole, or if three words in a row of it do, or a word with digits such as an account.
     """
-    words, own = _split(value), f" {' '.join(_split(said))} "
+    words, own = split_words(value), f" {' '.join(split_words(said))} "
     whole = " ".join(words)
     if len(whole) < SHORTEST or f" {whole} " in own:
         return False
@@ -42,8 +45,13 @@ def repeats(value: str, said: str, runs: frozenset[int]) -> bool:
     return any(_hash(run) in runs for run in wanted if f" {run} " not in own)
 
 
-def _split(text: str) -> list[str]:
-    return _WORD.findall(normalize_text(text))
+def says(text: str, value: str) -> bool:
+    """Return whether the words of `value` stand in a row in `text`, somewhere behind no word that denies them; also if it has none."""
+    words, own = split_words(value), split_words(text)
+    if not words:
+        return not value.strip()
+    places = (place for place, word in enumerate(own) if word == words[0] and own[place : place + len(words)] == words)
+    return any(_DENYING.isdisjoint(own[max(place - _DENIED_AFTER, 0) : place]) for place in places)
 
 
 def _list_runs(words: list[str], *, whole: bool = True) -> Iterator[str]:
