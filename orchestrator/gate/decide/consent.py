@@ -20,8 +20,9 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
 from orchestrator.gate.call.targets import as_id
 from orchestrator.language.money_parser import find_amounts
-from orchestrator.language.orders import names_owner, names_stage
-from orchestrator.language.word_runs import hash_runs, repeats
+from orchestrator.language.orders import gives_order, names_owner, names_stage
+from orchestrator.language.word_runs import RUN, hash_runs, repeats, says
+from orchestrator.language.word_spelling import split_words
 from state.stored import JsonObject
 
 BESIDE: Final = "gate-beside"
@@ -56,7 +57,6 @@ _CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {"contact": ("CONTACT_ID", "CON
 """The fields of a record that hold its clients, by the kind of the client."""
 _REFERRED: Final = {"contactid": "contact", "contactids": "contact", "companyid": "company", "companyids": "company", "leadid": "lead"}
 _PARENT: Final = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
-_GAPS: Final = re.compile(r"(?<=[0-9])[\s  ](?=[0-9]{3})")
 
 
 def collect_consent_reasons(
@@ -193,12 +193,12 @@ def _collect_repeated(call: Call, watched: JsonObject, provenance: Provenance) -
 
 
 def _leave_titles(text: str, provenance: Provenance) -> str:
-    """Return the name of a task without the titles of records in it, which say what it is about."""
-    for label in sorted(provenance.external, key=len, reverse=True):
-        title = label.partition(" · ")[0]
-        if len(title) >= _SHORTEST:
-            text = text.replace(title, " ")
-    return text
+    """Return the name of a task without the titles of records in it, unless it is nothing but a long title, or a title gives an order."""
+    left = text
+    for title in sorted((label.partition(" · ")[0] for label in provenance.external), key=len, reverse=True):
+        if len(title) >= _SHORTEST and title in left and not gives_order(title):
+            left = left.replace(title, " ")
+    return left if any(map(str.isalnum, left)) or len(text.split()) < RUN else text
 
 
 def _is_dictated(call: Call, provenance: Provenance) -> bool:
@@ -206,10 +206,9 @@ def _is_dictated(call: Call, provenance: Provenance) -> bool:
     message = provenance.message
     if message is None or provenance.pasted or not message.orders or not message.is_plain:
         return False
-    said = _flatten(provenance.person_text)
     ids = {str(number) for _, number in (*call.targets, *call.ties)}
     written = [word for name, value in call.written_fields.items() if name not in call.system_fields for word in _list_words(value)]
-    return all(_WRITTEN_FREELY.fullmatch(word.strip()) or word in ids or _flatten(word) in said for word in written)
+    return all(_WRITTEN_FREELY.fullmatch(word.strip()) or word in ids or says(provenance.person_text, word) for word in written)
 
 
 def _find_clients_of_named(call: Call, provenance: Provenance, facts: Facts) -> frozenset[Target]:
@@ -236,18 +235,15 @@ def _is_borrowed(word: str, said: str, read: list[str]) -> bool:
 
 
 def _list_words(value: object) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for item in value.values():
-            yield from _list_words(item)
-    elif isinstance(value, list):
-        for item in value:
+    if isinstance(value, Mapping | list):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from _list_words(item)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield str(value)
 
 
 def _flatten(text: str) -> str:
-    return _GAPS.sub("", " ".join(text.casefold().split()))
+    return " ".join(split_words(text))
 
 
 def _find_referenced_records(call: Call) -> frozenset[Target]:
