@@ -196,6 +196,8 @@ def start_work(turn: TurnInput, state: SessionState, by: str = "") -> TurnWork:
     "try again", "not 500 but 550".
     """
     text = turn.choice.question.text if turn.choice else turn.text
+    lines = [line for line in state.history if line.turn_id != turn.turn_id]
+    own = hash_runs(line.text for line in lines if line.role == "user" and not line.quoted)
     shown = (row.label for line in state.history for shown in line.shown_lists for row in shown.rows)
     work = TurnWork(
         text=text,
@@ -203,7 +205,9 @@ def start_work(turn: TurnInput, state: SessionState, by: str = "") -> TurnWork:
         prose=bool(turn.quoted),
         pasted=bool(turn.quoted),
         remembered=tuple(dict.fromkeys((*shown, *filter(None, [turn.cited])))),
-        runs=hash_runs([turn.quoted, *(line.text for line in state.history if line.is_foreign)]),
+        # What the bot told may have stood in a record: it is nobody's word but where a person has said it, too.
+        runs=hash_runs([turn.quoted, *(line.text for line in state.history if line.is_foreign)])
+        | hash_runs(line.text for line in lines if line.role == "assistant") - own,
     )
     for number in _NUMBER.findall(f"{text.strip().partition(chr(10))[0]} {turn.cited}"):
         work.targets |= {f"{entity}:{int(number)}" for entity in _ENTITIES}

@@ -83,7 +83,7 @@ def collect_consent_reasons(
     yield from _collect_unnamed(call, provenance, facts, own_user)
     yield from _collect_borrowed(call, watched, provenance)
     if message is not None:
-        yield from _collect_repeated(call, watched, provenance)
+        yield from _collect_repeated(call, watched, provenance, facts)
 
 
 def _collect_doubts(message: MessageFacts, *, is_question: bool) -> Iterator[Notice]:
@@ -167,16 +167,15 @@ def _collect_unnamed(call: Call, provenance: Provenance, facts: Facts, own_user:
 
 def _collect_borrowed(call: Call, watched: JsonObject, provenance: Provenance) -> Iterator[Notice]:
     """Yield a reason to ask for each of the values `watched` that stands in text of others and not in what the person wrote."""
-    if not provenance.external:
-        return
     said = _flatten(provenance.person_text)
     read = [_flatten(text) for text in provenance.external]
     for name, value in watched.items():
-        if name not in call.system_fields and any(_is_borrowed(word, said, read) for word in _list_words(value)):
+        words = [word for one in _list_words(value) if len(word := _flatten(one)) >= _SHORTEST and word not in said] if read else []
+        if name not in call.system_fields and any(word in text for word in words for text in read):
             yield ask("gate-taint-value" if call.kind == "bitrix" else "gate-taint-outside", field=name)
 
 
-def _collect_repeated(call: Call, watched: JsonObject, provenance: Provenance) -> Iterator[Notice]:
+def _collect_repeated(call: Call, watched: JsonObject, provenance: Provenance, facts: Facts) -> Iterator[Notice]:
     """Yield a reason to ask for each other text that repeats what was read in this conversation, beyond the person's own words."""
     texts = {
         name: words
@@ -186,16 +185,18 @@ def _collect_repeated(call: Call, watched: JsonObject, provenance: Provenance) -
         and (words := [one for one in _list_words(value) if " " in one or len(one) > _SHORTEST])
     }
     runs = provenance.runs | hash_runs(provenance.external) if texts else frozenset()
+    records = (fields.find_value(facts.records.get(one) or {}, "TITLE", one[0]) for one in (*call.targets, *call.ties))
+    titles = {label.partition(" · ")[0] for label in provenance.external} | {title for title in records if isinstance(title, str)}
     for name, words in texts.items():
         about = call.entity in _TITLED and fields.to_field_key(name, call.entity) in _NAMES
-        if any(repeats(_leave_titles(word, provenance) if about else word, provenance.person_text, runs) for word in words):
+        if any(repeats(_leave_titles(word, titles) if about else word, provenance.person_text, runs) for word in words):
             yield ask("gate-taint-value", field=to_field_code(call, name))
 
 
-def _leave_titles(text: str, provenance: Provenance) -> str:
+def _leave_titles(text: str, titles: set[str]) -> str:
     """Return the name of a task without the titles of records in it, unless it is nothing but a long title, or a title gives an order."""
     left = text
-    for title in sorted((label.partition(" · ")[0] for label in provenance.external), key=len, reverse=True):
+    for title in sorted(titles, key=len, reverse=True):
         if len(title) >= _SHORTEST and title in left and not gives_order(title):
             left = left.replace(title, " ")
     return left if any(map(str.isalnum, left)) or len(text.split()) < RUN else text
@@ -227,11 +228,6 @@ def _find_clients_of_named(call: Call, provenance: Provenance, facts: Facts) -> 
         for written in fields.parse_ids(fields.find_value(record or {}, name, entity))
         if (number := as_id(written)) is not None
     )
-
-
-def _is_borrowed(word: str, said: str, read: list[str]) -> bool:
-    plain = _flatten(word)
-    return len(plain) >= _SHORTEST and plain not in said and any(plain in text for text in read)
 
 
 def _list_words(value: object) -> Iterator[str]:

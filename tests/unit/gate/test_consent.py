@@ -173,6 +173,17 @@ def test_the_name_of_a_task_may_hold_the_title_of_a_record() -> None:
     assert "gate-taint-value" in _codes(("tasks.task.add", {"fields": {**task, "TITLE": hostile}}), runs=hash_runs([hostile]))
 
 
+def test_the_title_of_the_record_of_a_task_may_stand_in_its_name() -> None:
+    """Also if an earlier answer told it, so that no list of this turn holds it."""
+    told = hash_runs(["Сделка 481 — Северный ветер: поставка кабеля, клиент ждёт договор"])
+    held = {**RECORDS, ("deal", 481): {**(RECORDS["deal", 481] or {}), "TITLE": "Северный ветер: поставка кабеля"}}
+    task = {"RESPONSIBLE_ID": 1, "TITLE": "Позвонить: Северный ветер: поставка кабеля"}
+    for ties, codes in (({"UF_CRM_TASK": ["D_481"]}, []), ({}, ["gate-taint-value"])):
+        what = effect("tasks.task.add", {"fields": {**task, **ties}}, provenance=ORDERED.model_copy(update={"runs": told}))
+        found = said(judged(what, facts=Facts(records=held, first_stages=FIRST)))
+        assert [code for code in found if code == "gate-taint-value"] == codes
+
+
 @pytest.mark.parametrize(
     ("title", "text", "codes"),
     [

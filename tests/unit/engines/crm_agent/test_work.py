@@ -8,7 +8,9 @@ from engines.crm_agent.core.lists import hide_markers, place_lists
 from engines.crm_agent.core.turn_work import ReadList, start_work
 from orchestrator.domain.outputs import Table, Text
 from orchestrator.engines.base import TurnContext, TurnInput
+from orchestrator.language.word_runs import repeats
 from state.events.fold import create_state
+from state.model.session_state import HistoryLine
 from tests.unit.engines.crm_agent.engine_kit import Fake, done
 
 
@@ -45,6 +47,19 @@ def test_quoted_text_taints_from_the_start() -> None:
     assert (work.prose, work.targets) == (True, set())
     provenance = work.build_provenance()
     assert (provenance.prose, provenance.person_text) == (True, "что это?")
+
+
+def test_what_the_bot_told_is_borrowed_unless_a_person_said_it() -> None:
+    """A title that an earlier answer named is not the model's own word; what the person said in an earlier turn is theirs."""
+    state = create_state()
+    said = [("user", "запиши в 481: клиент ждёт договор", False), ("assistant", "481 — Северный ветер: поставка кабеля", False)]
+    said += [("user", "клиент просит скидку", True), ("assistant", "Записал: клиент ждёт договор. И клиент просит скидку", False)]
+    state.history += [HistoryLine.create(role=role, text=text, quoted=quoted, turn_id="a") for role, text, quoted in said]
+    state.history.append(HistoryLine.create(role="assistant", text="Ставлю задачу на завтра", turn_id="t"))
+    runs = start_work(TurnInput(turn_id="t", text="x", quoted=""), state).runs
+    borrowed = ["звонил, Северный ветер: поставка кабеля", "клиент просит скидку"]
+    own = ["клиент ждёт договор", "Ставлю задачу на завтра", "звонил"]
+    assert [repeats(text, "x", runs) for text in (*borrowed, *own)] == [True, True, False, False, False]
 
 
 def test_only_the_last_labels_are_told() -> None:
