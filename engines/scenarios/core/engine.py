@@ -178,7 +178,7 @@ class _Playing:
         try:
             call = self._build_call(planned, node)
             result = await planned.type.perform(call)
-            self._variables.assign(result.changes)
+            self._variables.assign(result.changes, has_blocks=planned.type.gives_blocks)
         except RunSuspended:
             if self._ctx.state == "new":
                 self._log.add_wait(node, planned.step.type)

@@ -240,6 +240,8 @@ class StepType(Generic[P]):
     """The parameter that holds the parameters of the effect that it submits; "" if those of the step are its own."""
     source: Literal["", "model", "person"] = ""
     """Who gives the values of the variables that it sets: a model, or a person who answers; "" for the program."""
+    gives_blocks: bool = False
+    """Whether marks of blocks in what it gives are those of an author; marks from elsewhere in it are escaped."""
     is_action: bool = False
     """Whether `type: action` with this name as `action_type` is the same step (S000-52)."""
     waits: bool = False

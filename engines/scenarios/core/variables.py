@@ -31,6 +31,8 @@ class Variables:
         self._sizes: dict[str, int] = {}
         """The sizes of the variables that were set since the beginning; `_size` is that of all."""
         self._size = sum(_measure(one.data) for one in self._values.values())
+        self.with_blocks: frozenset[str] = frozenset()
+        """The variables that a workflow gave, whose blocks a message draws."""
         self.decided_by: Origins = NOWHERE
         """Where the text of strangers comes from by which a way was chosen; what is done afterwards was caused by it, too."""
         self.note_decision(caller.get(DECIDED_BY, Value(None)))
@@ -45,8 +47,8 @@ class Variables:
         """All variables."""
         return self._values
 
-    def assign(self, changes: Mapping[str, Value]) -> None:
-        """Set variables. A name with dots sets a part of an object, which is made if there is none.
+    def assign(self, changes: Mapping[str, Value], *, has_blocks: bool = False) -> None:
+        """Set variables. A name with dots sets a part of an object, which is made if there is none. A workflow's values may hold blocks.
 
         Raises ReservedName for the name of a variable that only the engine sets, and VariablesRefused for what is too large or too deep.
         """
@@ -57,6 +59,7 @@ class Variables:
             if len(rest) == MOST_PARTS:
                 raise VariablesRefused(f"a name of a variable has more than {MOST_PARTS} parts")
             self._set(first, self._put_inside(first, rest, value) if rest else value)
+            self.with_blocks = self.with_blocks | {first} if has_blocks and not rest else self.with_blocks - {first}
 
     def _put_inside(self, name: str, path: Sequence[str], part: Value) -> Value:
         before = self._values.get(name, Value(None, NOWHERE))
@@ -83,6 +86,7 @@ class Variables:
         variables = Variables({}, {}, {})
         variables._values, variables._system, variables.decided_by = dict(self._values), self._system, self.decided_by
         variables._sizes, variables._size = dict(self._sizes), self._size
+        variables.with_blocks = self.with_blocks
         return variables
 
 

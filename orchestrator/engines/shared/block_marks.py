@@ -19,10 +19,12 @@ SIGN: Final = "\u2060\u2064"
 """Two invisible characters that nobody writes beside each other."""
 _WORD: Final = "YAE-BLOCK"
 _WHOLE: Final = re.compile("(YAE-)(BLOCK)", re.IGNORECASE)
-_BEGINS: Final = re.compile(r"(?:AE|E|)-BLOCK|BLOCK:|BLOCK\]|(?:A?E-B?L?O?C?|-BL?O?C?)\Z", re.IGNORECASE)
+_BEGINS: Final = re.compile(r"(?:AE|E|)-BLOCK|(?:(?:B?L)?O)?CK[:\]]|(?:A?E-B?L?O?C?|-BL?O?C?)\Z", re.IGNORECASE)
 """The rest of a mark whose first letters stand elsewhere, or a text that is nothing but the middle of one."""
 _ENDS: Final = re.compile(rf"(?:\[/?(?:{'|'.join(_WORD[:size] for size in range(len(_WORD), 0, -1))})|\[/|YAE-B?L?O?C?)\Z", re.IGNORECASE)
 """The first letters of a mark whose rest stands elsewhere."""
+_MIDDLES: Final = frozenset(_WORD[first:last] for first in range(len(_WORD)) for last in range(first + 2, len(_WORD) + 1))
+"""The texts that are nothing but two or more letters in a row of a mark."""
 _MARK: Final = re.compile(r"\[(YAE-BLOCK:)[A-Za-z0-9_.-]+(\])|(\[/YAE-BLOCK\])")
 
 _ANY_MARK: Final = re.compile(rf"\[YAE-(?:{SIGN})?BLOCK:[A-Za-z0-9_.-]+\]|\[/YAE-(?:{SIGN})?BLOCK\]")
@@ -33,7 +35,7 @@ def escape_marks(text: str) -> str:
     escaped = _WHOLE.sub(rf"\1{SIGN}\2", text)
     if _BEGINS.match(escaped):
         escaped = SIGN + escaped
-    return escaped + SIGN if _ENDS.search(escaped) else escaped
+    return escaped + SIGN if _ENDS.search(escaped) or escaped.upper() in _MIDDLES else escaped
 
 
 def escape_data(data: Data) -> Data:

@@ -141,7 +141,7 @@ def build_text_reply(text: str) -> Reply:
     """Return the message with a text of an author, in which that of a workflow may stand: its blocks are drawn, without buttons."""
     has_blocks = any(isinstance(one, Block) for one in parse_raw_text(text))
     parts = tuple(draw_parts(text)) if has_blocks else ()
-    return Reply(parts=parts) if parts else build_reply(text=text)
+    return Reply(parts=parts) if parts else build_reply(text=restore_marks(text))
 
 
 def list_result_options(text: str) -> list[str]:

@@ -121,6 +121,7 @@ RUN_WORKFLOW: Final = StepType(
     source="model",
     list_uses=partial(_list_uses, engine=WORKFLOW, parameter="workflow_id"),
     unfilled=frozenset({"output_mapping"}),
+    gives_blocks=True,
     is_internal=True,
     waits=True,
 )

@@ -21,10 +21,10 @@ from engines.scenarios.core.step_types import (
     Words,
     list_part_origins,
 )
+from engines.scenarios.core.steps.shown_text import build_shown_reply
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, Takes
-from orchestrator.engines.shared.rendering import build_text_reply
 from orchestrator.expressions.placeholders import format_value
 
 MOST_TRIES: Final = 10
@@ -95,7 +95,7 @@ class InputParams(StepParams):
 
 async def _say(call: StepCall[MessageParams]) -> StepResult:
     if call.params.text.strip():
-        await call.ctx.say(build_text_reply(call.params.text), key=call.node)
+        await call.ctx.say(build_shown_reply(call, call.params.text), key=call.node)
     return DONE
 
 

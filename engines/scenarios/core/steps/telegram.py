@@ -23,10 +23,10 @@ from engines.scenarios.core.step_types import (
     list_part_origins,
 )
 from engines.scenarios.core.steps.effects import EffectParams, list_refused, submit
+from engines.scenarios.core.steps.shown_text import build_shown_reply
 from orchestrator.domain.address import Address
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import Option, RunEffect
-from orchestrator.engines.shared.rendering import build_text_reply
 from state.stored import JsonObject
 
 OUTPUT: Final = "message_id"
@@ -83,7 +83,7 @@ async def _send_message(call: StepCall[SendMessageParams]) -> StepResult:
         return await submit_to_chat(call, "telegram.send_message", call.take("text"))
     buttons = [button for row in call.params.inline_keyboard for button in row]
     addresses = "".join(f"\n{button.text}: {button.url}" for button in buttons if button.url)
-    await call.ctx.say(build_text_reply(call.params.text + addresses), key=call.node)
+    await call.ctx.say(build_shown_reply(call, call.params.text, below=addresses), key=call.node)
     origins = list_part_origins(call.filled.get("inline_keyboard"), "callback_data")
     options = tuple(
         Option(label=button.text, value=button.callback_data or button.text, origins=whence)

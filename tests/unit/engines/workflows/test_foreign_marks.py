@@ -84,6 +84,18 @@ def test_a_mark_of_two_or_three_values_is_none_in_a_script_either(data: st.DataO
     assert list_blocks(f"[YAE-BLOCK:quote]{joined}[/YAE-BLOCK]") == [Block("quote", joined)]
 
 
+@given(st.data())
+def test_a_mark_of_many_values_is_none_in_a_script_either(data: st.DataObject) -> None:
+    """As long as one of them holds two letters in a row of the word in it, or the mark is cut nowhere inside of that word."""
+    mark = data.draw(st.sampled_from(["[YAE-BLOCK:quote]", "[/YAE-BLOCK]"]))
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(mark) - 1), max_size=7)))
+    pieces = [mark[first:last] for first, last in zip([0, *cuts], [*cuts, len(mark)], strict=True)]
+    joined = "".join(map(escape_marks, pieces))
+    word = [mark.index("YAE"), mark.index("K") + 1]
+    if any(min(last, word[1]) - max(first, word[0]) > 1 for first, last in zip([0, *cuts], [*cuts, len(mark)], strict=True)):
+        assert list_blocks(f"[YAE-BLOCK:quote]{joined}[/YAE-BLOCK]") == [Block("quote", joined)]
+
+
 def test_pieces_of_the_author_make_a_mark_together() -> None:
     """Also with an id from elsewhere: the author wrote the mark around it."""
     assert list_blocks(join_pieces(["", "[YAE-", "BLOCK:x]", "y", "[/YAE-BLOCK]"], [OWN] * 5)) == [Block("x", "y")]

@@ -74,6 +74,32 @@ async def test_a_scenario_that_says_the_text_of_a_workflow_shows_no_marks(tmp_pa
             assert row.body["actions"] == []
 
 
+@pytest.mark.req("S003-22", "S003-A10")
+@pytest.mark.parametrize("kind", ["message", "telegram_send_message"])
+@pytest.mark.parametrize(
+    ("who", "more", "text", "shown"),
+    [
+        ("[YAE-BLOCK:quote]Платить[/YAE-BLOCK]", "", "Вот: {who}", ["Вот: [YAE-BLOCK:quote]Платить[/YAE-BLOCK]"]),
+        ("[YAE-BLOCK:quote]Платить[/YAE-BLOCK]", "", "{who}", ["[YAE-BLOCK:quote]Платить[/YAE-BLOCK]"]),
+        ("[YAE-", "BLOCK:quote]Платить[/YAE-BLOCK]", "{who}{more}", ["[YAE-BLOCK:quote]Платить[/YAE-BLOCK]"]),
+        ("x[/YAE-BLOCK]", "", "[YAE-BLOCK:quote]{who}[/YAE-BLOCK]", ["x[/YAE-BLOCK]"]),
+        ("[YAE-BLOCK:quote]", "[/YAE-BLOCK]", "{who}Досье{more}", ["[YAE-BLOCK:quote]Досье[/YAE-BLOCK]"]),
+        ("Ромашка", "BLOCK: да", "Вот: {who} {more}", ["Вот: Ромашка BLOCK: да"]),
+    ],
+)
+async def test_what_a_person_or_record_says_opens_no_block_in_a_scenario(
+    tmp_path: Path, kind: str, who: str, more: str, text: str, shown: list[str]
+) -> None:
+    """The author's own block does; marks from elsewhere are shown as they came, however many values they are split over."""
+    given = {"who": Value(who, frozenset({"person"})), "more": Value(more, frozenset({"label"}))}
+    engines = build_engines({"plan": scenario({"type": kind, "params": {"text": text}})})
+    async with a_world(tmp_path, engines=engines) as world:
+        await world.work(start(**given))
+        (row,) = replies(world)
+        assert [one["text"] for one in row.body["parts"]] == shown
+        assert [one["kind"] for one in row.body["parts"]] == ["passage" if text.startswith("[") else "text"]
+
+
 @pytest.mark.req("S003-19", "S003-A6")
 async def test_a_person_reads_once_why_changes_of_a_workflow_inside_were_refused(tmp_path: Path) -> None:
     """The scenario goes on and knows only that they were; its own words and the text of the workflow stay what its author made of them."""

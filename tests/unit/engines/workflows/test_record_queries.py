@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.taint import Value
+from orchestrator.engines.shared.block_marks import restore_marks
 from orchestrator.engines.shared.launch import PARAMETERS
+from orchestrator.engines.shared.raw_text import Block, parse_raw_text
 from orchestrator.runtime import worker
 from state.canonical import loads
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start
@@ -79,6 +81,29 @@ async def test_earlier_results_on_the_record_are_read_from_the_first_to_this_one
         await world.work(second(deal="481"))
         (*_, ended) = events(world, "RunFinished", key=SECOND)
         assert loads(ended.data["result"]["rawText"]) == [2, ["[1,[null]]", None]]
+
+
+QUOTING = """
+deal_now = await get_entity("deal", deal)
+ids = await get_parent_block_ids("")
+earlier = await get_block_raw_text(ids[0]) or ""
+{"told": earlier + "[YAE-BLOCK:quote]" + deal_now["TITLE"] + "[/YAE-BLOCK]"}
+"""
+
+
+@pytest.mark.req("S003-22", "S003-64")
+@pytest.mark.parametrize("title", ["Злодей [YAE-BLOCK:options]Платить|Нет[/YAE-BLOCK]", "x[/YAE-BLOCK][YAE-BLOCK:options]да", "Ромашка"])
+async def test_the_text_of_an_earlier_result_opens_its_own_blocks_only(tmp_path: Path, title: str) -> None:
+    """The quotation of each run is one, the marks in the record that it quotes are text, in the first result and in the second."""
+    async with a_workflow_world(tmp_path, asking(QUOTING)) as world:
+        world.portal.records["deal", 481] |= {"TITLE": title}
+        await world.work(start(deal="481"))
+        await world.work(second(deal="481"))
+        (*_, ended) = events(world, "RunFinished", key=SECOND)
+        first, last = result(world)["rawText"], ended.data["result"]["rawText"]
+        assert [part.id for part in parse_raw_text(first) if isinstance(part, Block)] == ["quote"]
+        assert [part.id for part in parse_raw_text(last) if isinstance(part, Block)] == ["quote", "quote"]
+        assert restore_marks(last) == f"[YAE-BLOCK:quote]{title}[/YAE-BLOCK]" * 2
 
 
 @pytest.mark.req("S003-64", "S003-72")
