@@ -93,11 +93,12 @@ class Terminal:
     async def _drain(self, orchestrator: Orchestrator) -> None:
         """Show messages until none is left and the orchestrator is idle; after a card that waits for a decision, ask the y/n question."""
         while True:
+            was_idle = await orchestrator.is_idle()  # before the look: what a turn stores as its last thing is not overlooked
             rows = await self._store.list_due_outbox("cli", self._clock.now())
             mine = [row for row in rows if row.session == self._session]
             for row in mine:
                 await self._deliver(row, orchestrator)
-            if not mine and await orchestrator.is_idle():
+            if was_idle and not mine:
                 return
             await asyncio.sleep(_POLL_INTERVAL)
 

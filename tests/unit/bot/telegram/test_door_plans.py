@@ -1,12 +1,14 @@
 """Typed answers to the card of a plan, and the same card in a terminal: one word decides all waiting steps."""
 
 import asyncio
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.cli.chat import Terminal
+from state.journal.store import OutboxRow
 from tests.unit.bot.telegram.door_kit import BOT, opened_door, raw_message
 from tests.unit.spine_kit import ANNA as PERSON
 from tests.unit.spine_kit import CHAT, World, a_world, message, raise_sum, reply, step, until
@@ -68,3 +70,29 @@ async def test_the_terminal_shows_one_card_and_asks_once(world: World, word: str
     assert "«Вектор»" in "".join(shown)
     assert [params["id"] for _, params in world.portal.written()] == made
     assert len(world.events("ConfirmationApproved", "ConfirmationDenied", key=key)) == (2 if word else 0)
+
+
+async def test_the_terminal_overlooks_no_card_that_is_made_while_it_looks(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The turn ends between the look for messages and the question whether all is done: the next line must not be taken for a request."""
+    asked: list[str] = []
+    look, begun = world.store.list_due_outbox, asyncio.Event()
+
+    async def read_line(prompt: str) -> str:
+        asked.append(prompt)
+        return "n"
+
+    async def look_too_early(channel: str, now: datetime) -> list[OutboxRow]:
+        rows = await look(channel, now)
+        if not begun.is_set():
+            begun.set()
+            await world.idle()
+        return rows
+
+    key = "cli:7"
+    world.model.will(reply(*TWO))
+    terminal = Terminal(world.store, PERSON, key, read_line=read_line, show=lambda _: None)
+    async with world.working() as orchestrator:
+        await orchestrator.receive([message("обе суммы", key=key)])
+        monkeypatch.setattr(world.store, "list_due_outbox", look_too_early)
+        await asyncio.wait_for(terminal._drain(orchestrator), 30)
+    assert asked == ["[y/n] "]
