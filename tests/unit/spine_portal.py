@@ -106,7 +106,20 @@ class Portal:
             return self._task(method, params)
         if method.startswith("event."):
             return self._event(method, params)
+        if method.startswith("crm.timeline.comment."):
+            return self._comment(method, params)
         return self._reference(method, params)
+
+    def _comment(self, method: str, params: dict[str, Any]) -> Any:
+        if method.endswith(".list"):
+            return list(self.comments)
+        if method.endswith(".get"):
+            return self._found("comment", params["id"])
+        number = self._made(method, params)
+        if method.endswith(".delete"):
+            return self._found("comment", params["id"]) is not None
+        self.records["comment", number] = {**params["fields"], "ID": str(number), "AUTHOR_ID": "1"}
+        return number
 
     def _reference(self, method: str, params: dict[str, Any]) -> Any:
         match method:
@@ -119,10 +132,6 @@ class Portal:
                 return [user(6, "Вера", "Белова"), user(7, "Анна", "Ковалёва"), user(8, "Борис", "Седов"), user(9, "Анна", "Уварова")]
             case "crm.deal.contact.items.get":
                 return [{"CONTACT_ID": 43, "SORT": 10, "ROLE_ID": 0, "IS_PRIMARY": "Y"}]
-            case "crm.timeline.comment.list":
-                return list(self.comments)
-            case "crm.timeline.comment.add":
-                return self._made(method, params)
             case "crm.activity.list":
                 return list(self.activities)
             case "crm.activity.todo.add":

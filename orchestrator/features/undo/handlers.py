@@ -165,9 +165,11 @@ async def _find_foreign_record(
 
 async def _may_touch(part: UndoPart, record: Mapping[str, object], actor: Actor, deps: GateDeps) -> bool:
     """Return whether the person may touch the record of `part`; a comment or a product row is of the record that it belongs to."""
-    if part.call.spec.owner not in OF_PARTS or find_visible_users(actor) is None:
+    is_new = part.call.spec.verb == "add"
+    if (part.undo if is_new else part.call.spec).owner not in OF_PARTS or find_visible_users(actor) is None:
         return may_touch(actor, part.call.entities.get(part.call.entity), record)
-    wholes = await load_wholes(part.call, {part.target: record}, actor, deps)
+    changes = undo_policy.build_deletion(part, deps.catalogue) if is_new else part.call
+    wholes = await load_wholes(changes, {part.target: record}, actor, deps)
     return part.target in wholes and wholes[part.target].is_visible
 
 

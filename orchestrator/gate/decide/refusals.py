@@ -29,7 +29,7 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
     An undo may put a dismissed employee back among the observers, but not make one responsible again.
     """
     return (
-        _check_policy(call, policy, facts)
+        _check_policy(call, policy, facts, is_undo=is_undo)
         or facts.unread
         or _check_connection(call, facts)
         or _check_mode(call, mode)
@@ -42,7 +42,7 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
     )
 
 
-def _check_policy(call: Call, policy: Policy, facts: Facts) -> Refuse | None:
+def _check_policy(call: Call, policy: Policy, facts: Facts, *, is_undo: bool) -> Refuse | None:
     refused = policy.refuse_methods
     if refused and any(policy.is_listed(refused, name) for name in evaluate_rules.list_method_names(call)):
         return refuse("gate-policy-refuses", method=call.method)
@@ -50,9 +50,10 @@ def _check_policy(call: Call, policy: Policy, facts: Facts) -> Refuse | None:
         return KINDS[call.kind].find_refusal(call, policy)
     if policy.is_listed(policy.open_methods, call.listed_as):
         return None
-    if "D" in call.classes:
-        is_open = policy.delete_own_comments and call.spec.owner == "author" and call.targets
-        return _check_author(call, facts) if is_open else refuse("gate-delete", method=call.method)
+    if "D" in call.classes:  # an undo deletes only what this program has added itself and nobody has changed since
+        if call.spec.owner == "author" and call.targets and (is_undo or policy.delete_own_comments):
+            return _check_author(call, facts)
+        return None if is_undo else refuse("gate-delete", method=call.method)
     return refuse("gate-closed", method=call.method) if call.spec.closed else None
 
 

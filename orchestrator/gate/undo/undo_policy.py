@@ -290,15 +290,21 @@ def _build_part(call: Call, done: CompletedCall, *, policy: Policy, catalogue: C
 def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Policy) -> UndoPart | Notice:
     """Return the data to undo a call that created a record, or the reason why it cannot be undone.
 
-    The undo deletes the record. If `done` comes from a card, the record's number is not known and is set to 0.
+    The undo deletes the record, which needs no `open_methods`: the program has just made it. If `done` comes from a card, the record's
+    number is not known and is set to 0.
     """
-    family = call.method.rpartition(".")[0]
-    if undo.verb != "delete" or undo.name.rpartition(".")[0] != family or call.key or call.targets:
+    if undo.verb != "delete" or undo.entity != call.entity or len(undo.target) != 1 or call.key:
         return Notice(code="undo-none")
-    if "D" in undo.classes and not policy.is_listed(policy.open_methods, undo.name):
+    if policy.is_listed(policy.refuse_methods, undo.name):
         return Notice(code="undo-add-closed")
     kind, _, number = done.created.rpartition(":")
     return UndoPart(call=call, target=(call.entity, int(number) if kind and number.isdecimal() else 0), old={}, undo=undo)
+
+
+def build_deletion(part: UndoPart, catalogue: Catalogue) -> Call:
+    """Return the call that deletes the record which the call of `part` created."""
+    params = {part.undo.target[0]: part.target[1]}
+    return Call.from_lookup(Lookup(spec=part.undo, params=params, catalogue=catalogue), portal="", key="")
 
 
 def _build_list_part(call: Call, undo: Method, done: CompletedCall) -> UndoPart | Notice:

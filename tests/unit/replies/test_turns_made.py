@@ -175,11 +175,13 @@ async def test_a_name_that_cannot_be_shown_does_not_hide_the_change(world: World
 
 
 async def test_each_undo_button_names_its_change(world: World) -> None:
-    """A number counted only what can be undone, while the lines count all that was made."""
     row = await answered(world, TASK, NOTE)
     keyboard = build_reply_keyboard(Reply.model_validate(row.body), Translator("ru"))
     assert keyboard is not None
-    assert [button.text for line in keyboard.inline_keyboard for button in line] == ["↩ Отменить: «Ромашка»"]
+    assert [button.text for line in keyboard.inline_keyboard for button in line] == [
+        "↩ Отменить: «Позвонить» №9001",
+        "↩ Отменить: «Ромашка»",
+    ]
 
 
 async def test_a_single_change_needs_no_name_on_its_button(world: World) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.undo import undo_policy
 from state.clock import generate_id
 from state.sql.erasure import KEPT_CALL_FIELDS
@@ -198,25 +199,39 @@ async def test_only_who_asked_or_leads_may_undo_and_only_with_todays_rights(offi
     assert len(cards(await pressed(office, effect_id, actor=VERA))) == 1
 
 
-async def test_an_add_is_undone_only_where_the_policy_opens_the_deletion(tmp_path: Path) -> None:
-    """With two taps, and not once somebody has worked on it."""
-    add = {"fields": {"TITLE": "Новая"}}
-    async with an_office(tmp_path) as closed:
-        effect_id = await done(closed, effect("crm.deal.add", add))
-        assert codes(await pressed(closed, effect_id)) == ["undo-refused", "undo-add-closed"]
-    async with an_office(tmp_path, policy={"open_methods": ["crm.deal.delete"]}) as world:
-        first, second = [await done(world, effect("crm.deal.add", add, slot=f"t1/1/{number}")) for number in (1, 2)]
-        (card,) = cards(await pressed(world, first))
-        assert (card["method"], card["taps"]) == ("crm.deal.delete", 2)
-        number = max(number for kind, number in world.portal.records if kind == "deal")
-        world.portal.records["deal", number]["TITLE"] = "Уже в работе"
-        assert codes(await pressed(world, second)) == ["undo-refused", "undo-changed"]
+ADDS = {
+    "deal": effect("crm.deal.add", {"fields": {"TITLE": "Новая"}}),
+    "task": effect("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7}}),
+    "comment": effect("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "Звонил"}}),
+}
+
+
+@pytest.mark.parametrize("kind", ADDS)
+async def test_an_addition_is_taken_back_by_deleting_it(office: World, kind: str) -> None:
+    """Two taps on a card, although the policy opens no deletion: the program has just made it."""
+    effect_id = await done(office, ADDS[kind])
+    (card,) = cards(await pressed(office, effect_id))
+    assert (card["method"].endswith(".delete"), card["taps"]) == (True, 2)
+    for nonce in (card["nonce"], calculate_second_nonce(card["nonce"])):
+        await office.work(press({**card, "nonce": nonce}))
+    assert office.portal.ledger[-1][0] == card["method"]
+
+
+async def test_an_addition_that_somebody_works_on_stays(office: World) -> None:
+    effect_id = await done(office, ADDS["deal"])
+    number = max(number for kind, number in office.portal.records if kind == "deal")
+    office.portal.records["deal", number]["TITLE"] = "Уже в работе"
+    assert codes(await pressed(office, effect_id)) == ["undo-refused", "undo-changed"]
+
+
+async def test_a_policy_may_refuse_to_take_an_addition_back(tmp_path: Path) -> None:
+    async with an_office(tmp_path, policy={"refuse_methods": ["crm.deal.delete"]}) as closed:
+        assert codes(await pressed(closed, await done(closed, ADDS["deal"]))) == ["undo-refused", "undo-add-closed"]
 
 
 @pytest.mark.parametrize(
     ("method", "params", "code"),
     [
-        ("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "x"}}, "undo-none"),
         ("crm.item.update", {"entityTypeId": 2, "id": 481, "fields": {"categoryId": 1}}, "undo-funnel"),
         ("crm.deal.update", {"id": 481, "fields": {"UF_CRM_FILE": "x"}}, "undo-not-writable"),
         ("crm.deal.update", {"id": 481, "fields": {"UF_CRM_LIST": [3, 4]}}, "undo-not-writable"),
