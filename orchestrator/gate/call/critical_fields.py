@@ -14,10 +14,10 @@ from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.effect_kinds import find_spec
 from orchestrator.gate.call.kinds.registry import KINDS
-from orchestrator.gate.call.mentions import find_mentions
 from orchestrator.gate.call.multifields import is_multifield
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
+from orchestrator.language.portal_mentions import NOBODY, Mentions, read_mentions
 from state.stored import JsonObject
 
 _SUMS = frozenset({"opportunity", "taxvalue", "price"})
@@ -131,6 +131,12 @@ def _collect_class_reasons(call: Call) -> Iterator[Notice]:
     if "C" in call.classes:
         code = "gate-binding" if call.method in {"event.bind", "event.unbind"} else "gate-class-config"
         yield ask(code, method=call.method)
+
+
+def find_mentions(call: Call) -> Mentions:
+    """Return whom the texts of a writing call of the portal address, and the links in them that hide their address."""
+    is_silent = call.kind != "bitrix" or call.reads_only or call.spec.verb == "delete"
+    return NOBODY if is_silent else read_mentions(call.params)
 
 
 def _collect_mention_reasons(call: Call, actor: Actor) -> Iterator[Notice]:

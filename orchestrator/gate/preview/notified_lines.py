@@ -3,10 +3,11 @@
 from typing import Final
 
 from orchestrator.domain.card_view import PreviewLine
+from orchestrator.gate.call.critical_fields import find_mentions
 from orchestrator.gate.call.effect import Call
-from orchestrator.gate.call.mentions import EVERYBODY, NOBODY, find_mentions
 from orchestrator.gate.preview.format_values import Context, Reader, format_value, join_lines
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.portal_mentions import EVERYBODY, NOBODY
 
 NOTIFIED: Final = "NOTIFIED"
 """The `field` of the line that names the people who are notified."""

@@ -12,8 +12,8 @@ from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.effect import Effect
+from orchestrator.gate.call.critical_fields import find_mentions
 from orchestrator.gate.call.effect import Allow, Ask, Call
-from orchestrator.gate.call.mentions import find_mentions
 from orchestrator.sessions.outbox import build_card_row
 from tests.unit.gate.gate_kit import ANNA, NAMED, call, effect, judged, made
 from tests.unit.spine_kit import VERA, World, a_world

@@ -1,6 +1,6 @@
-"""Finds whom the texts of a call address, so that the portal notifies them, and the links whose text hides their address. Pure.
+"""Finds whom texts for the portal address, so that it notifies them, and the links whose text hides their address. Pure.
 
-The portal reads marks such as [USER=8] in comments, descriptions and messages. Every text that a call writes is searched, whatever its
+The portal reads marks such as [USER=8] in comments, descriptions and messages. Every text of the written values is searched, whatever its
 field: a mark in the wrong field costs one question, an unseen one disturbs a colleague or a whole company.
 """
 
@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from orchestrator.gate.call.effect import Call
 from orchestrator.language.lexicon import load_lexicon
-from state.stored import JsonObject
 
 _LEXICON = load_lexicon("mentions")
 _FLAGS = re.IGNORECASE | re.DOTALL
@@ -28,7 +26,7 @@ EVERYBODY = "all"
 
 @dataclass(frozen=True, kw_only=True)
 class Mentions:
-    """Whom the texts of a call address, each once and in order."""
+    """Whom texts address, each once and in order."""
 
     users: tuple[str, ...] = ()
     """Ids of employees, or `EVERYBODY`."""
@@ -50,13 +48,11 @@ NOBODY: Final = Mentions()
 """What is found in texts that address nobody and hide no address."""
 
 
-def find_mentions(call: Call) -> Mentions:
-    """Return whom the texts of a writing call of the portal address, and the links in them that hide their address."""
-    if call.kind != "bitrix" or call.reads_only or call.spec.verb == "delete":
-        return NOBODY
+def read_mentions(values: Mapping[str, object]) -> Mentions:
+    """Return whom the texts of the values, at any depth, address, and the links in them that hide their address."""
     texts: list[str] = []
-    _collect_marked_texts(call.params, texts)
-    members = tuple(dict.fromkeys(_list_members(call.params)))
+    _collect_marked_texts(values, texts)
+    members = tuple(dict.fromkeys(_list_members(values)))
     if not texts:
         return Mentions(members=members) if members else NOBODY
     found = {kind: _list_ids(pattern, texts) for kind, pattern in _PLACES.items()}
@@ -88,7 +84,7 @@ def _collect_marked_texts(value: object, found: list[str]) -> None:
             _collect_marked_texts(item, found)
 
 
-def _list_members(value: JsonObject) -> Iterator[str]:
+def _list_members(value: Mapping[str, object]) -> Iterator[str]:
     """Yield the ids of the people whom an item of a checklist names: the keys of the map under MEMBERS."""
     for name, item in value.items():
         if type(item) is str or type(item) in _NO_TEXT or not isinstance(item, Mapping):
