@@ -3,7 +3,7 @@
 submit: normalize → fetch facts → decide (pure) → refuse, plan, ask or run. decide_card: a person's decision → run the call once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -66,6 +66,7 @@ class _Case:
     actor: Actor
     mode: Mode
     ledger: Ledger
+    denied: Collection[str] = ()
 
 
 class Gate:
@@ -99,15 +100,25 @@ class Gate:
         return await describe_proposal(effect, catalogue=self._deps.catalogue, portal=self._find_portal(effect.kind), actor=actor)
 
     async def submit(
-        self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger, earlier: Sequence[str] = ()
+        self,
+        effect: Effect,
+        *,
+        actor: Actor,
+        mode: Mode,
+        turn_id: str,
+        ledger: Ledger,
+        earlier: Sequence[str] = (),
+        denied: Collection[str] = (),
     ) -> Outcome | Pending:
         """Check `effect`, do what the verdict says (refuse it, record it as a plan, show a card or run it) and return the result.
 
-        `earlier` holds the effect ids of the turn, oldest first. An effect with the same slot (unique name of a step) never runs twice, and
-        a change that an earlier effect of the turn has made is not made again. A trial (`effect.is_trial`) is refused or planned. Raises
-        StoreUnwritable when the intent cannot be stored (then nothing was sent).
+        `earlier` holds the effect ids of the turn, oldest first: an effect with the same slot (unique name of a step) never runs twice, and
+        a change that an earlier effect has made is not made again. `denied` holds the essences of the calls that were denied in the turn,
+        which are refused, in a batch too. A trial (`effect.is_trial`) is refused or planned. Raises StoreUnwritable when the intent cannot
+        be stored (then nothing was sent).
         """
-        case = _Case(effect=effect, effect_id=build_effect_id(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
+        effect_id = build_effect_id(effect.slot)
+        case = _Case(effect=effect, effect_id=effect_id, turn_id=turn_id, actor=actor, mode=mode, ledger=ledger, denied=denied)
         known = await ledger.find_effect(case.effect_id)
         if known is not None:
             return restore_outcome(known)
@@ -375,7 +386,7 @@ class Gate:
             made=await find_made_records(call, facts.records, case.actor, self._deps, case.ledger),
             denied_at=denied.at if denied else "",
             denied_by=denied.by if denied else "",
-            denied_in_turn=denied is not None and denied.turn_id == case.turn_id,
+            denied_in_turn=not {get_essence(one) for one in (call, *call.leaves)}.isdisjoint(case.denied),
         )
 
     def _find_portal(self, kind: str) -> str:

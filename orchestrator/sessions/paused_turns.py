@@ -3,7 +3,7 @@
 The commit that settles the last card stores the input that makes the turn go on. So a crash loses neither, and nothing is decided twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
@@ -72,6 +72,19 @@ def list_paused_turns(state: SessionState, asker: str) -> list[str]:
     origins = [places[one] for one in open_cards]
     mine = ((turn, one) for turn, one in (state.paused or {}).items() if one.asker.get("key") == asker and not one.stopped)
     return [turn for turn, paused_turn in mine if any(origin.startswith(f"{turn}/") or origin in paused_turn.joined for origin in origins)]
+
+
+def list_denied(turn_id: str, joined: Collection[str], state: SessionState) -> frozenset[str]:
+    """Return the essences of the calls that were denied in the turn, and are not to be proposed in it again.
+
+    A person denies on a card that the turn led to or waited for; if they had edited it, what it asked for at first is denied too. `joined`
+    holds the places of the steps of other turns for whose cards the turn waited. What the model withdrew in the turn counts as well.
+    """
+    places = find_origin_slots(state.cards)
+    denied = {places[card.confirmation_id] for card in state.cards.values() if card.status == "denied" and card.via != "model"}
+    own = {place for place in denied if place in joined or place.startswith(f"{turn_id}/")}
+    by_person = {card.essence for card in state.cards.values() if places[card.confirmation_id] in own}
+    return frozenset(by_person | {essence for essence, denial in state.denied.items() if denial.turn_id == turn_id})
 
 
 def _build_paused(turn_finished: TurnFinished) -> PausedTurn:

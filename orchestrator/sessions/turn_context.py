@@ -35,7 +35,7 @@ from orchestrator.sessions.model_calls import (
 )
 from orchestrator.sessions.outbox import build_reply_row
 from orchestrator.sessions.paid_models import PaidModels, attach_models
-from orchestrator.sessions.paused_turns import ToldPart, find_told_part, restore_told_step
+from orchestrator.sessions.paused_turns import ToldPart, find_told_part, list_denied, restore_told_step
 from orchestrator.sessions.session import Session
 from state.events.base import Event
 from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded, StepRefused
@@ -386,10 +386,14 @@ class Context:
             turn_id=self.turn.turn_id,
             ledger=self._session,
             earlier=self._list_earlier_effects(effect.slot),
+            denied=self._list_denied(),
         )
         self._record_call(effect, result)
         await self._show_partial(Notice(code="step", args={**step, "state": _format_step_state(result)}))
         return result
+
+    def _list_denied(self) -> frozenset[str]:
+        return list_denied(self.turn.turn_id, self.recorded.told.joined.values(), self.state)
 
     def _list_earlier_effects(self, slot: str) -> list[str]:
         """Return the ids of the turn's effects that come before the place `slot` in the plan, in order.

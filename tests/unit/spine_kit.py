@@ -40,6 +40,7 @@ from orchestrator.runs.registry import Engines
 from orchestrator.runtime.worker import Orchestrator
 from orchestrator.services.http_client import ServiceClients
 from orchestrator.sessions import session as sessions
+from orchestrator.sessions.paused_turns import list_denied
 from orchestrator.sessions.session import Session, open_session
 from orchestrator.turns.feature import Feature, Files, Tools
 from orchestrator.turns.turn import run_turn
@@ -260,7 +261,8 @@ class World:
         self, session: Session, what: Effect, *, actor: Actor = ANNA, mode: Mode = "full", turn_id: str = "t1"
     ) -> Outcome | Pending:
         """One effect through the gate."""
-        result = await self.gate.submit(what, actor=actor, mode=mode, turn_id=turn_id, ledger=session)
+        denied = list_denied(turn_id, (), session.state)
+        result = await self.gate.submit(what, actor=actor, mode=mode, turn_id=turn_id, ledger=session, denied=denied)
         await session.flush()  # as the end of the turn would
         return result
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor, is_same_person
-from orchestrator.domain.address import is_run
 from orchestrator.domain.card_view import Preview, must_be_opened
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.outputs import Notice
@@ -243,7 +242,10 @@ async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence
 
 
 def build_denial(entry: Card, decision: Decision, ledger: Ledger) -> ConfirmationDenied:
-    """Build the event that records that the card `entry` was denied by `decision`."""
+    """Build the event that records that the card `entry` was denied by `decision`.
+
+    A person denies in the turn of the request, which rests meanwhile; the model withdraws in the turn that is under way.
+    """
     actor = decision.actor
     return ConfirmationDenied(
         confirmation_id=entry.confirmation_id,
@@ -255,16 +257,11 @@ def build_denial(entry: Card, decision: Decision, ledger: Ledger) -> Confirmatio
         via=decision.via,
         reason=decision.reason,
         slot=decision.slot,
-        turn_id=_find_turn(entry, decision) or ledger.state.turn_id,
+        turn_id=ledger.state.turn_id if decision.via == "model" else entry.turn_id,
         method=entry.method,
         # Encrypted under the key of the person who denies: another person's params stay with that person's own card.
         params=dict(entry.params) if entry.requested_by == actor.key else {},
     )
-
-
-def _find_turn(entry: Card, decision: Decision) -> str:
-    """Return the turn of the request, which rests while a person decides; "" if the model withdraws, or a run's person may try again."""
-    return "" if decision.via == "model" or is_run(entry.turn_id) else entry.turn_id
 
 
 async def expire(entry: Card, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:

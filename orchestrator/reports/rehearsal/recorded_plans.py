@@ -17,6 +17,7 @@ from orchestrator.gate.call.serialization import build_effect_id, build_node_slo
 from orchestrator.language.orders import count_orders, is_plain
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
 from orchestrator.reports.reading.journal_reader import bind_reader, read_stream
+from orchestrator.sessions.paused_turns import list_denied
 from state.events import fold
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, CallSucceeded
 from state.events.confirmations import (
@@ -26,7 +27,7 @@ from state.events.confirmations import (
     ConfirmationRequested,
     ConfirmationSuperseded,
 )
-from state.events.conversation import MessageReceived, ModelAnswered, PlanRecorded, StepRefused
+from state.events.conversation import MessageReceived, ModelAnswered, PlanRecorded, StepRefused, TurnFinished
 from state.events.fold import list_open_confirmations
 from state.events.runs import NodeDone
 from state.journal.blobs import parse_blob
@@ -91,6 +92,8 @@ class RecordedPlan:
     read_before: bool
     """Whether earlier iterations of the turn ran reads; which labels (names and titles) those returned is not recorded."""
     state: SessionState
+    denied: frozenset[str]
+    """The essences of the calls that were denied in the turn before."""
     steps: list[RecordedStep] = field(default_factory=list)
     left_out: Literal["", "erased", "unreadable"] = ""
     """Why the plan's steps are not known; "" if they are."""
@@ -107,6 +110,8 @@ class _Turn:
     labels: tuple[str, ...] = ()
     answer: str = ""
     plans: int = 0
+    joined: frozenset[str] = frozenset()
+    """The places of the steps of other turns for whose cards it waited."""
 
 
 def _read_message(plan_recorded: PlanRecorded, turn: _Turn) -> MessageFacts:
@@ -177,6 +182,11 @@ class _Reader:
         turn = self._get_turn(said.turn_id, event)
         turn.answer, turn.prose = said.text, turn.prose or said.prose
 
+    def record_pause(self, turn_finished: TurnFinished, event: StoredEvent) -> None:
+        """Record for which cards of other turns the turn waits."""
+        turn = self._get_turn(turn_finished.turn_id, event)
+        turn.joined |= frozenset(turn_finished.joined_slots.values())
+
     def record_plan(self, plan_recorded: PlanRecorded, event: StoredEvent) -> None:
         """Record the plan, with a copy of the session's state at that time. Later events tell what became of its steps."""
         turn = self._get_turn(plan_recorded.turn_id, event)
@@ -198,6 +208,7 @@ class _Reader:
             labels=turn.labels,
             read_before=turn.plans > 1,
             state=_copy_state(self._state, plan_recorded.turn_id),
+            denied=list_denied(plan_recorded.turn_id, turn.joined, self._state),
             steps=steps,
             left_out="unreadable" if isinstance(event, UnreadableEvent) else "erased" if event.erased else "",
         )
@@ -299,6 +310,7 @@ class _Reader:
                 labels=(),
                 read_before=True,  # what the run had read is known from the card only
                 state=_copy_state(self._state, slot),
+                denied=frozenset(),  # a person may have a run try again
                 steps=[step],
                 left_out="unreadable" if isinstance(event, UnreadableEvent) else "erased" if event.erased else "",
             )
@@ -350,6 +362,7 @@ _RECORDERS: Final = {
     **bind_reader(MessageReceived, _Reader.record_message),
     **bind_reader(ModelAnswered, _Reader.record_answer),
     **bind_reader(PlanRecorded, _Reader.record_plan),
+    **bind_reader(TurnFinished, _Reader.record_pause),
     **bind_reader(StepRefused, _Reader.record_refusal),
     **bind_reader(ConfirmationRequested, _Reader.record_request),
     **bind_reader(ConfirmationApproved, _Reader.record_decision),

@@ -249,7 +249,7 @@ def _build_facts(case: _Case) -> Facts:
         by_webhook=case.rules.by_webhook and call.kind == "bitrix",
         denied_at=denied.at if denied else "",
         denied_by=denied.by if denied else "",
-        denied_in_turn=denied is not None and denied.turn_id == case.plan.turn_id,
+        denied_in_turn=not {get_essence(one) for one in (call, *call.leaves)}.isdisjoint(case.plan.denied),
     )
 
 
