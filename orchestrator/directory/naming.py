@@ -19,7 +19,7 @@ from orchestrator.directory.labels import (
     parse_amount,
 )
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.directory.read_names import read_name
+from orchestrator.directory.read_names import read_name, read_part
 from orchestrator.directory.reference_data import INVOICE, QUOTE, Field, to_own_kind, to_type_number
 from orchestrator.directory.rows import RecordRow, User, name_organisation, to_number
 from orchestrator.domain.actor import Actor
@@ -32,6 +32,8 @@ from state.stored import JsonObject
 _DONE_TASK = "5"
 _WORDS = load_lexicon("records")
 _FIXED_KINDS = {QUOTE: _WORDS.read_titles("fixed_kinds", "quote"), INVOICE: _WORDS.read_titles("fixed_kinds", "invoice")}
+_OWNERS = {3: "contact", 4: "company"}
+"""The kinds of records that have requisites, by the number of their type."""
 _SMART = _WORDS.read_titles("smart_item")
 
 
@@ -113,6 +115,18 @@ class Naming:
         Of `params`, those that the method knows are sent. May raise BitrixError.
         """
         return await read_name(method, params, number, client=self._reads.client, catalogue=self._reads.catalogue, locale=locale)
+
+    async def find_payee(self, requisite_id: int) -> str:
+        """Return whose details these are: the company or contact, the organisation in them and its tax number; "" if nothing is known.
+
+        May raise BitrixError.
+        """
+        reads, place = self._reads, {"id": requisite_id}
+        row = await read_part("crm.requisite.get", place, requisite_id, client=reads.client, catalogue=reads.catalogue) or {}
+        kind, number = _OWNERS.get(to_number(row.get("ENTITY_TYPE_ID")), ""), to_number(row.get("ENTITY_ID"))
+        owner = await self.find_title(kind, number) if kind and number else ""
+        parts = filter(None, (owner, *name_organisation(row)))
+        return ", ".join({"".join(filter(str.isalnum, part)).casefold(): part for part in parts}.values())  # «ООО Вектор» = «ООО "Вектор"»
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
         """Return the address of a record's page on the portal; "" for kinds of records without a page.

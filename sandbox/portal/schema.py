@@ -23,7 +23,7 @@ _CAMEL = {
     "STATUS_SEMANTIC_ID": "stageSemanticId",
     "COMPANY_TYPE": "typeId",
 }
-_KEEPS_CASE = frozenset({"history", "status", "task", "type", "requisite", "vat", "phone_call", "product", "template"})
+_KEEPS_CASE = frozenset({"history", "status", "task", "type", "requisite", "bank_detail", "vat", "phone_call", "product", "template"})
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,7 @@ CONTRACT = _schema(
 )
 TYPE = _schema("type", schema_smart.TYPE)
 REQUISITE = _schema("requisite", schema_smart.REQUISITE)
+BANK_DETAIL = _schema("bank_detail", schema_smart.BANK_DETAIL)
 VAT = _schema("vat", schema_smart.VAT)
 PHONE_CALL = _schema("phone_call", schema_smart.PHONE_CALL)
 PRODUCT = _schema("product", schema_smart.PRODUCT)
@@ -164,5 +165,5 @@ TEMPLATE = _schema("template", schema_smart.TEMPLATE)
 
 CRM = MappingProxyType({s.kind: s for s in (LEAD, DEAL, CONTACT, COMPANY, QUOTE)})
 BY_TYPE_ID = MappingProxyType({s.type_id: s for s in (*CRM.values(), CONTRACT)})
-_OTHERS = (ACTIVITY, TASK, USER, COMMENT, HISTORY, PRODUCTROW, STATUS, TYPE, REQUISITE, VAT, PHONE_CALL, PRODUCT, TEMPLATE)
+_OTHERS = (ACTIVITY, TASK, USER, COMMENT, HISTORY, PRODUCTROW, STATUS, TYPE, REQUISITE, BANK_DETAIL, VAT, PHONE_CALL, PRODUCT, TEMPLATE)
 ALL = MappingProxyType({s.kind: s for s in (*BY_TYPE_ID.values(), *_OTHERS)})

@@ -181,6 +181,19 @@ RQ_OKPO string - ОКПО
 RQ_OKVED string - ОКВЭД
 """
 
+BANK_DETAIL = """
+ID integer R ID
+ENTITY_ID integer I Реквизиты
+COUNTRY_ID integer - Страна
+NAME string - Название
+ACTIVE char - Активны
+SORT integer - Порядок
+RQ_BANK_NAME string - Банк
+RQ_BIK string - БИК
+RQ_ACC_NUM string - Счёт
+RQ_COR_ACC_NUM string - Корреспондентский счёт
+"""
+
 VAT = """
 ID integer R ID
 TIMESTAMP_X datetime R Дата изменения

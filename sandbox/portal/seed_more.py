@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from sandbox.portal import records
 from sandbox.portal import seed_more_data as data
 from sandbox.portal.context import Call
-from sandbox.portal.schema import CONTRACT, PHONE_CALL, PRODUCT, QUOTE, REQUISITE, TEMPLATE, TYPE, VAT, Row, Schema
+from sandbox.portal.schema import BANK_DETAIL, CONTRACT, PHONE_CALL, PRODUCT, QUOTE, REQUISITE, TEMPLATE, TYPE, VAT, Row, Schema
 from sandbox.portal.schema_smart import CONTRACT_TITLE, CONTRACT_TYPE_ID
 from sandbox.portal.store import Store
 from sandbox.portal.values import store_moment
@@ -94,6 +94,9 @@ def _books(store: Store, now: datetime, made: str) -> None:
         row: Row = {"ID": number, "ENTITY_TYPE_ID": 4, "ENTITY_ID": company, "PRESET_ID": 1, "NAME": "Организация", "SORT": 500}
         row |= {"DATE_CREATE": made, "CREATED_BY_ID": 1, "ACTIVE": "Y", "ADDRESS_ONLY": "N", "RQ_COMPANY_NAME": name}
         _add(store, REQUISITE, row | {"RQ_INN": inn, "RQ_KPP": kpp, "RQ_OGRN": ogrn, "RQ_DIRECTOR": director})
+    for number, requisite, name, bank, code, account in data.BANK_DETAILS:
+        row = {"ID": number, "ENTITY_ID": requisite, "COUNTRY_ID": 1, "NAME": name, "ACTIVE": "Y", "SORT": 500, "RQ_BANK_NAME": bank}
+        _add(store, BANK_DETAIL, row | {"RQ_BIK": code, "RQ_ACC_NUM": account})
     for number, name, rate, sort in data.VATS:
         _add(store, VAT, {"ID": number, "TIMESTAMP_X": made, "ACTIVE": "Y", "C_SORT": sort, "NAME": name, "RATE": rate})
     for number, name, quantity, price, vat in data.PRODUCTS:

@@ -53,6 +53,11 @@ def find_part(call: Call, facts: Facts) -> JsonObject | None:
     return facts.parts.get(read.part) if read is not None else None
 
 
+def updates_part(call: Call) -> bool:
+    """Return whether the call updates something that is no record of its own and has values that could be read."""
+    return _find_part_read(call) is not None
+
+
 def _find_part_read(call: Call) -> PartRead | None:
     if call.reads_only or call.spec.verb != "update" or not call.spec.before or call.targets or call.unknown_target:
         return None

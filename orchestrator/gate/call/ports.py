@@ -244,6 +244,9 @@ class Names(Protocol):
     async def find_name_by_read(self, method: str, params: JsonObject, number: int, locale: Locale) -> str:
         """Return the name that the read method `method`, called with `params`, gives for the id `number`; "" if there is none."""
 
+    async def find_payee(self, requisite_id: int) -> str:
+        """Return whose details these are: the record that they belong to, the organisation and its tax number; "" if nothing is known."""
+
     async def find_field_title(self, entity: str, name: str) -> str:
         """Return the portal's title of a field; "" if it has none or the portal cannot be read."""
 

@@ -94,6 +94,10 @@ class _NoNames:
         """Return "", which means that no name is known."""
         return _no_name(method, params, number, locale)
 
+    async def find_payee(self, requisite_id: int) -> str:
+        """Return "", which means that nobody is known."""
+        return _no_name(requisite_id)
+
     async def find_field_title(self, entity: str, name: str) -> str:
         """Return "", which means that no title is known."""
         return _no_name(entity, name)

@@ -260,7 +260,7 @@ async def _build_line(
         return await _format_any_value(name, item, kind, context=context, reader=reader)
 
     if record is None or not one.is_written:
-        before = ""
+        before = UNKNOWN[reader.locale] if one.is_written and "M" in call.classes and held_parts.updates_part(call) else ""
     elif not fields.has_field(record, call.spec.stands_for.get(name, name), call.entity):
         before = UNKNOWN[reader.locale] if call.targets and (one.is_field or words is None) else ""
     else:

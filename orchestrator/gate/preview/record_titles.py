@@ -12,23 +12,37 @@ from orchestrator.directory.rows import name_organisation
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.held_parts import find_part
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.normalize.batch import find_reference_key
 from orchestrator.gate.preview.call_params import find_subject, find_words, is_about_calendar
 from orchestrator.gate.preview.format_params import find_read_name
 from orchestrator.gate.preview.format_values import MADE_BY, NAMED_BY, Reader
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale
 from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
 _TITLE: Final = 80
+_PAYEE: Final = 160
+_BANK: Final = "bankdetail"
+_WHOSE_UNKNOWN: Final = load_lexicon("card_fields").read_titles("whose_unknown")
 _PEOPLE: Final = frozenset({"contact", "user"})
 _TITLES: Final = ("TITLE", "SUBJECT", "PRODUCT_NAME", "COMMENT")
 
 
 async def find_title(call: Call, facts: Facts, reader: Reader) -> str:
-    """Return the title of the record for the card; "" if the call changes nothing that has a title or a number."""
+    """Return the title of the record for the card; "" if the call changes nothing that has a title or a number.
+
+    Of bank details it names the payee too: who types an account beside another company changes who is paid.
+    """
+    title = await _find_own_title(call, facts, reader)
+    is_account = call.entity == _BANK and call.spec.verb in {"add", "update"}
+    return ", ".join(filter(None, (title, await _name_payee(call, facts, reader)))) if is_account else title
+
+
+async def _find_own_title(call: Call, facts: Facts, reader: Reader) -> str:
     if not call.targets and call.unknown_target:
         return _describe_by_command(call, reader.locale)
     subject = find_subject(call)
@@ -54,6 +68,17 @@ async def _find_subject_title(call: Call, subject: str, reader: Reader) -> str:
     params = {**call.params, param or "id": number}
     named = await find_read_name(method, number, params, reader) if method else ""
     return named or f"№{number}"
+
+
+async def _name_payee(call: Call, facts: Facts, reader: Reader) -> str:
+    """Return whose bank details the call makes or changes, or that this could not be read."""
+    details = call.written_fields if call.spec.verb == "add" else find_part(call, facts) or {}
+    number = as_id(fields.find_value(details, "ENTITY_ID"))
+    try:
+        payee = await reader.names.find_payee(number) if number is not None else ""
+    except BitrixError:
+        payee = ""
+    return escape_text(payee, locale=reader.locale, limit=_PAYEE) or _WHOSE_UNKNOWN[reader.locale]
 
 
 async def _find_target_title(target: Target, facts: Facts, reader: Reader) -> str:

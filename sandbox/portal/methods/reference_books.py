@@ -1,4 +1,6 @@
-"""Sandbox portal, read-only methods for reference data: requisites, VAT rates, goods, document templates, phone calls.
+"""Sandbox portal, methods for reference data: requisites, bank details, VAT rates, goods, document templates, phone calls.
+
+They only read, but for bank details.
 
 The links between contacts and companies are here too, and those between activities and the records that they belong to (bindings).
 """
@@ -11,7 +13,7 @@ from typing import Any
 from sandbox.portal import query
 from sandbox.portal.context import Call
 from sandbox.portal.errors import PortalError, classic
-from sandbox.portal.schema import PHONE_CALL, PRODUCT, REQUISITE, TEMPLATE, VAT, Row
+from sandbox.portal.schema import BANK_DETAIL, PHONE_CALL, PRODUCT, REQUISITE, TEMPLATE, VAT, Row
 from sandbox.portal.seed_more_data import CATALOGUE, CATALOGUE_NAME
 from sandbox.portal.values import show_classic, show_universal, to_int
 
@@ -70,6 +72,28 @@ def _requisite_get(call: Call) -> Row:
     if row is None:
         raise classic(f"The Requisite with ID '{number}' is not found")
     return _requisite(row)
+
+
+def _bank_details(call: Call) -> query.Page:
+    params = call.folded()
+    page = query.run(call.store.table("bank_detail"), query.plan_classic(BANK_DETAIL, params))
+    names = query.classic_names(BANK_DETAIL, params)
+    return query.Page([show_classic(BANK_DETAIL, row, names) for row in page.rows], page.total, page.next)
+
+
+def _find_bank_detail(call: Call) -> Row:
+    number = call.classic_id()
+    row = call.store.get("bank_detail", number)
+    if row is None:
+        raise classic(f"The BankDetail with ID '{number}' is not found")
+    return row
+
+
+def _bank_detail_update(call: Call) -> bool:
+    row, fields = _find_bank_detail(call), call.any_case("fields") or {}
+    known = {name: value for name, value in fields.items() if name in BANK_DETAIL.fields and not BANK_DETAIL.fields[name].read_only}
+    call.store.put("bank_detail", {**row, **known})
+    return True
 
 
 def _vats(call: Call) -> query.Page:
@@ -163,6 +187,9 @@ METHODS: dict[str, Callable[[Call], Any]] = {
     "crm.activity.binding.list": _bindings,
     "crm.requisite.list": _requisites,
     "crm.requisite.get": _requisite_get,
+    "crm.requisite.bankdetail.list": _bank_details,
+    "crm.requisite.bankdetail.get": lambda call: show_classic(BANK_DETAIL, _find_bank_detail(call)),
+    "crm.requisite.bankdetail.update": _bank_detail_update,
     "crm.vat.list": _vats,
     "crm.documentgenerator.template.list": _templates,
     "catalog.catalog.list": _catalogs,

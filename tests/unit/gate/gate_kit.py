@@ -132,6 +132,9 @@ class NoOwnNames:
     async def find_name_by_read(self, method: str, params: Mapping[str, Any], number: int, locale: str) -> str:
         return ""
 
+    async def find_payee(self, requisite_id: int) -> str:
+        return ""
+
     async def find_field_title(self, entity: str, name: str) -> str:
         return ""
 
