@@ -242,6 +242,7 @@ gate-named-other-currency = { $entity ->
 gate-sum-two-currencies = The new record is in { currency-has }, and you named the amount in { currency-named }. Name one of the two
 gate-sum-currency-unknown = The amount was named in { currency-named }, and I do not know the currency of the record. Say more exactly which record you mean
 gate-password = I do not set passwords: the employee or an administrator does that in Bitrix24
+gate-access-rights = I do not give rights or access: an administrator does that in Bitrix24
 gate-must-read = Only reads are allowed here, and { $method } may change something. Nothing was sent
 gate-reference = The answer of another command may not stand here{ what-is-called }
 gate-denied-now = This was denied a moment ago, so I do not propose it again
@@ -280,6 +281,7 @@ gate-batch-refused = The batch was not run because of { $part }: { $reason ->
     [gate-schedule-when] { gate-schedule-when }
     [gate-http-host] { gate-http-host }
     [gate-password] { gate-password }
+    [gate-access-rights] { gate-access-rights }
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
     [gate-needs-application-other] { gate-needs-application-other }

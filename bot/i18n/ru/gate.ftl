@@ -242,6 +242,7 @@ gate-named-other-currency = { $entity ->
 gate-sum-two-currencies = Новая запись в { currency-has }, а сумма названа в { currency-named }. Назовите что-то одно
 gate-sum-currency-unknown = Сумма названа в { currency-named }, а в какой валюте запись, я не знаю. Скажите точнее, о какой записи речь
 gate-password = Пароли я не меняю: это делает сам сотрудник или администратор в Битрикс24
+gate-access-rights = Права и доступ я не меняю: это делает администратор в Битрикс24
 gate-must-read = Здесь можно только читать, а { $method } может что-то изменить. Ничего не отправлено
 gate-reference = Нельзя подставлять сюда ответ другой команды{ what-is-called }
 gate-denied-now = Это только что отклонили, второй раз не предлагаю
@@ -280,6 +281,7 @@ gate-batch-refused = Пакет не выполнен из-за { $part }: { $re
     [gate-schedule-when] { gate-schedule-when }
     [gate-http-host] { gate-http-host }
     [gate-password] { gate-password }
+    [gate-access-rights] { gate-access-rights }
     [gate-mode] { gate-mode }
     [gate-needs-application] { gate-needs-application }
     [gate-needs-application-other] { gate-needs-application-other }

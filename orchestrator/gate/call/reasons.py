@@ -90,6 +90,7 @@ REFUSALS: dict[str, str] = {
     "gate-sum-two-currencies": "the new record is to be in {has}, and {field} was named in {named}: set CURRENCY_ID to it, or ask.",
     "gate-sum-currency-unknown": "{field} was named in {named}, and it is not known in which currency the record is; read it first.",
     "gate-password": "{param} is a password; passwords are set in the portal itself, never in a conversation.",
+    "gate-access-rights": "{method} would give people rights or access: an administrator does that in the portal; do not propose it again.",
     "gate-must-read": "only reads are allowed here, and {method} may change something.",
     "gate-reference": "$result[...] may not stand in {param} of {method}.",
     "gate-denied-now": "a person has just denied this very call; do not propose it again in this turn.",

@@ -4,10 +4,11 @@ Addresses to which data may go must be https, on a listed host, and free of ambi
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never
 from urllib.parse import urlsplit
 
+from bitrix.catalogue.names import is_custom_field
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call import critical_fields, fields, held_parts, modes, targets
 from orchestrator.gate.call.effect import Call, Facts, Refuse, Target
@@ -19,7 +20,12 @@ from orchestrator.gate.decide import evaluate_rules, value_kinds
 from state.stored import JsonObject
 
 _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
-_PASSWORD = "password"  # noqa: S105 — the name of the field
+_PASSWORD = re.compile(r"passw(?:or)?d")
+_RIGHTS = frozenset({"rights", "access", "accesscode", "accesscodes", "isadmin"})
+_RIGHTS_OF = {"user": frozenset({"groupid", "groupids"}), "group": frozenset({"role"})}
+"""By kind of record, the fields that give somebody rights in the portal or in a group."""
+RIGHTS_METHODS = frozenset({"disk.folder.sharetouser", "entity.rights"})
+"""The methods that do nothing else than give somebody rights."""
 _RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
 
 
@@ -29,12 +35,12 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
     An undo may put a dismissed employee back among the observers, but not make one responsible again.
     """
     return (
-        _check_policy(call, policy, facts, is_undo=is_undo)
+        _check_credentials(call)
+        or _check_policy(call, policy, facts, is_undo=is_undo)
         or facts.unread
         or _check_connection(call, facts)
         or _check_mode(call, mode)
         or _check_handler(call, policy)
-        or _check_passwords(call)
         or _check_reference(call)
         or next(_check_records(call, actor=actor, facts=facts, mode=mode), None)
         or next(_check_linked_records(call, actor=actor, facts=facts, mode=mode), None)
@@ -57,6 +63,31 @@ def _check_policy(call: Call, policy: Policy, facts: Facts, *, is_undo: bool) ->
     return refuse("gate-closed", method=call.method) if call.spec.closed else None
 
 
+def _check_credentials(call: Call) -> Refuse | None:
+    """Return a refusal if the call sets a password, which no conversation may hold, or gives people rights or access in the portal.
+
+    A right is no right in a field that the people of the portal made: they may call it as they like.
+    """
+    if call.reads_only:
+        return None
+    is_portal = call.kind == "bitrix"
+    names = [*call.written_fields, *(_walk_names(call.params) if is_portal else call.params)]
+    if (name := next((name for name in names if _PASSWORD.search(fields.to_field_key(name))), None)) is not None:
+        return refuse("gate-password", param=name)
+    rights = _RIGHTS | _RIGHTS_OF.get(call.entity or call.spec.entity, frozenset())
+    is_given = any(fields.to_field_key(name) in rights and not is_custom_field(name) for name in names)
+    return refuse("gate-access-rights", method=call.method) if is_portal and (is_given or call.method in RIGHTS_METHODS) else None
+
+
+def _walk_names(value: object) -> Iterator[str]:
+    """Yield the names of all parameters, also of those inside of others."""
+    for name, inner in value.items() if isinstance(value, Mapping) else ():
+        yield str(name)
+        yield from _walk_names(inner)
+    for inner in value if isinstance(value, list) else ():
+        yield from _walk_names(inner)
+
+
 def _check_connection(call: Call, facts: Facts) -> Refuse | None:
     """Return a refusal if the portal is used through a webhook but only an application may make this call; otherwise None."""
     if not (facts.by_webhook and call.spec.app_only):
@@ -66,12 +97,6 @@ def _check_connection(call: Call, facts: Facts) -> Refuse | None:
 
 def _check_mode(call: Call, mode: Mode) -> Refuse | None:
     return None if modes.may_run(call, mode) else refuse("gate-mode", method=call.method, mode=mode)
-
-
-def _check_passwords(call: Call) -> Refuse | None:
-    """Return a refusal if the call sets a password, which no conversation may hold."""
-    names = (name for name in (*call.written_fields, *call.params) if _PASSWORD in fields.to_field_key(name))
-    return None if call.reads_only or (name := next(names, None)) is None else refuse("gate-password", param=name)
 
 
 def _check_handler(call: Call, policy: Policy) -> Refuse | None:
