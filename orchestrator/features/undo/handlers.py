@@ -69,12 +69,19 @@ async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
     if effect_id in session.state.cards:  # the button of a run's card names the card, because its data has no room for the effect
         effect_id = session.state.cards[effect_id].effect_id
     is_requested = words[2:] == (_ON_REQUEST,) and session.key == actor.key and actor.role in undo_policy.LEADING
-    answer = await _undo(effect_id, actor, row, is_requested=is_requested, session=session, tools=tools)
-    rows = [
-        *_build_answer_rows(answer, actor, row, session),
-        *_build_card_rows(answer, effect_id, session, tools.gate.deps),
-        *answer.requests,
-    ]
+    await propose_undos([effect_id], actor, row, session, tools, is_requested=is_requested)
+
+
+async def propose_undos(
+    effect_ids: Sequence[str], actor: Actor, row: InboxRow, session: Session, tools: Tools, *, is_requested: bool = False
+) -> None:
+    """Show for each call a card that asks to undo it, or say why it cannot be undone, and finish the input. Raises StoreError."""
+    rows: list[OutboxRow] = []
+    for effect_id in effect_ids:
+        answer = await _undo(effect_id, actor, row, is_requested=is_requested, session=session, tools=tools)
+        rows += _build_answer_rows(answer, actor, row, session)
+        rows += _build_card_rows(answer, effect_id, session, tools.gate.deps)
+        rows += answer.requests
     await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
 

@@ -1,0 +1,88 @@
+"""Takes back the last change when a person says so right after it: «отмени», «верни как было». Proposes the same as the button.
+
+Only a message that says nothing else is taken; anything else goes to a turn. No language model is asked.
+"""
+
+import re
+from contextlib import aclosing
+from typing import Final
+
+from orchestrator.domain.inputs import ParsedInput, TextMessage
+from orchestrator.features.undo.handlers import propose_undos
+from orchestrator.gate.undo.undo_policy import parse_undo_slot
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import fold
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor
+from state.events.base import DEFAULT_ENGINE
+from state.events.calls import CallStarted, CallSucceeded
+from state.model.session_state import SessionState
+
+_WORDS: Final = load_lexicon("answers")
+_WISH: Final = re.compile(
+    rf"(?:(?:{_WORDS.join_patterns('undo', 'before')})[ ,]+)*(?:{_WORDS.join_patterns('undo', 'wish')})"
+    rf"(?: (?:{_WORDS.join_patterns('undo', 'object')}))*(?:[ ,]+(?:{_WORDS.join_patterns('value', 'after')}))?"
+)
+_LONGEST: Final = 60
+_MOST: Final = 5
+"""How many changes of one turn are proposed to be taken back; of more, the person presses the buttons under the answer."""
+
+
+def is_undo_wish(text: str) -> bool:
+    """Return whether the text says only that the last change should be taken back."""
+    said = fold(text).strip(" .!\n")
+    return len(said) <= _LONGEST and _WISH.fullmatch(said) is not None
+
+
+async def take_message(message: ParsedInput, session: Session, tools: Tools) -> bool:
+    """Propose to take back what the last turn changed, if the message says only that; return whether it was handled so.
+
+    While a card, a question or a run waits, «отмени» may mean that, so it is left to what handles messages after this.
+    """
+    row, content = message.row, message.content
+    if not isinstance(content, TextMessage) or not _is_plain(content) or not is_undo_wish(content.text):
+        return False
+    if _waits_for_words(session.state):
+        return False
+    effect_ids = await _find_last_changes(row.actor_key, session, tools)
+    if not 0 < len(effect_ids) <= _MOST:
+        return False
+    actor = await admit_actor(row, session, tools)
+    if actor is not None:
+        await propose_undos(effect_ids, actor, row, session, tools)
+    return True
+
+
+def _is_plain(message: TextMessage) -> bool:
+    """Return whether the message is the person's own words to the assistant, with nothing beside them that could say what is meant."""
+    beside = message.quoted or message.cited or message.answers_others or message.attached
+    return not beside and message.origin != "button" and message.engine == DEFAULT_ENGINE
+
+
+def _waits_for_words(state: SessionState) -> bool:
+    return bool(state.question or state.listening or any(card.is_waiting for card in state.cards.values()))
+
+
+async def _find_last_changes(person: str, session: Session, tools: Tools) -> list[str]:
+    """Return the ids of the calls that changed something for this person in the turn before, the last one first. Raises StoreError.
+
+    Empty if something else was said or taken back since.
+    """
+    done: dict[str, str] = {}
+    async with aclosing(tools.store.iterate_back(session.stream, session.seq)) as pages:
+        async for page in pages:
+            for stored in reversed(page):
+                match stored.type:
+                    case "CallSucceeded":
+                        call = CallSucceeded.from_data(stored.data)
+                        if call.call_class != "R":
+                            done[call.effect_id] = ""
+                    case "CallStarted" if stored.data["effect_id"] in done:
+                        started = CallStarted.from_data(stored.data)
+                        done[started.effect_id] = started.requested_by if not parse_undo_slot(started.slot) else ""
+                    case "MessageReceived":
+                        return list(done) if set(done.values()) == {person} else []
+                    case _:
+                        continue
+    return []

@@ -1,0 +1,152 @@
+"""«отмени», «верни как было» right after a change: the same card as the button, with all its checks, and no model is asked."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from orchestrator.features.undo.words import is_undo_wish
+from tests.unit.features.undo.undo_kit import cards, codes
+from tests.unit.spine_kit import ANNA, BORIS, World, message, press, raise_sum, reply, step
+
+NOTE = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "звонил"}})
+LONG = "История переговоров с марта: клиент просит рассрочку. " * 14
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "отмени",
+        "Отмени!",
+        "отмени это",
+        "Отмените, пожалуйста",
+        "нет, отмени",
+        "верни",
+        "Верни как было",
+        "верни всё как было",
+        "верни обратно",
+        "отмени последнее изменение",
+        "ой, не то, верни назад",
+        "откати изменения",
+        "undo",
+        "undo that, please",
+        "revert it",
+        "put it back",
+    ],
+)
+def test_a_message_that_says_only_that_is_a_wish_to_undo(text: str) -> None:
+    assert is_undo_wish(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "отмени сделку 481",
+        "отмени встречу с Ромашкой",
+        "отмени встречу завтра",
+        "отмени запись",
+        "верни как было сумму",
+        "undo the meeting tomorrow",
+        "верни сумму 100 000",
+        "верни деньги",
+        "не отменяй",
+        "не отмени",
+        "как отменить?",
+        "отменить?",
+        "клиент пишет: отмени",
+        "put",
+        "take",
+        "отмени " * 20,
+        "назад",
+        "это всё",
+    ],
+)
+def test_anything_else_is_none(text: str) -> None:
+    assert not is_undo_wish(text)
+
+
+async def change(world: World, *steps: dict[str, Any]) -> None:
+    """A turn whose card the person approves."""
+    world.model.will(reply(*(steps or (raise_sum(),)), text="Прошу подтвердить."))
+    await world.work(message("подними сумму сделки 481"))
+    await world.work(press(cards(world.outbox())[-1]))
+    world.outbox()
+
+
+@pytest.mark.parametrize("text", ["отмени", "верни как было"])
+async def test_the_last_change_is_taken_back_by_a_card_and_a_press(world: World, text: str) -> None:
+    was = dict(world.portal.records["deal", 481])
+    await change(world, step("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5, "COMMENTS": "звонил"}}))
+    prompts = len(world.model.prompts)
+    await world.work(message(text))
+    [card] = cards(world.outbox())
+    assert (card["proposed_by"] if "proposed_by" in card else card["slot"].partition(":")[0], card["status"]) == ("undo", "requested")
+    assert len(world.portal.written()) == 1
+    await world.work(press(card))
+    assert world.portal.records["deal", 481] == was
+    assert len(world.model.prompts) == prompts
+
+
+async def test_a_text_that_was_replaced_comes_back_whole(world: World) -> None:
+    world.portal.records["deal", 481]["COMMENTS"] = LONG
+    await change(world, step("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "звонил"}}, requires_confirmation=True))
+    assert world.portal.records["deal", 481]["COMMENTS"] == "звонил"
+    await world.work(message("верни как было"))
+    await world.work(press(cards(world.outbox())[-1]))
+    assert world.portal.records["deal", 481]["COMMENTS"] == LONG
+
+
+async def test_what_cannot_be_taken_back_says_why(world: World) -> None:
+    """The same sentence as under the button: here a comment, whose deletion the policy does not open."""
+    world.model.will(reply(NOTE, text="Записал."), reply(text="Записал."))
+    await world.work(message("запиши в сделку 481 комментарий: звонил"))
+    world.model.script.clear()
+    if open_cards := [card for card in cards(world.outbox()) if card["status"] == "requested"]:
+        await world.work(press(open_cards[-1]))
+        world.outbox()
+    await world.work(message("отмени"))
+    said = codes(world.outbox())
+    assert any(code.startswith("undo-") for code in said), said
+
+
+async def test_too_late_is_told_too(world: World) -> None:
+    await change(world)
+    world.clock.advance(timedelta(hours=2))
+    await world.work(message("отмени"))
+    assert "undo-late" in codes(world.outbox())
+
+
+@pytest.mark.parametrize("why", ["said since", "waits", "another's", "nothing", "undone"])
+async def test_otherwise_a_turn_finds_out_what_is_meant(world: World, why: str) -> None:
+    """Something else was said since, a card waits, another person made the change, nothing was changed, or it was taken back already."""
+    if why != "nothing":
+        await change(world)
+    if why == "said since":
+        world.model.will(reply(text="Пожалуйста."))
+        await world.work(message("спасибо"))
+    if why == "waits":
+        world.model.will(reply(raise_sum(deal=482), text="Прошу подтвердить."))
+        await world.work(message("и 482"))
+    if why == "undone":
+        await world.work(message("отмени"))
+        await world.work(press(cards(world.outbox())[-1]))
+    world.outbox()
+    written = len(world.portal.written())
+    world.model.will(reply(text="Что отменить?"))
+    await world.work(message("отмени", actor=BORIS if why == "another's" else ANNA))
+    assert not world.model.script
+    assert cards(world.outbox()) == []
+    assert len(world.portal.written()) == written
+
+
+@pytest.mark.parametrize(
+    "beside", [{"quoted": "отмени"}, {"cited": "Сумма изменена."}, {"answers_others": True}, {"attached": "photo"}, {"origin": "button"}]
+)
+async def test_with_something_beside_it_the_word_is_no_wish(world: World, beside: dict[str, Any]) -> None:
+    """A quotation, a reply to a colleague or a picture may say what is meant, and a button is nobody's own words."""
+    await change(world)
+    world.model.will(reply(text="Что отменить?"))
+    await world.work(message("отмени", **beside))
+    assert not world.model.script
+    assert cards(world.outbox()) == []
