@@ -4,17 +4,22 @@ Pure: no input or output.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.i18n.translate import Translator
-from bot.rendering.cards import render_card
+from bot.rendering.cards import is_undo, render_card
 from bot.rendering.headings import render_heading
 from bot.rendering.spans import Spans, to_plain_text
 from orchestrator.domain.card_view import CardView, Preview, PreviewPart
 from orchestrator.domain.outputs import Notice
+from orchestrator.features.cards.editing import ADD_TO
+from orchestrator.features.undo.handlers import PRESS as UNDO
 from orchestrator.gate.approve.card_groups import find_group
+from orchestrator.gate.preview.old_texts import may_keep
+from orchestrator.gate.undo.undo_policy import add_undo_status
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer, calculate_fingerprint
@@ -119,10 +124,21 @@ class Confirmation(ApiModel):
     may_approve: bool = Field(description="Whether this token may approve it now.")
     may_deny: bool = Field(description="Whether this token may deny it now.")
     why_not: str = Field("", description="Why this token may not approve it.")
+    add_text: str = Field(
+        "",
+        description="Where a text would be replaced (`lost` of a row): sent as the next message of the conversation, it asks for a call "
+        "that keeps the old text and adds the new one. Empty where that cannot be.",
+    )
+    undo: str = Field(
+        "",
+        description="Of a call that was made and can be taken back: sent as the next message of the conversation, it asks to take it back.",
+    )
 
 
-def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int = 1, has_text: bool = True) -> Confirmation:
-    """Return the API's form of the card, with what `viewer` may do about it.
+def to_confirmation(
+    card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int = 1, has_text: bool = True, now: datetime | None = None
+) -> Confirmation:
+    """Return the API's form of the card, with what `viewer` may do about it; what can be taken back at the time `now`, if it is given.
 
     An approval must send back the card's fingerprint. A call that cannot be undone must be approved twice; with `tap` 2 the fingerprint is
     that of the second approval. Without `has_text` the text of the whole card, which takes longest, is left out.
@@ -132,6 +148,9 @@ def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int
     preview, is_open = view.preview, entry.is_waiting
     objection = viewer.find_objection(entry, approve=True) if is_open else None
     group = find_group(entry, card.entries) if card.run is None else None
+    is_own = card.run is None and entry.requested_by == viewer.actor.key and card.session.startswith(f"{viewer.actor.key}:")
+    may_add = is_open and is_own and not view.is_waiting_for_lead and not is_undo(entry) and may_keep(preview)
+    may_undo = now is not None and is_own and bool(add_undo_status(entry, card.entries, now=now, deps=viewer.deps).undo_until)
     return Confirmation(
         id=entry.confirmation_id,
         session=card.session,
@@ -157,7 +176,14 @@ def to_confirmation(card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int
         may_approve=is_open and objection is None,
         may_deny=is_open and viewer.find_objection(entry, approve=False) is None,
         why_not=tr.translate_notice(objection) if objection is not None else "",
+        add_text=f"{ADD_TO}:{entry.confirmation_id}" if may_add else "",
+        undo=build_undo_token(entry.effect_id) if may_undo else "",
     )
+
+
+def build_undo_token(effect_id: str) -> str:
+    """Return the text that, sent as a message of the conversation, asks to take the call back."""
+    return f"{UNDO}:{effect_id}"
 
 
 def to_run_name(run_id: str, run: RunState | RunRow) -> RunName:

@@ -85,7 +85,8 @@ def build_confirmations_router(desk: EndpointContext) -> APIRouter:
         viewer, tr = desk.build_viewer(client), build_translator(client)
         session, state = asked.session or "", asked.state
         page = await load_cards_page(desk.store, viewer, session=session, state=state, after=after, limit=asked.limit)
-        confirmations = [to_confirmation(card, viewer, tr) for card in page.cards]
+        now = desk.clock.now()
+        confirmations = [to_confirmation(card, viewer, tr, now=now) for card in page.cards]
         return Confirmations(confirmations=confirmations, next=encode_cursor(_KIND, *page.after) if page.after else None)
 
     @router.get("/{confirmation_id}", summary="One confirmation", responses=describe_errors(401, 404, 429, 500, 503))
@@ -93,7 +94,7 @@ def build_confirmations_router(desk: EndpointContext) -> APIRouter:
         card = await desk.find_card(client, confirmation_id)
         if card is None:
             raise build_not_found()
-        return to_confirmation(card, desk.build_viewer(client), build_translator(client))
+        return to_confirmation(card, desk.build_viewer(client), build_translator(client), now=desk.clock.now())
 
     @router.post("/{confirmation_id}", summary="Approve or deny", responses=_DECISION_RESPONSES)
     async def decided(client: ClientOf, confirmation_id: Annotated[str, _ID], body: DecisionBody, response: Response) -> Decision:

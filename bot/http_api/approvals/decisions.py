@@ -107,7 +107,7 @@ class _DecisionFlow:
         return self._desk.build_viewer(self._client).find_objection(self._card.entry, approve=True) is None
 
     def to_confirmation(self, card: FoundCard, *, tap: int = 1) -> Confirmation:
-        return to_confirmation(card, self._desk.build_viewer(self._client), self._tr, tap=tap)
+        return to_confirmation(card, self._desk.build_viewer(self._client), self._tr, tap=tap, now=self._desk.clock.now())
 
     async def wait_for_outcome(self, row: InboxRow) -> DecisionResult:
         """Wait until the inbox row is processed and return the outcome; after `WITHIN` seconds return the status "accepted".

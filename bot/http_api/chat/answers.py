@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.http_api.approvals.card_models import Confirmation, to_confirmation
+from bot.http_api.approvals.card_models import Confirmation, build_undo_token, to_confirmation
 from bot.http_api.audit.event_values import Button, to_buttons
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
@@ -54,6 +54,7 @@ class Done(BaseModel):
     text: str = Field("", description="What was done, in words.")
     record: str = Field("", examples=["deal:481"])
     url: str = Field("", description="The record's card in the portal.")
+    undo: str = Field("", description="Where it can be taken back: send it as the next message; a confirmation follows.")
 
 
 class ChatAnswer(BaseModel):
@@ -151,6 +152,7 @@ def build_answer(
     shown = collect_open_cards(happened)
     cards = [card.with_values(before=card.before or befores.get(card.confirmation_id, {})) for card in shown]
     entries = {card.confirmation_id: card for card in cards}
+    undoable = {effect_id for reply in replies for effect_id in reply.undo}
     ends = [event.reason for event in happened if isinstance(event, TurnFinished)]
     names = {effect_id: words for reply in replies for effect_id, words in _collect_change_names(reply, tr).items()}
     return ChatAnswer(
@@ -159,7 +161,7 @@ def build_answer(
         turn_id=row.id,
         state=ends[-1] if ends else "answered",
         waiting=[to_confirmation(FoundCard(session=row.session, entry=card, seq=0, entries=entries), viewer, tr) for card in cards],
-        done=[_to_done(call, urls, names.get(call.effect_id)) for call in _select_changes(happened)],
+        done=[_to_done(call, urls, names.get(call.effect_id), may_undo=call.effect_id in undoable) for call in _select_changes(happened)],
         choices=[Choice(token=choice.token, label=choice.label) for reply in replies for choice in reply.choices],
         actions=[button for reply in replies for button in to_buttons(reply.actions, tr)],
         run=next((str(notice.args["run"]) for reply in replies for notice in reply.notices if notice.code in _RECEIPTS), ""),
@@ -218,7 +220,7 @@ def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, 
     return {effect_id: told for effect_id, told in found.items() if effect_id}
 
 
-def _to_done(call: CallSucceeded, urls: Mapping[str, str], named: tuple[str, str] | None) -> Done:
+def _to_done(call: CallSucceeded, urls: Mapping[str, str], named: tuple[str, str] | None, *, may_undo: bool) -> Done:
     """Return the API's form of a change that was made.
 
     `named` is the pair (sentence about the change, address of the changed record) from the reply. It is None if the reply has no sentence
@@ -226,7 +228,8 @@ def _to_done(call: CallSucceeded, urls: Mapping[str, str], named: tuple[str, str
     """
     record = _find_record(call)
     words, url = named or (call.changes.done, "")
-    return Done(method=call.method, text=words, record=record, url=urls.get(record, "") or url)
+    undo = build_undo_token(call.effect_id) if may_undo else ""
+    return Done(method=call.method, text=words, record=record, url=urls.get(record, "") or url, undo=undo)
 
 
 def _find_record(call: CallSucceeded) -> str:

@@ -31,6 +31,8 @@ PATH: Final = "/chat"
 LONGEST_KEY: Final = 255
 _CHOICE: Final = re.compile(r"[0-9a-f-]{8,64}:[0-9]{1,3}", re.ASCII)
 _BUTTON: Final = re.compile(r"run:[0-9a-f-]{36}:(?:[0-9a-f]{8}:[0-9]{1,3}|pause|resume|retry|cancel)", re.ASCII)
+_CHANGE: Final = re.compile(r"(?:undo|addto):[0-9a-f]{6,64}", re.ASCII)
+"""What a card or a change offers: `undo` and `add_text` of `card_models.Confirmation`."""
 _COMMAND: Final = re.compile(r"/(?P<name>[a-z0-9_]{1,32})(?:\s+(?P<args>.*))?", re.DOTALL | re.ASCII)
 
 
@@ -118,14 +120,14 @@ def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None
 
 
 def _parse_message(chat_request: ChatRequest, features: Feature) -> tuple[Input, Lane]:
-    """Return the message as a command ("/pending"), as the choice of an offered record or button, or as a text message, and its lane.
+    """Return the message as a command ("/pending"), as the choice of an offered record or button, or as a text, and its lane.
 
     A text over HTTP is always complete, so it is never merged with others as the fragments of a long Telegram message are.
     """
     text = chat_request.message
     if command := _COMMAND.fullmatch(text):
         return parse_command(command["name"], command["args"] or "", features)
-    if _BUTTON.fullmatch(text):
+    if _BUTTON.fullmatch(text) or _CHANGE.fullmatch(text):
         return FeatureClick(words=tuple(text.split(":"))), "express"
     if _CHOICE.fullmatch(text):
         question, _, option = text.rpartition(":")

@@ -30,6 +30,7 @@ from orchestrator.domain.address import format_place, is_card_session
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.message_views import EditBody
 from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.features.cards.editing import ADD_TO
 from orchestrator.features.cards.resubmit import is_undo, may_repeat
 from orchestrator.features.leads.denial_reasons import PRESS as DENY_WITH_REASON
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
@@ -153,7 +154,7 @@ def _build_add_rows(view: CardView, tr: Translator) -> Buttons:
     """Return a row with the button that adds the new text to the old one which the call would replace; empty if it replaces none."""
     if not may_keep(view.preview):
         return []
-    return [[_build_button(tr.translate("button-add-to"), ActionClick(words=("addto", view.card.confirmation_id)))]]
+    return [[_build_button(tr.translate("button-add-to"), ActionClick(words=(ADD_TO, view.card.confirmation_id)))]]
 
 
 def _build_run_click(view: CardView, what: str) -> ActionClick:

@@ -7,6 +7,7 @@ from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ActionClick, ButtonClick, CardClick, CheckClick
 from orchestrator.domain.address import is_card_session
 from orchestrator.domain.card_view import CardView
+from orchestrator.features.cards.editing import ADD_TO
 from orchestrator.features.cards.resubmit import may_repeat
 from orchestrator.gate.preview.old_texts import may_keep
 from state.model.card import Card
@@ -26,7 +27,7 @@ def list_step_buttons(view: CardView, tr: Translator) -> Iterator[Sequence[Butto
     """
     for number, card in view.steps:
         if card.is_waiting and _may_edit(card, view) and may_keep(CardView.from_card(card).preview):
-            yield [(tr.translate("button-add-to-step", number=number), ActionClick(words=("addto", card.confirmation_id)))]
+            yield [(tr.translate("button-add-to-step", number=number), ActionClick(words=(ADD_TO, card.confirmation_id)))]
     buttons = [button for number, card in view.steps for button in _list_buttons(number, card, view, tr)]
     per_line = PER_LINE if _has_words(view) else 2 * PER_LINE
     for start in range(0, len(buttons), per_line):

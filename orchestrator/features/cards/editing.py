@@ -51,6 +51,8 @@ from state.journal.store import EffectConflict, InboxRow, OutboxRow
 from state.model.card import Card
 from state.stored import JsonObject
 
+ADD_TO: Final = "addto"
+"""The word of the button that keeps an old text and adds the new one to it; the card's id follows."""
 ANSWER: Final = "edit_value"
 """The kind of the input that is a reply to a question about a value: {confirmation_id, ask, text}."""
 _MOST_OPTIONS: Final = 8
@@ -161,7 +163,7 @@ class CardEditor:
         await self._request_change(card, field, option.value, option.label, row=row, actor=actor, session=session, tools=tools)
 
     async def add_to_texts(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click on "addto" (with the card's id): request the call with its texts added to the old ones that it would replace."""
+        """Handle the click on `ADD_TO` (with the card's id): request the call with its texts added to those that it would replace."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:

@@ -8,7 +8,7 @@ from functools import partial
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.directory.reference import Reference
 from orchestrator.features.cards import open_cards
-from orchestrator.features.cards.editing import ANSWER, CardEditor
+from orchestrator.features.cards.editing import ADD_TO, ANSWER, CardEditor
 from orchestrator.features.cards.open_cards import CardRefresher, FindElsewhere
 from orchestrator.features.cards.resubmit import ask_again
 from orchestrator.turns.feature import Feature
@@ -34,7 +34,7 @@ def build_feature(catalogue: Catalogue, reference: Reference, store: AsyncStore,
             "field": editing.select_field,
             "pick": editing.pick,
             "noedit": editing.cancel,
-            "addto": editing.add_to_texts,
+            ADD_TO: editing.add_to_texts,
             "again": ask_again,
         },
         periodic_tasks=(CardRefresher(store).run,),
