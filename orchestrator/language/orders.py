@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.take_backs import is_broken_off, is_take_back, takes_back
 from orchestrator.language.text import fold
 
 _WORDS: Final = load_lexicon("orders")
@@ -52,8 +53,6 @@ _SEVERAL: Final = re.compile(
 _NUMBER: Final = re.compile(r"[0-9]+")
 _FOREIGN: Final = _compile("reported", "denials")
 _DENIED: Final = re.compile(rf"(?:{_join('denials')})(?!\w)")
-_CANCELLED: Final = re.compile(rf"(?:^|[.,!;…–—-]+\s*|\s{{2,}})(?:(?:{_join('before_cancelled')})\s*,?\s*)?(?:{_join('cancelled')})(?!\w)")
-_FORBIDDEN: Final = re.compile(rf"(?<!\w)(?:{_join('forbidden')})")
 _TEXT_WORK: Final = _compile("text_work", before="")
 _SIGNED: Final = _compile("signed", after="")
 _QUOTATION: Final = re.compile(r"«[^«»]*»|“[^“”]*”|„[^“”]*[“”]|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
@@ -67,6 +66,9 @@ _SPACING: Final = re.compile(r"[^\w<>\[\]{}#«»]*")
 """What may stand before the first word of a sentence: signs and pictures, but no brackets and no marks of code."""
 _DIVIDING: Final = re.compile(r"[:;!?()<>\[\]{}]|,(?! ?(?:№ ?)?[0-9])")
 _WORD: Final = re.compile(r"[\w@.+%-]*\w|«»")
+_COLON: Final = re.compile(r":(?![0-9])")
+"""Behind it the words are dictated for the order before it."""
+_RETOLD: Final = _compile("asking")
 
 
 def count_orders(text: str) -> int:
@@ -76,16 +78,18 @@ def count_orders(text: str) -> int:
     said = _QUOTATION.sub(" «» ", "\n".join(map(fold, [first] if dictated else [first, *below.split("\n")])))
     if _SIGNED.search(said) or _TEXT_WORK.match(said, _skip_openings(said)):
         return 0
-    found, last = 0, -1
     sentences = [sentence[:_LONGEST_SENTENCE] for sentence in _SENTENCE_END.split(said)]
-    if len(sentences) > _MOST_SENTENCES:
+    if len(sentences) > _MOST_SENTENCES or any(is_broken_off(_QUOTATION.sub(" «» ", fold(line))) for line in dictated.split("\n")):
         return 0
-    for number, sentence in enumerate(sentences):
-        if not sentence.rstrip().endswith("?") and (orders := _count_in_sentence(sentence)):
-            found, last = found + orders, number
-    if not found or any(sentence.rstrip().endswith("?") or _is_taken_back(sentence) for sentence in sentences[last + 1 :]):
-        return 0
-    return max(found, sum(1 for line in dictated.split("\n") if _BULLET.match(line))) if _LIST.search(said) else found
+    orders, dictates = 0, False
+    for sentence in sentences:
+        if is_take_back(sentence) or _asks_or_takes_back(sentence, dictates=dictates):
+            orders = 0
+        elif more := _count_in_sentence(sentence):
+            orders, dictates = orders + more, _COLON.search(sentence) is not None
+    if orders and _LIST.search(said):
+        return max(orders, sum(1 for line in dictated.split("\n") if _BULLET.match(line)))
+    return orders
 
 
 def names_owner(text: str) -> bool:
@@ -133,11 +137,23 @@ def _begins_with_order(line: str) -> bool:
     return _find_first_order(first, _skip_openings(first), may_follow_fact=False) is not None
 
 
+def _asks_or_takes_back(sentence: str, *, dictates: bool) -> bool:
+    """Return whether the sentence undoes its own order and those before it; what is dictated for an order may tell of a question."""
+    end = _find_first_order(sentence, _skip_openings(sentence))
+    colon = _COLON.search(sentence, end - 1) if end else None
+    if colon:
+        spoken, content = sentence[end : colon.start()], sentence[colon.end() :]
+    else:
+        spoken, content = ("", sentence) if dictates and not end else (sentence[end or 0 :], "")
+    if sentence.rstrip().endswith("?") and not _RETOLD.search(content):
+        return True
+    return takes_back(spoken) or is_broken_off(content)
+
+
 def _count_in_sentence(sentence: str) -> int:
     """Return how many orders the sentence gives; 0 if it begins with none and joins none to a fact."""
-    start = _skip_openings(sentence)
-    end = _find_first_order(sentence, start)
-    if end is None or _is_taken_back(sentence[end:]):
+    end = _find_first_order(sentence, _skip_openings(sentence))
+    if end is None:
         return 0
     several = _SEVERAL.search(sentence)
     records = len(_NUMBER.findall(several[0])) if several else 1
@@ -205,8 +221,3 @@ def _follows_fact(sentence: str, start: int, verb: int) -> bool:
         return False
     begun = clause.lstrip()
     return _JOINT.search(before) is not None or (_FIRST.match(begun) is not None and len(_WORD.findall(begun)) <= _MOST_BETWEEN)
-
-
-def _is_taken_back(rest: str) -> bool:
-    """Return whether what stands behind an order forbids it or takes it back."""
-    return _CANCELLED.search(rest) is not None or _FORBIDDEN.search(rest) is not None

@@ -26,13 +26,13 @@ def _may_add(text: str) -> bool:
 
 @pytest.mark.parametrize(("group", "text"), _load("ordered_wordings.yaml"))
 def test_an_ordered_addition_is_known_in_every_wording(group: str, text: str) -> None:
-    """264 wordings that were written before the code."""
+    """The wordings were written before the code."""
     assert _may_add(text), group
 
 
 @pytest.mark.parametrize(("group", "text"), _load("unordered_wordings.yaml"))
 def test_nothing_runs_after_a_message_that_orders_nothing(group: str, text: str) -> None:
-    """378 questions, greetings, prohibitions, pastes and look-alikes that were written before the code."""
+    """Questions, greetings, prohibitions, pastes, take-backs and look-alikes, written before the code."""
     assert not _may_add(text), group
 
 
@@ -93,6 +93,10 @@ HOSTILE = [
     "задача на " * 400,
     "give a b c d " * 300,
     "плиииз " * 500,
+    "стоп, х, " * 400,
+    "запиши: " + "это " * 1000,
+    "запиши в 410:\n" + "не не " * 700,
+    "«„\"'" * 1000,
 ]
 
 
