@@ -5,6 +5,8 @@ lets additions run without a card (see `orchestrator.gate.decide.consent`), so a
 """
 
 import re
+from collections.abc import Iterator
+from itertools import takewhile
 from typing import Final
 
 from orchestrator.language.lexicon import load_lexicon
@@ -23,6 +25,8 @@ _MOST_SENTENCES: Final = 100
 _MOST_OPENINGS: Final = 6
 _MOST_BETWEEN: Final = 6
 """The most words between a place, hour or thing at the beginning and the order that follows it: «в сделку четыреста десять запиши»."""
+_MOST_ORDERS: Final = 20
+"""What one message orders at most, in a list too; the rest of a longer one asks."""
 _FEWEST_BEFORE: Final = 3
 """The fewest words of a fact before a comma and an order; fewer are mostly a name, and the order is for its bearer: «Наташа, запиши»."""
 
@@ -47,9 +51,9 @@ _NOUN: Final = re.compile(
 )
 _WANTED: Final = re.compile(rf"(?:{_join('wanted')})(?!\w)(?!.*(?:{_join('verbs')})(?!\w))")
 _ASSIGNMENT: Final = re.compile(rf"(?:{_join('fields')})(?!\w)\s+[^—–:;?!,\n]{{2,60}}?(?:{_join('giving')})\s*\w")
-_SEVERAL: Final = re.compile(
-    rf"(?<!\w)(?:{_join('several')})\s+(?:[#№]\s?)?[0-9]{{1,9}}(?:(?:,?\s(?:{_join('joints')})\s|,\s?)(?:[#№]\s?)?[0-9]{{1,9}})+(?![0-9]|:[0-9])"
-)
+_RECORD: Final = rf"(?:[#№]\s?)?[0-9]{{1,9}}(?![0-9%]|[:.-][0-9]|\s[0-9]|\s?(?:{_join('counted')})(?!\w))"
+_SEVERAL: Final = re.compile(rf"(?<!\w)(?:{_join('several')})\s+{_RECORD}(?:(?:,?\s(?:{_join('joints')})\s|,\s?){_RECORD})+")
+_KINDS: Final = re.compile(rf"(?:{_join('kinds')})(?!\w)")
 _NUMBER: Final = re.compile(r"[0-9]+")
 _FOREIGN: Final = _compile("reported", "denials")
 _DENIED: Final = re.compile(rf"(?:{_join('denials')})(?!\w)")
@@ -58,6 +62,8 @@ _SIGNED: Final = _compile("signed", after="")
 _QUOTATION: Final = re.compile(r"«[^«»]*»|“[^“”]*”|„[^“”]*[“”]|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+")
 _LIST: Final = _compile("lists")
+_NOTED_LIST: Final = re.compile(rf"(?:{_join('noting')})\s+(?!(?:{_join('lists')})(?!\w))")
+"""An order to note, whose thing is not the list itself: «запиши итоги встречи»."""
 _BULLET: Final = re.compile(r"\s*(?:[-–—*•]|[0-9]{1,2}[.)])\s")
 _AGAIN: Final = re.compile(rf"\W*(?:(?:{_join('openings')})[\s,]+)?(?:{_join('again')})(?:[\s,]+(?:{_join('openings')}))?\W*")
 _OWNER: Final = _compile("owners")
@@ -68,7 +74,11 @@ _DIVIDING: Final = re.compile(r"[:;!?()<>\[\]{}]|,(?! ?(?:№ ?)?[0-9])")
 _WORD: Final = re.compile(r"[\w@.+%-]*\w|«»")
 _COLON: Final = re.compile(r":(?![0-9])")
 """Behind it the words are dictated for the order before it."""
+_LONGEST_JOINT: Final = 60
+"""How many characters before an order are looked at for what joins it."""
 _RETOLD: Final = _compile("asking")
+_TO_SEVERAL: Final = _WORDS.read_words("plural_ending")
+"""How an order to several people or a polite one ends, as those of letters do."""
 
 
 def count_orders(text: str) -> int:
@@ -87,9 +97,9 @@ def count_orders(text: str) -> int:
             orders = 0
         elif more := _count_in_sentence(sentence):
             orders, dictates = orders + more, _COLON.search(sentence) is not None
-    if orders and _LIST.search(said):
-        return max(orders, sum(1 for line in dictated.split("\n") if _BULLET.match(line)))
-    return orders
+    if orders and _LIST.search(said) and not _NOTED_LIST.search(said):
+        orders = max(orders, sum(1 for line in dictated.split("\n") if _BULLET.match(line)))
+    return min(orders, _MOST_ORDERS)
 
 
 def names_owner(text: str) -> bool:
@@ -155,9 +165,36 @@ def _count_in_sentence(sentence: str) -> int:
     end = _find_first_order(sentence, _skip_openings(sentence))
     if end is None:
         return 0
+    return _count_records(sentence) + sum(1 for _ in _list_joined(sentence, end))
+
+
+def _count_records(sentence: str) -> int:
+    """Return for how many records the order is: those that one word of a kind names, or numbers of one length in a row."""
     several = _SEVERAL.search(sentence)
-    records = len(_NUMBER.findall(several[0])) if several else 1
-    return records + sum(1 for verb in _VERB.finditer(sentence, end) if _JOINT.search(sentence, end, verb.start()))
+    if several is None:
+        return 1
+    numbers: list[str] = _NUMBER.findall(several[0])
+    if _KINDS.match(several[0]):
+        return len(numbers)
+    return sum(1 for _ in takewhile(lambda number: len(number) == len(numbers[0]), numbers))
+
+
+def _list_joined(sentence: str, end: int) -> Iterator[int]:
+    """Yield where the orders stand that are joined to the one that ends at `end`.
+
+    In what is dictated behind its colon an order is joined by a word («…, и напомни»), and only while that holds no other order.
+    """
+    colon = _COLON.search(sentence, end - 1)
+    dictation = colon.end() if colon else len(sentence)
+    for verb in _VERB.finditer(sentence, end):
+        joint = _JOINT.search(sentence, max(end, verb.start() - _LONGEST_JOINT), verb.start())
+        if verb.start() < dictation:
+            if joint:
+                yield verb.start()
+        elif joint and joint[0].strip(" ,") and not verb[0].endswith(_TO_SEVERAL):
+            yield verb.start()
+        else:
+            return
 
 
 def _skip_openings(sentence: str) -> int:
