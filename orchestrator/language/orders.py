@@ -42,6 +42,8 @@ def _compile(*keys: str, before: str = r"(?<!\w)", after: str = r"(?!\w)") -> re
 _VERB: Final = _compile("verbs")
 _NEED: Final = re.compile(rf"(?:{_join('needs')})(?!\w)")
 _INFINITIVE: Final = re.compile(rf"(?<!\w)(?:{_join('infinitives')})(?!\w)")
+_OTHER_WISH: Final = _compile("other_wishes")
+_ANSWER: Final = re.compile(rf"\s+(?:(?!(?:{_join('things')})(?!\w))\w+\s+)?(?:{_join('answers')})(?!\w)(?![^:]*:)")
 _OPENING: Final = re.compile(rf"(?:{_join('openings')})(?!\w)")
 _FIRST: Final = re.compile(rf"(?:{_join('places', 'times', 'objects')})(?!\w)")
 _JOINT: Final = re.compile(rf"(?:,\s*|(?<!\w)(?:{_join('joints')})\s+)(?:(?:{_join('joints', 'openings')})\s+){{0,2}}$")
@@ -56,6 +58,7 @@ _SEVERAL: Final = re.compile(rf"(?<!\w)(?:{_join('several')})\s+{_RECORD}(?:(?:,
 _KINDS: Final = re.compile(rf"(?:{_join('kinds')})(?!\w)")
 _NUMBER: Final = re.compile(r"[0-9]+")
 _FOREIGN: Final = _compile("reported", "denials")
+_OTHERS: Final = _compile("reported", "received")
 _DENIED: Final = re.compile(rf"(?:{_join('denials')})(?!\w)")
 _TEXT_WORK: Final = _compile("text_work", before="")
 _SIGNED: Final = _compile("signed", after="")
@@ -92,10 +95,10 @@ def count_orders(text: str) -> int:
     if len(sentences) > _MOST_SENTENCES or any(is_broken_off(_QUOTATION.sub(" «» ", fold(line))) for line in dictated.split("\n")):
         return 0
     orders, dictates = 0, False
-    for sentence in sentences:
+    for number, sentence in enumerate(sentences):
         if is_take_back(sentence) or _asks_or_takes_back(sentence, dictates=dictates):
             orders = 0
-        elif more := _count_in_sentence(sentence):
+        elif (more := _count_in_sentence(sentence)) and (orders or not _is_of_others(sentences[:number], sentence)):
             orders, dictates = orders + more, _COLON.search(sentence) is not None
     if orders and _LIST.search(said) and not _NOTED_LIST.search(said):
         orders = max(orders, sum(1 for line in dictated.split("\n") if _BULLET.match(line)))
@@ -158,6 +161,12 @@ def _asks_or_takes_back(sentence: str, *, dictates: bool) -> bool:
     if sentence.rstrip().endswith("?") and not _RETOLD.search(content):
         return True
     return takes_back(spoken) or is_broken_off(content)
+
+
+def _is_of_others(before: list[str], sentence: str) -> bool:
+    """Return whether the order is one to several people behind sentences that tell of others: «Написали из Кедра. Добавьте нас …»."""
+    end = _find_first_order(sentence, _skip_openings(sentence))
+    return sentence[:end].endswith(_TO_SEVERAL) and any(map(_OTHERS.search, before))
 
 
 def _count_in_sentence(sentence: str) -> int:
@@ -228,13 +237,16 @@ def _find_first_order(sentence: str, start: int, *, may_follow_fact: bool = True
     need = _NEED.match(sentence, start)
     if need is not None:
         infinitive = _INFINITIVE.search(sentence, need.end())
-        return infinitive.end() if infinitive and _is_near(sentence, need.end(), infinitive.start()) else None
+        if infinitive is None or _OTHER_WISH.search(sentence, need.end(), infinitive.start()):
+            return None
+        return infinitive.end() if _is_near(sentence, need.end(), infinitive.start()) else None
     verb = _VERB.search(sentence, start)
-    if verb is None:
+    if verb is None or _ANSWER.match(sentence, verb.end()):
         return None
     if verb.start() == start or (_FIRST.match(sentence, start) and _is_near(sentence, start, verb.start())):
         return verb.end()
-    return verb.end() if may_follow_fact and _follows_fact(sentence, start, verb.start()) else None
+    may_follow = may_follow_fact and not verb[0].endswith(_TO_SEVERAL)
+    return verb.end() if may_follow and _follows_fact(sentence, start, verb.start()) else None
 
 
 def _is_near(sentence: str, start: int, end: int) -> bool:
