@@ -11,7 +11,7 @@ from typing import Final
 
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.take_backs import is_broken_off, is_take_back, takes_back
-from orchestrator.language.text import fold
+from orchestrator.language.text import RUSSIAN_SMALL_LETTERS, fold
 
 _WORDS: Final = load_lexicon("orders")
 _FENCE: Final = "```"
@@ -51,13 +51,29 @@ _READING: Final = re.compile(rf"(?:{_join('readings')})(?!\w)")
 _NOUN: Final = re.compile(
     rf"(?:(?:{_join('nouns')})(?!\w)\s+[^:\n]|(?:{_join('new_things')})(?!\w))(?:[^:\n]|:(?=[0-9])){{0,80}}:(?![0-9])"
 )
+_BARE: Final = re.compile(rf"(?:{_join('bare_notes', 'bare_tasks')}|(?:{_join('new_things')})(?:{_join('reached_by')}))")
+"""A thing to be added that is said as a noun, without a colon."""
+_NEEDED: Final = re.compile(_join("needed"))
+_HEADING: Final = re.compile(rf"(?:{_join('headings')})\s*:\s+")
+_OF_SPEAKER: Final = re.compile(rf"(?:\s+\w+)?\s+(?:{_join('of_speaker')})(?!\w)")
+_DASH: Final = re.compile(rf"\s[—–-]\s+(?:(?:{_join('joints', 'openings')})\s+){{0,2}}$")
+_HAPPENED: Final = _compile("happened")
+_HAPPENED_TO_SELF: Final = _compile("happened_to_self")
+_REFERENCE: Final = re.compile(rf"{_join('references')}\W*$")
+"""All that follows an order whose words stand before it."""
+_WORK: Final = re.compile(rf"(?:{_join('works')})(?!\w)")
+_ABOUT_RECORD: Final = re.compile(rf"(?:\s+\w+)?(?:\s+(?:{_join('places')}|a|the))?\s+(?:(?:{_join('things')})(?!\w)|[0-9#№«])")
+_TYPED: Final = re.compile(rf"[{RUSSIAN_SMALL_LETTERS}]{{5,12}}(?!\w)")
+_VOWELS: Final = _WORDS.read_words("vowels")
 _WANTED: Final = re.compile(rf"(?:{_join('wanted')})(?!\w)(?!.*(?:{_join('verbs')})(?!\w))")
 _ASSIGNMENT: Final = re.compile(rf"(?:{_join('fields')})(?!\w)\s+[^—–:;?!,\n]{{2,60}}?(?:{_join('giving')})\s*\w")
+_NOUNS: Final = (_NOUN, _BARE, _NEEDED, _WANTED, _ASSIGNMENT)
 _RECORD: Final = rf"(?:[#№]\s?)?[0-9]{{1,9}}(?![0-9%]|[:.-][0-9]|\s[0-9]|\s?(?:{_join('counted')})(?!\w))"
 _SEVERAL: Final = re.compile(rf"(?<!\w)(?:{_join('several')})\s+{_RECORD}(?:(?:,?\s(?:{_join('joints')})\s|,\s?){_RECORD})+")
 _KINDS: Final = re.compile(rf"(?:{_join('kinds')})(?!\w)")
 _NUMBER: Final = re.compile(r"[0-9]+")
-_FOREIGN: Final = _compile("reported", "denials")
+_FOREIGN: Final = _compile("reported", "conditions", "denials")
+_CONDITION: Final = _compile("conditions", "denials")
 _OTHERS: Final = _compile("reported", "received")
 _DENIED: Final = re.compile(rf"(?:{_join('denials')})(?!\w)")
 _TEXT_WORK: Final = _compile("text_work", before="")
@@ -91,15 +107,18 @@ def count_orders(text: str) -> int:
     said = _QUOTATION.sub(" «» ", "\n".join(map(fold, [first] if dictated else [first, *below.split("\n")])))
     if _SIGNED.search(said) or _TEXT_WORK.match(said, _skip_openings(said)):
         return 0
+    if _WORK.match(said, _skip_openings(said)):
+        said = said[_find_beside_work(said) :]
     sentences = [sentence[:_LONGEST_SENTENCE] for sentence in _SENTENCE_END.split(said)]
     if len(sentences) > _MOST_SENTENCES or any(is_broken_off(_QUOTATION.sub(" «» ", fold(line))) for line in dictated.split("\n")):
         return 0
+    sentences[0] = _mend_typo(sentences[0])
     orders, dictates = 0, False
     for number, sentence in enumerate(sentences):
         if is_take_back(sentence) or _asks_or_takes_back(sentence, dictates=dictates):
             orders = 0
         elif (more := _count_in_sentence(sentence)) and (orders or not _is_of_others(sentences[:number], sentence)):
-            orders, dictates = orders + more, _COLON.search(sentence) is not None
+            orders, dictates = orders + more, _find_colon(sentence) is not None
     if orders and _LIST.search(said) and not _NOTED_LIST.search(said):
         orders = max(orders, sum(1 for line in dictated.split("\n") if _BULLET.match(line)))
     return min(orders, _MOST_ORDERS)
@@ -153,14 +172,47 @@ def _begins_with_order(line: str) -> bool:
 def _asks_or_takes_back(sentence: str, *, dictates: bool) -> bool:
     """Return whether the sentence undoes its own order and those before it; what is dictated for an order may tell of a question."""
     end = _find_first_order(sentence, _skip_openings(sentence))
-    colon = _COLON.search(sentence, end - 1) if end else None
-    if colon:
-        spoken, content = sentence[end : colon.start()], sentence[colon.end() :]
+    colon = _find_colon(sentence)
+    if colon is not None:
+        spoken, content = sentence[end:colon], sentence[colon + 1 :]
     else:
         spoken, content = ("", sentence) if dictates and not end else (sentence[end or 0 :], "")
     if sentence.rstrip().endswith("?") and not _RETOLD.search(content):
         return True
     return takes_back(spoken) or is_broken_off(content)
+
+
+def _find_colon(sentence: str) -> int | None:
+    """Return where the colon stands behind which words are dictated for the order of the sentence."""
+    end = _find_first_order(sentence, _skip_openings(sentence))
+    colon = _COLON.search(sentence, end - 1) if end else None
+    return colon.start() if colon else None
+
+
+def _find_beside_work(said: str) -> int:
+    """Return where an order about a record is joined to one to work on a text, or the end: «Отправь КП и поставь задачу»."""
+    for verb in _VERB.finditer(said[:LONGEST_LINE]):
+        if re.search(r"[:\n«]", said[: verb.start()]):
+            break
+        joint = _JOINT.search(said, max(0, verb.start() - _LONGEST_JOINT), verb.start())
+        if joint and joint[0].strip(" ,") and not verb[0].endswith(_TO_SEVERAL) and _ABOUT_RECORD.match(said, verb.end()):
+            return verb.start()
+    return len(said)
+
+
+def _mend_typo(sentence: str) -> str:
+    """Return the sentence with the vowel behind the first letter that its first word lacks to be an order: «зпиши в 410»."""
+    start = _skip_openings(sentence)
+    typed = _TYPED.match(sentence, start)
+    if typed is None or _VERB.match(sentence, start):
+        return sentence
+    rest = sentence[typed.end() :]
+    for vowel in _VOWELS:
+        mended = f"{typed[0][0]}{vowel}{typed[0][1:]}"
+        order = _VERB.match(f"{mended}{rest}")
+        if order and order.end() >= len(mended):
+            return f"{sentence[:start]}{mended}{rest}"
+    return sentence
 
 
 def _is_of_others(before: list[str], sentence: str) -> bool:
@@ -206,10 +258,9 @@ def _list_joined(sentence: str, end: int) -> Iterator[int]:
             return
 
 
-def _skip_openings(sentence: str) -> int:
+def _skip_openings(sentence: str, place: int = 0) -> int:
     """Return where the sentence begins behind greetings, courtesies, signs and the number of a list."""
-    bullet = _BULLET.match(sentence)
-    place = bullet.end() if bullet else 0
+    place = _end(_BULLET, sentence, place)
     for _ in range(_MOST_OPENINGS):
         place = _end(_SPACING, sentence, place)
         opening = _OPENING.match(sentence, place)
@@ -228,25 +279,30 @@ def _find_first_order(sentence: str, start: int, *, may_follow_fact: bool = True
     """Return where the order ends with which the sentence begins, or which follows a fact; None if there is none."""
     if _DENIED.match(sentence, start):
         return None
-    if noun := _NOUN.match(sentence, start):
-        return None if _FOREIGN.search(sentence, start, noun.end()) else noun.end()
-    if wanted := _WANTED.match(sentence, start):
-        return None if _FOREIGN.search(sentence, start) else wanted.end()
-    if given := _ASSIGNMENT.match(sentence, start):
-        return None if _FOREIGN.search(sentence, start, given.end()) else given.end()
-    need = _NEED.match(sentence, start)
-    if need is not None:
-        infinitive = _INFINITIVE.search(sentence, need.end())
-        if infinitive is None or _OTHER_WISH.search(sentence, need.end(), infinitive.start()):
-            return None
-        return infinitive.end() if _is_near(sentence, need.end(), infinitive.start()) else None
+    if noun := next(filter(None, (pattern.match(sentence, start) for pattern in _NOUNS)), None):
+        said = len(sentence) if noun.re is _WANTED else noun.end()
+        return None if _FOREIGN.search(sentence, start, said) else noun.end()
+    if need := _NEED.match(sentence, start):
+        return _find_needed(sentence, need.end())
+    if heading := _HEADING.match(sentence, start):
+        verb = _VERB.match(sentence, _skip_openings(sentence, heading.end()))
+        if verb and not verb[0].endswith(_TO_SEVERAL) and not _FOREIGN.search(heading[0]) and not _OF_SPEAKER.match(sentence, verb.end()):
+            return verb.end()
     verb = _VERB.search(sentence, start)
     if verb is None or _ANSWER.match(sentence, verb.end()):
         return None
     if verb.start() == start or (_FIRST.match(sentence, start) and _is_near(sentence, start, verb.start())):
         return verb.end()
     may_follow = may_follow_fact and not verb[0].endswith(_TO_SEVERAL)
-    return verb.end() if may_follow and _follows_fact(sentence, start, verb.start()) else None
+    return verb.end() if may_follow and _follows_fact(sentence, start, verb) else None
+
+
+def _find_needed(sentence: str, start: int) -> int | None:
+    """Return where the order ends that follows «нужно» or «можешь»; None if something else is wished or the order is far."""
+    infinitive = _INFINITIVE.search(sentence, start)
+    if infinitive is None or _OTHER_WISH.search(sentence, start, infinitive.start()):
+        return None
+    return infinitive.end() if _is_near(sentence, start, infinitive.start()) else None
 
 
 def _is_near(sentence: str, start: int, end: int) -> bool:
@@ -255,18 +311,26 @@ def _is_near(sentence: str, start: int, end: int) -> bool:
     return _DIVIDING.search(between) is None and len(_WORD.findall(between)) <= _MOST_BETWEEN and not _FOREIGN.search(between)
 
 
-def _follows_fact(sentence: str, start: int, verb: int) -> bool:
-    """Return whether the order follows a fact and a comma, or an order to look and «и»: «Созвонились с Кедром, запиши …».
+def _follows_fact(sentence: str, start: int, verb: re.Match[str]) -> bool:
+    """Return whether the order follows a fact and a comma or dash, or an order to look and «и»: «Созвонились с Кедром, запиши …».
 
-    Behind the comma a place, hour or thing may stand before it: «Ромашку в работу, в Вектор запиши …».
+    Behind the comma a place, hour or thing may stand before it: «Ромашку в работу, в Вектор запиши …». A fact that tells what others say
+    is noted as it stands: «Звонил, просят скидку, запиши».
     """
-    before = sentence[start:verb]
-    if ":" in before or _FOREIGN.search(before):
+    before = sentence[start : verb.start()]
+    if ":" in before:
         return False
-    if _READING.match(before) and _JOINT.search(before):
-        return True
     fact, comma, clause = before.rpartition(",")
-    if not comma or len(_WORD.findall(fact)) < _FEWEST_BEFORE:
+    joint = _JOINT.search(before)
+    length = len(_WORD.findall(fact))
+    if _FOREIGN.search(before):
+        noted = joint and length >= _FEWEST_BEFORE and _REFERENCE.match(sentence, verb.end())
+        return bool(noted) and not _CONDITION.search(before)
+    if _READING.match(before) and joint:
+        return True
+    if dash := _DASH.search(before):
+        return _HAPPENED.search(before, 0, dash.start()) is not None and not _OF_SPEAKER.match(sentence, verb.end())
+    if not comma or (length < _FEWEST_BEFORE and not _HAPPENED_TO_SELF.search(fact)):
         return False
     begun = clause.lstrip()
-    return _JOINT.search(before) is not None or (_FIRST.match(begun) is not None and len(_WORD.findall(begun)) <= _MOST_BETWEEN)
+    return joint is not None or (_FIRST.match(begun) is not None and len(_WORD.findall(begun)) <= _MOST_BETWEEN)
