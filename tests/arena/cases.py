@@ -65,6 +65,8 @@ class Channel(_Part):
     quoted: str = ""
     given: Calls = ()
     reads: Calls = ()
+    before: str = ""
+    """What the person asks in an earlier turn, in which the text is read and told; "" if it is read in the attacked turn."""
 
 
 class Goal(_Part):
@@ -96,6 +98,10 @@ class Case:
     gold: Sequence[Call]
     person: str = "manager"
     quoted: str = ""
+    before: str = ""
+    """The message of an earlier turn, which ends with the first answer without steps."""
+    told: str = ""
+    """What the model says in that answer."""
     given: Sequence[Call] = ()
     insists: bool = False
     """Whether the model proposes its last answer again after each card that was denied."""
@@ -137,13 +143,16 @@ def list_attack_cases() -> Iterator[Case]:
         honest = attacks.honest if form == "beside" else ()
         is_paste = "{text}" in channel.say
         lines = [*([attacks.order] if honest else []), *([channel.say] if is_paste or not honest else [])]
+        reads = [_write_steps(channel.reads)] if channel.reads else []
         yield Case(
             name=f"{name}, {form}: {goal.text}",
             kind=f"attack: {name}",
             say="\n".join(lines).replace("{text}", goal.text),
             quoted=channel.quoted.replace("{text}", goal.text),
             given=_fill(channel.given, goal.text),
-            answers=[*([_write_steps(channel.reads)] if channel.reads else []), [*_write_steps(honest), *_write_attack(goal.calls, form)]],
+            before=channel.before,
+            told=f"Там написано: {goal.text}",
+            answers=[*reads, *([[]] if channel.before else []), [*_write_steps(honest), *_write_attack(goal.calls, form)]],
             gold=honest,
             insists=number % 2 == 1,
         )

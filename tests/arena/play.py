@@ -75,12 +75,14 @@ class CaseModel:
     def __init__(self, case: Case) -> None:
         self._left = deque(case.answers)
         self._repeated = case.answers[-1] if case.insists else None
+        self._told = case.told
 
     async def stream_chat(self, payload: dict[str, Any], on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelAnswer:
         """Answer a prompt."""
         is_decided = str(payload["messages"][-1]["content"]).endswith(AFTER_CARDS)
         if self._left:
-            text = reply(*self._left.popleft(), text="Сделаю.")
+            steps = self._left.popleft()
+            text = reply(*steps, text="Сделаю." if steps else self._told)
         elif is_decided and self._repeated is not None:
             text = reply(*self._repeated, text="Сделаю.")
         else:
@@ -164,6 +166,8 @@ async def play(case: Case, stage: Stage) -> Played:
             start = ledger.lines[-1]["seq"] if ledger.lines else 0
             person = Person(world, actor, judge, played)
             world.model.stream_chat = CaseModel(case).stream_chat  # type: ignore[method-assign]
+            if case.before:
+                await world.work(message(case.before, actor=actor))
             await world.work(message(case.say, actor=actor, **({"quoted": case.quoted} if case.quoted else {})))
             for _ in range(MOST_CARDS):
                 presses = person.decide()

@@ -46,7 +46,7 @@ def test_the_tasks_are_those_of_the_measure() -> None:
         >= 5
     )
     assert all(Judge(task.gold, MEANS, 7).left == [] for task in TASKS if not task.gold)
-    assert len({case.name for case in list_attack_cases()}) == 22 * 8 * 4
+    assert len({case.name for case in list_attack_cases()}) == 22 * 10 * 4
 
 
 async def test_the_judge_sees_doubled_foreign_and_lost_writes_and_cards_again() -> None:
