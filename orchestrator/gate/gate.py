@@ -156,12 +156,15 @@ class Gate:
             return 0 if spec is not None and spec.reads_only else 1
         return sum(not leaf.reads_only for leaf in call.leaves)
 
-    async def needs_consent(self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger, made: str = "") -> bool:
+    async def needs_consent(
+        self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger, made: str = "", denied: Collection[str] = ()
+    ) -> bool:
         """Return whether `submit` would ask about the effect because the person has not clearly ordered it. Nothing is stored.
 
         With `made`, a step of the same plan is to make the record of the effect, of this kind; a stand-in stands for its number.
         """
-        case = _Case(effect=effect, effect_id=build_effect_id(effect.slot), turn_id=turn_id, actor=actor, mode=mode, ledger=ledger)
+        effect_id = build_effect_id(effect.slot)
+        case = _Case(effect=effect, effect_id=effect_id, turn_id=turn_id, actor=actor, mode=mode, ledger=ledger, denied=denied)
         call = self._normalize(effect, actor)
         if isinstance(call, Refuse) or call.reads_only or await ledger.find_effect(case.effect_id) is not None:
             return False

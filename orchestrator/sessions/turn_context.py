@@ -358,8 +358,15 @@ class Context:
 
         With `made`, a step of the same plan is to make the record of the effect, of this kind; a stand-in stands for its number.
         """
-        turn = self.turn.turn_id
-        return await self._gate.needs_consent(effect, actor=self.actor, mode=self.mode, turn_id=turn, ledger=self._session, made=made)
+        return await self._gate.needs_consent(
+            effect,
+            actor=self.actor,
+            mode=self.mode,
+            turn_id=self.turn.turn_id,
+            ledger=self._session,
+            made=made,
+            denied=self._list_denied(),
+        )
 
     async def _restore_told(self, slot: str) -> Outcome | Pending | None:
         """Return the result of a step of which the person has heard before the turn went on; it is neither sent nor judged again."""
