@@ -49,6 +49,7 @@ from orchestrator.gate.preview.compare_words import add_comparisons
 from orchestrator.gate.preview.following_steps import draw_following
 from orchestrator.gate.preview.preview import find_verb, preview_for
 from orchestrator.gate.preview.reason_names import name_reasons
+from orchestrator.gate.undo.undo_policy import find_undone
 from state.canonical import NotCanonical, dumps
 from state.events.conversation import StepRefused
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
@@ -386,6 +387,7 @@ class Gate:
             written=written,
             first_sums=await find_first_sums(call, facts, self._deps, case.ledger),
             own_parts=await find_own_parts(call, facts.records, case.actor, self._deps, case.ledger),
+            undone=await find_undone(case.effect.slot, case.ledger),
             made=await find_made_records(call, facts.records, case.actor, self._deps, case.ledger),
             denied_at=denied.at if denied else "",
             denied_by=denied.by if denied else "",

@@ -7,6 +7,7 @@ is not overwritten, and an undo is never partial.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
@@ -19,6 +20,7 @@ from orchestrator.gate.call.multifields import Element, Step
 from orchestrator.gate.call.replaced_lists import find_list_change, to_written_rows
 from orchestrator.gate.normalize.merge_multifields import find_steps
 from orchestrator.gate.undo.undo_policy import UndoPart, find_task_state
+from state.clock import parse_iso
 from state.stored import JsonObject
 
 Record = JsonObject
@@ -26,6 +28,18 @@ Records = Mapping[Target, Record | None]
 _MEANT_WITH: Final = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID"}
 _STEPS: Final = 2
 """The greatest number of state changes of a task that lead back, such as renewing a completed task and starting it again."""
+_MOMENTS: Final = (
+    ("DATE_CREATE", "DATE_MODIFY", "LAST_ACTIVITY_TIME"),
+    ("CREATED_TIME", "UPDATED_TIME", "LAST_ACTIVITY_TIME"),
+    ("CREATED_DATE", "CHANGED_DATE", "ACTIVITY_DATE"),
+    ("CREATED", "LAST_UPDATED"),
+)
+"""In the spellings of records, entries and tasks: when one was made, and when it, or what belongs to it, was changed last."""
+_EDITORS: Final = (("CREATED_BY_ID", "MODIFY_BY_ID"), ("CREATED_BY", "UPDATED_BY"))
+_SETTLES_WITHIN: Final = timedelta(minutes=1)
+"""How long after a record was made the changes in it may be those of the portal itself, or of the same request."""
+_NEW_STATES: Final = frozenset({"", "1", "2"})
+"""The states of a task that nobody has begun."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,10 +163,11 @@ def _find_transition(now: str, was: str, spec: Method, catalogue: Catalogue) -> 
     return None
 
 
-def _restore_add(part: UndoPart, record: Record) -> _PartResult:
+def _restore_add(part: UndoPart, record: Record) -> _PartResult | Notice:
     """Return the plan to undo an add: delete the record that the call created.
 
-    If somebody has changed a field of that record, the plan contains the changed fields and no deletion.
+    If somebody has changed a field that the call wrote, the plan contains the changed fields and no deletion. Return a Notice if somebody
+    has worked on the record in another way, because that would be lost with it.
     """
     back, call = _PartResult(), part.call
     for name, sent in call.written_fields.items():
@@ -163,8 +178,31 @@ def _restore_add(part: UndoPart, record: Record) -> _PartResult:
             back.changed.append(ChangedField(part=part, name=name, now=now))
     kind = {name: call.params[name] for name in ("entityTypeId",) if name in call.params}
     if not back.changed:
+        if _is_worked_on(part, record):
+            return Notice(code="undo-worked-on", args={"entity": part.target[0].partition(":")[0], "id": part.target[1]})
         back.calls.append((part.undo.name, {**kind, part.undo.target[0]: part.target[1]}))
     return back
+
+
+def _is_worked_on(part: UndoPart, record: Record) -> bool:
+    """Return whether somebody has changed the new record, or added something to it, since it was made; doubt counts as that."""
+    if part.call.entity == "task" and find_task_state(record) not in _NEW_STATES:
+        return True
+    found = [tuple(fields.find_value(record, name) for name in names) for names in _EDITORS]
+    if any(maker and editor and str(maker) != str(editor) for maker, editor in found):
+        return True
+    for names in _MOMENTS:
+        made, *later = (fields.find_value(record, name) for name in names)
+        if isinstance(made, str) and made:
+            return any(isinstance(moment, str) and moment and not _is_soon_after(made, moment) for moment in later)
+    return False
+
+
+def _is_soon_after(made: str, moment: str) -> bool:
+    try:
+        return parse_iso(moment) - parse_iso(made) <= _SETTLES_WITHIN
+    except ValueError:
+        return moment == made
 
 
 def _restore_list(part: UndoPart, record: Record) -> _PartResult | Notice:

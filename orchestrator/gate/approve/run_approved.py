@@ -35,7 +35,7 @@ from orchestrator.gate.preview.call_labels import build_call_label
 from orchestrator.gate.preview.describe_drift import CHANGED, DRIFTED, build_drift_notice
 from orchestrator.gate.preview.preview import preview_for
 from orchestrator.gate.undo.undo_conflict import check_undo_conflict
-from orchestrator.gate.undo.undo_policy import parse_undo_slot
+from orchestrator.gate.undo.undo_policy import find_undone, parse_undo_slot
 from state.clock import parse_iso
 from state.events.calls import CallRefused
 from state.events.confirmations import ConfirmationRequested
@@ -219,6 +219,7 @@ async def _evaluate_stored(
         made_records = await find_made_records(call, facts.records, actor, deps, ledger)
         written = await deps.count_changes(call, actor, ledger)
         facts = replace(facts, today=ledger.now.date(), written=written, first_sums=first, own_parts=own, made=made_records)
+        facts = replace(facts, undone=await find_undone(stored.slot, ledger))
     except UndecodableCall:
         return refuse("gate-method-unknown", method=stored.call.method, hint="")
     except BitrixError as error:

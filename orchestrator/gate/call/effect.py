@@ -211,6 +211,8 @@ class Facts:
     """For each part that a call of owner `part` or `author` is about, its record; a part whose record is not known is missing."""
     own_parts: frozenset[Target] = frozenset()
     """Those of the parts that a call of owner `author` changes which the requester wrote."""
+    undone: frozenset[Target] = frozenset()
+    """What the call that this one undoes has created, which alone an undo may delete."""
     made: frozenset[Target] = frozenset()
     """Records of others that the requester has made through this program and may change therefore, such as a task for a colleague."""
     call_partners: Mapping[Target, JsonObject] = field(default_factory=dict)

@@ -56,10 +56,11 @@ def _check_policy(call: Call, policy: Policy, facts: Facts, *, is_undo: bool) ->
         return KINDS[call.kind].find_refusal(call, policy)
     if policy.is_listed(policy.open_methods, call.listed_as):
         return None
-    if "D" in call.classes:  # an undo deletes only what this program has added itself and nobody has changed since
-        if call.spec.owner == "author" and call.targets and (is_undo or policy.delete_own_comments):
+    if "D" in call.classes:
+        undoes = is_undo and bool(call.targets) and set(call.targets) <= facts.undone
+        if call.spec.owner == "author" and call.targets and (undoes or policy.delete_own_comments):
             return _check_author(call, facts)
-        return None if is_undo else refuse("gate-delete", method=call.method)
+        return None if undoes else refuse("gate-delete", method=call.method)
     return refuse("gate-closed", method=call.method) if call.spec.closed else None
 
 

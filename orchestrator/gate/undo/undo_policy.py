@@ -40,6 +40,7 @@ LEADING: Final = frozenset({"lead", "admin"})
 _ONE_WAY: Final = {("lead", "statusid"): "CONVERTED"}
 """States that a record in the portal can never leave."""
 STATES: Final = ("REAL_STATUS", "STATUS")
+_KIND: Final = {"entityTypeId"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +116,14 @@ def build_undo_slot(effect_id: str, attempt: int = 1) -> str:
 def parse_undo_slot(slot: str) -> str:
     """Return the id of the effect that an undo with this slot reverses; "" if the slot is not that of an undo."""
     return slot.removeprefix(SLOT).partition("/")[0] if slot.startswith(SLOT) else ""
+
+
+async def find_undone(slot: str, ledger: Ledger) -> frozenset[Target]:
+    """Return what the call created that an undo with this slot reverses; nothing if the slot is not that of an undo. Raises StoreError."""
+    row = await ledger.find_effect(effect_id) if (effect_id := parse_undo_slot(slot)) else None
+    done = find_completed(row) if row is not None else None
+    kind, _, number = done.created.rpartition(":") if done is not None else ("", "", "")
+    return frozenset([(kind, int(number))]) if kind and number.isdecimal() else frozenset()
 
 
 def build_undo_effect_id(effect_id: str, attempt: int = 1) -> str:
@@ -293,12 +302,17 @@ def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Polic
     The undo deletes the record, which needs no `open_methods`: the program has just made it. If `done` comes from a card, the record's
     number is not known and is set to 0.
     """
-    if undo.verb != "delete" or undo.entity != call.entity or len(undo.target) != 1 or call.key:
+    if undo.verb != "delete" or undo.entity != call.entity or call.key or "M" in undo.classes or not _is_addressed_alone(call, undo):
         return Notice(code="undo-none")
     if policy.is_listed(policy.refuse_methods, undo.name):
         return Notice(code="undo-add-closed")
     kind, _, number = done.created.rpartition(":")
     return UndoPart(call=call, target=(call.entity, int(number) if kind and number.isdecimal() else 0), old={}, undo=undo)
+
+
+def _is_addressed_alone(call: Call, undo: Method) -> bool:
+    """Return whether the deletion needs only the number of what `call` has made, and its kind; a part of a task needs its task too."""
+    return len(undo.target) == 1 and set(undo.required) <= {*undo.target, *(_KIND & call.params.keys())}
 
 
 def build_deletion(part: UndoPart, catalogue: Catalogue) -> Call:
