@@ -17,9 +17,12 @@ from orchestrator.turns.feature import Tools
 from orchestrator.turns.turn import admit_actor
 from state.events.base import DEFAULT_ENGINE
 from state.events.calls import CallStarted, CallSucceeded
+from state.journal.run_index import RunFilter
 from state.model.session_state import SessionState
 
 _WORDS: Final = load_lexicon("answers")
+_ASKED: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('undo', 'wish')})(?!\w)")
+"""What a question of the bot that «отменить» may answer speaks of: «перенести или отменить?»."""
 _WISH: Final = re.compile(
     rf"(?:(?:{_WORDS.join_patterns('undo', 'before')})[ ,]+)*(?:{_WORDS.join_patterns('undo', 'wish')})"
     rf"(?: (?:{_WORDS.join_patterns('undo', 'object')}))*(?:[ ,]+(?:{_WORDS.join_patterns('value', 'after')}))?"
@@ -38,7 +41,8 @@ def is_undo_wish(text: str) -> bool:
 async def take_message(message: ParsedInput, session: Session, tools: Tools) -> bool:
     """Propose to take back what the last turn changed, if the message says only that; return whether it was handled so.
 
-    While a card, a question or a run waits, «отмени» may mean that, so it is left to what handles messages after this.
+    While a card, a question or a run waits, «отмени» may mean that, so it is left to what handles messages after this. So it is where the
+    bot's last answer asks whether to cancel something.
     """
     row, content = message.row, message.content
     if not isinstance(content, TextMessage) or not _is_plain(content) or not is_undo_wish(content.text):
@@ -61,13 +65,15 @@ def _is_plain(message: TextMessage) -> bool:
 
 
 def _waits_for_words(state: SessionState) -> bool:
-    return bool(state.question or state.listening or any(card.is_waiting for card in state.cards.values()))
+    last = state.history[-1] if state.history else None
+    asked = last is not None and last.role == "assistant" and "?" in last.text and _ASKED.search(fold(last.text)) is not None
+    return asked or bool(state.question or state.listening or any(card.is_waiting for card in state.cards.values()))
 
 
 async def _find_last_changes(person: str, session: Session, tools: Tools) -> list[str]:
     """Return the ids of the calls that changed something for this person in the turn before, the last one first. Raises StoreError.
 
-    Empty if something else was said or taken back since.
+    Empty if something else was said or taken back since, a run of this chat has done something, or the conversation was begun anew.
     """
     done: dict[str, str] = {}
     async with aclosing(tools.store.iterate_back(session.stream, session.seq)) as pages:
@@ -82,7 +88,15 @@ async def _find_last_changes(person: str, session: Session, tools: Tools) -> lis
                         started = CallStarted.from_data(stored.data)
                         done[started.effect_id] = started.requested_by if not parse_undo_slot(started.slot) else ""
                     case "MessageReceived":
-                        return list(done) if set(done.values()) == {person} else []
+                        is_last = set(done.values()) == {person} and not await _has_run_since(stored.ts, session, tools)
+                        return list(done) if is_last else []
+                    case "ConversationCleared":
+                        return []
                     case _:
                         continue
     return []
+
+
+async def _has_run_since(moment: str, session: Session, tools: Tools) -> bool:
+    """Return whether a run of this chat has begun or gone on since: «отмени» may mean what that has changed. Raises StoreError."""
+    return any(run.updated_at > moment for run in await tools.store.list_runs(RunFilter(home=session.key)))

@@ -1,13 +1,15 @@
 """«отмени», «верни как было» right after a change: the same card as the button, with all its checks, and no model is asked."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.features.undo.words import is_undo_wish
 from tests.unit.features.undo.undo_kit import cards, codes
-from tests.unit.spine_kit import ANNA, BORIS, World, message, press, raise_sum, reply, step
+from tests.unit.runs.runs_kit import a_run_world, start, steps
+from tests.unit.spine_kit import ANNA, BORIS, World, command, message, press, raise_sum, reply, step
 
 NOTE = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "звонил"}})
 LONG = "История переговоров с марта: клиент просит рассрочку. " * 14
@@ -120,9 +122,12 @@ async def test_too_late_is_told_too(world: World) -> None:
     assert "undo-late" in codes(world.outbox())
 
 
-@pytest.mark.parametrize("why", ["said since", "waits", "another's", "nothing", "undone"])
+@pytest.mark.parametrize("why", ["said since", "waits", "another's", "nothing", "undone", "asked", "anew"])
 async def test_otherwise_a_turn_finds_out_what_is_meant(world: World, why: str) -> None:
-    """Something else was said since, a card waits, another person made the change, nothing was changed, or it was taken back already."""
+    """Something else was said since, a card waits, another person made the change, nothing was changed, or it was taken back already.
+
+    Or the bot asked whether to cancel something else, or a new conversation was begun.
+    """
     if why != "nothing":
         await change(world)
     if why == "said since":
@@ -134,6 +139,11 @@ async def test_otherwise_a_turn_finds_out_what_is_meant(world: World, why: str) 
     if why == "undone":
         await world.work(message("отмени"))
         await world.work(press(cards(world.outbox())[-1]))
+    if why == "asked":
+        world.model.will(reply(NOTE, text="Записал."), reply(text="Записал. Встречу перенести или отменить?"))
+        await world.work(message("запиши в сделку 481 комментарий: звонил"))
+    if why == "anew":
+        await world.work(command("new"))
     world.outbox()
     written = len(world.portal.written())
     world.model.will(reply(text="Что отменить?"))
@@ -153,3 +163,16 @@ async def test_with_something_beside_it_the_word_is_no_wish(world: World, beside
     await world.work(message("отмени", **beside))
     assert not world.model.script
     assert cards(world.outbox()) == []
+
+
+async def test_what_a_run_of_the_chat_did_since_may_be_meant(tmp_path: Path) -> None:
+    """A scenario that was started by a button after the note: «отмени» is no wish to delete the note."""
+    async with a_run_world(tmp_path, {"later": steps({"say": "Готово"})}) as world:
+        world.model.will(reply(NOTE, text="Записал."), reply(text="Записал."))
+        await world.work(message("запиши в сделку 481 комментарий: звонил"))
+        world.clock.advance(timedelta(minutes=1))
+        await world.work(start("later"))
+        world.outbox()
+        world.model.will(reply(text="Что отменить?"))
+        await world.work(message("отмени"))
+        assert cards(world.outbox()) == []
