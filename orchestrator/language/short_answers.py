@@ -4,6 +4,7 @@ Such an answer carries the order on. Whatever else the person says, a word of do
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
@@ -20,6 +21,7 @@ _WORDS: Final = load_lexicon("short_answers")
 _CLOSING: Final = re.compile(_WORDS.join_patterns("closing"))
 _POINTING: Final = re.compile(rf"{_WORDS.join_patterns('pointing')}|{_ORDINALS}|[#№]?[0-9][0-9.:,/-]*(?:st|nd|rd|th|-?\w{{1,2}})?")
 _WORD: Final = re.compile(r"[#№]?\w(?:[\w.:,/-]*\w)?")
+_HARMLESS_SIGNS: Final = frozenset({"№", *_WORDS.read_words("agreeing")})
 
 
 def is_pointing(text: str, question: str, titles: Iterable[str] = ()) -> bool:
@@ -28,7 +30,7 @@ def is_pointing(text: str, question: str, titles: Iterable[str] = ()) -> bool:
     It may say so in words of the bot's `question` and of the `titles` of records that it showed, but for verbs and refusals.
     """
     said = fold(text)
-    if len(said) > LONGEST or "?" in said:
+    if len(said) > LONGEST or "?" in said or any(unicodedata.category(sign) == "So" and sign not in _HARMLESS_SIGNS for sign in said):
         return False
     asked = {word for text in (question, *titles) for word in _WORD.findall(fold(text)) if len(word) >= _SHORTEST_NAME}
     names = {word for word in asked if not _CLOSING.fullmatch(word)}

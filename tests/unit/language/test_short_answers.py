@@ -77,3 +77,15 @@ def test_words_of_the_question_are_an_answer_but_for_verbs_and_refusals() -> Non
 def test_titles_of_records_shown_beside_the_question_are_names() -> None:
     assert is_pointing("в Ромашку", "В какую?", ["Ромашка: доставка"])
     assert not is_pointing("в Ромашку", "В какую?", ["Роман"])
+
+
+@pytest.mark.parametrize("text", ["потом", "попозже", "сам", "отказ", "никакую", "отклоняю", "отложим", "отбой", "later", "declined"])
+def test_words_that_put_off_or_turn_down_are_no_answer_though_the_bot_asked_in_them(text: str) -> None:
+    assert not is_pointing(text, f"Записать в 410 или {text}?")
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"), [("👎 410", False), ("🚫 в 410", False), ("❌ 410", False), ("👍 410", True), ("✅ во вторую", True)]
+)
+def test_a_picture_may_turn_down_what_the_words_point_out(text: str, *, answers: bool) -> None:
+    assert is_pointing(text, QUESTION) is answers
