@@ -21,10 +21,10 @@ from state.stored import JsonObject
 
 _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
 _PASSWORD = re.compile(r"passw(?:or)?d")
-_RIGHTS = frozenset({"rights", "access", "accesscode", "accesscodes", "isadmin"})
+_RIGHTS = frozenset({"rights", "access", "accesscode", "accesscodes", "isadmin", "adminmode"})
 _RIGHTS_OF = {"user": frozenset({"groupid", "groupids"}), "group": frozenset({"role"})}
 """By kind of record, the fields that give somebody rights in the portal or in a group."""
-RIGHTS_METHODS = frozenset({"disk.folder.sharetouser", "entity.rights"})
+RIGHTS_METHODS = frozenset({"disk.folder.sharetouser", "entity.rights", "im.chat.setOwner", "sonet_group.setowner"})
 """The methods that do nothing else than give somebody rights."""
 _RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
 

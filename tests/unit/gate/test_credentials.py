@@ -21,6 +21,8 @@ RIGHTS: list[tuple[str, dict[str, Any]]] = [
     ("user.update", {"ID": 7, "GROUP_ID": [1]}),
     ("user.add", {"EMAIL": "a@example.ru", "GROUP_ID": ["1"]}),
     ("disk.folder.addsubfolder", {"id": 5, "data": {"NAME": "Договоры"}, "rights": [{"TASK_ID": 9, "ACCESS_CODE": "U8"}]}),
+    ("im.chat.setOwner", {"CHAT_ID": 5, "USER_ID": 8}),
+    ("user.update", {"ID": 8, "ADMIN_MODE": "Y"}),
     ("disk.folder.sharetouser", {"id": 5, "userId": 8, "taskName": "disk_access_edit"}),
     ("task.stages.add", {"fields": {"TITLE": "На проверке", "ENTITY_ID": 5}, "isAdmin": True}),
     ("batch", {"cmd": {"a": "user.update?ID=7&GROUP_ID[0]=1"}}),
