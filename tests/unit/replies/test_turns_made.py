@@ -21,7 +21,7 @@ DEAL = step("crm.deal.add", {"fields": {"TITLE": "Ромашка-2"}})
 COMMENT = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "Звонил"}})
 CONTACT = step("crm.contact.add", {"fields": {"NAME": "Пётр", "LAST_NAME": "Смирнов"}})
 NOTE = step("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "звонил"}})
-ORDERS = "добавь к сделке 481 комментарий: Звонил" + ", создай дело" * (MAX_NAMED + 1)
+ORDERS = "создай дело, " * (MAX_NAMED + 1) + "добавь к сделке 481 комментарий: Звонил"
 
 
 async def answered(world: World, *steps: Any) -> OutboxRow:

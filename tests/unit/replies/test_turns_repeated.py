@@ -18,7 +18,7 @@ LEAD = step("crm.lead.add", {"fields": {"TITLE": "Лютик"}})
 COMMENT = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "Звонил"}})
 OTHER = step("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "Перезвонил"}})
 NOTE = step("crm.deal.update", {"id": 481, "fields": {"COMMENTS": "Ждём"}})
-REQUEST = "добавь к сделке 481 комментарии: Звонил, Перезвонил, запиши «Ждём»" + ", добавь лид «Лютик»" * 5
+REQUEST = "добавь лид «Лютик», " * 5 + "запиши в 481 «Ждём», добавь к сделке 481 комментарии: Звонил, Перезвонил"
 
 
 def batch(**commands: str) -> dict[str, Any]:
