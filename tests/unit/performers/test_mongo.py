@@ -172,7 +172,7 @@ async def test_a_server_that_never_answers_holds_a_call_for_a_bounded_time(name:
 
 
 async def test_the_last_bound_ends_what_the_driver_does_not() -> None:
-    async with a_mongo_server() as server, a_performer(server, call_seconds=0.05) as performer:
+    async with a_mongo_server() as server, a_performer(server, call_seconds=0.5) as performer:
         await do(performer, "count")
         server.order("hang", "insert")
         assert isinstance(await performer.execute(a_call("insert_one", **WRITES["insert_one"])), Unknown)
