@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
+from engines.crm_agent.core.message_orders import read_message
 from engines.crm_agent.core.setbacks import StepResult
 from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
 from orchestrator.directory.current_records import list_current, list_numbers_in_hand
@@ -15,14 +16,10 @@ from orchestrator.domain.effect import MessageFacts, Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext, TurnInput
-from orchestrator.language.orders import asks_again, count_orders, is_plain
-from orchestrator.language.short_answers import is_pointing
 from orchestrator.language.word_runs import hash_runs
-from state.model.session_state import HistoryLine, SessionState
+from state.model.session_state import SessionState
 from state.stored import JsonObject
 
-_LAST_QUESTIONS: Final = 3
-"""How many questions in a row are followed back to the order that they were asked about."""
 _MOST_LABELS: Final = 200
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
 _NUMBER_PARAMS = ("id", "ID", "taskId")
@@ -187,7 +184,7 @@ class TurnWork:
         )
 
 
-def start_work(turn: TurnInput, state: SessionState, by: str = "") -> TurnWork:
+def start_work(turn: TurnInput, state: SessionState, by: str) -> TurnWork:
     """Return the state at the start of a turn of the person with the key `by`.
 
     Its `targets` are the records whose numbers stand in the first line of the person's text, or in the part of the bot's answer that they
@@ -197,11 +194,11 @@ def start_work(turn: TurnInput, state: SessionState, by: str = "") -> TurnWork:
     """
     text = turn.choice.question.text if turn.choice else turn.text
     lines = [line for line in state.history if line.turn_id != turn.turn_id]
-    own = hash_runs(line.text for line in lines if line.role == "user" and not line.quoted)
+    own = hash_runs(line.text for line in lines if line.role == "user" and line.by in {"", by} and not line.quoted)
     shown = (row.label for line in state.history for shown in line.shown_lists for row in shown.rows)
     work = TurnWork(
         text=text,
-        message=_read_message(text, turn, state, by),
+        message=read_message(text, turn, lines, by),
         prose=bool(turn.quoted),
         pasted=bool(turn.quoted),
         remembered=tuple(dict.fromkeys((*shown, *filter(None, [turn.cited])))),
@@ -216,40 +213,6 @@ def start_work(turn: TurnInput, state: SessionState, by: str = "") -> TurnWork:
     if trusted and (in_hand := list_numbers_in_hand(state)):
         work.targets |= {one for one in trusted if one[one.rfind(":") + 1 :] in in_hand}
     return work
-
-
-def _read_message(text: str, turn: TurnInput, state: SessionState, by: str) -> MessageFacts:
-    """Return what the message orders, and whether it is plain. What the person chose from a question was ordered by the text before it."""
-    plain = not turn.quoted and not turn.answers_others and is_plain(text)
-    return MessageFacts(orders=count_orders(text) or _count_asked_about(text, turn, state, by), is_plain=plain)
-
-
-def _count_asked_about(text: str, turn: TurnInput, state: SessionState, by: str) -> int:
-    """Return how many changes were ordered if the person answers the bot's question about it: «Запиши …» «В какую?» «Во вторую»."""
-    lines = [line for line in state.history if line.text and line.turn_id != turn.turn_id]
-    answer = text
-    for _ in range(_LAST_QUESTIONS):
-        *lines, said, asked = lines if len(lines) > 1 else (None, None)
-        if said is None or asked is None or not _is_open(asked, answer) or (said.role, said.by) != ("user", by) or said.quoted:
-            return 0
-        if not is_plain(said.text):
-            return 0
-        if orders := count_orders(said.text):
-            return orders
-        answer = said.text
-    return 0
-
-
-def _is_open(line: HistoryLine, answer: str) -> bool:
-    """Return whether the bot has neither done what was ordered nor put it on a card, and `answer` lets it go on.
-
-    Either the bot asked, and the answer says which, when or yes; or it could not do it, and is told to try again.
-    """
-    if line.role != "assistant" or line.acted:
-        return False
-    titles = (row.label for one in line.shown_lists for row in one.rows)
-    is_question = not line.is_foreign and ("?" in line.text or line.text.startswith("[question: "))
-    return asks_again(answer) or (is_question and is_pointing(answer, line.text, titles))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,7 +80,7 @@ def test_no_paste_causes_a_write_without_a_card(door: Any, tmp_path: Path) -> No
         assert said.data["quoted"]
         assert not re.search(rf"(?<!\d){told.number}(?!\d)", said.data["text"])
         turn = TurnInput(turn_id="t1", text=said.data["text"], quoted=said.data["quoted"])
-        assert not start_work(turn, create_state()).targets & {f"deal:{told.number or -1}"}
+        assert not start_work(turn, create_state(), "tg:7").targets & {f"deal:{told.number or -1}"}
         for asked in world.events("ConfirmationRequested", key=key):
             codes = [reason.get("args", {}).get("reason", reason["code"]) for reason in asked.data["reasons"]]
             assert "gate-taint-prose" in codes

@@ -59,6 +59,16 @@ async def test_an_approved_card_lets_its_turn_go_on(world: World) -> None:
     assert len(turns) == 1
 
 
+async def test_a_withdrawal_beside_the_card_is_told_once(world: World) -> None:
+    """«нет, другую»: the first card is withdrawn and another asked; when that is approved, the turn goes on without telling it again."""
+    await ask(world)
+    await ask(world, "нет, в сделке 482", {**raise_sum(), "confirmation_decision": "deny"}, raise_sum(deal=482))
+    await decide(world)
+    last = world.events("TurnFinished")[-1].data
+    assert last["resumed"]
+    assert "denied-by-model" not in last["history"]
+
+
 @pytest.mark.parametrize("approve", [True, False])
 async def test_a_decided_card_has_used_up_the_only_order(world: World, *, approve: bool) -> None:
     """What the model adds behind it was not ordered, whether the person approved or denied."""

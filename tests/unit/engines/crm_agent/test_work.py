@@ -28,7 +28,7 @@ from tests.unit.engines.crm_agent.engine_kit import Fake, done
 )
 def test_numbers_of_the_person_name_records(text: str, numbers: set[int]) -> None:
     """Of any kind; parts of sums with a comma are none."""
-    found = start_work(TurnInput(turn_id="t", text=text, quoted=""), create_state()).targets
+    found = start_work(TurnInput(turn_id="t", text=text, quoted=""), create_state(), "tg:7").targets
     assert {int(target.partition(":")[2]) for target in found} == numbers
     assert all(f"deal:{number}" in found and f"task:{number}" in found for number in numbers)
 
@@ -38,12 +38,12 @@ def test_the_current_record_counts_when_the_person_had_it() -> None:
     state = create_state()
     state.agent.objects |= {"current_deal_id": 5, "current_task_id": 6}
     state.trusted = ["deal:5", "contact:9"]
-    assert start_work(TurnInput(turn_id="t", text="дальше", quoted=""), state).targets == {"deal:5"}
+    assert start_work(TurnInput(turn_id="t", text="дальше", quoted=""), state, "tg:7").targets == {"deal:5"}
 
 
 def test_quoted_text_taints_from_the_start() -> None:
     """And its numbers name nothing."""
-    work = start_work(TurnInput(turn_id="t", text="что это?", quoted="сделка 481"), create_state())
+    work = start_work(TurnInput(turn_id="t", text="что это?", quoted="сделка 481"), create_state(), "tg:7")
     assert (work.prose, work.targets) == (True, set())
     provenance = work.build_provenance()
     assert (provenance.prose, provenance.person_text) == (True, "что это?")
@@ -56,7 +56,7 @@ def test_what_the_bot_told_is_borrowed_unless_a_person_said_it() -> None:
     said += [("user", "клиент просит скидку", True), ("assistant", "Записал: клиент ждёт договор. И клиент просит скидку", False)]
     state.history += [HistoryLine.create(role=role, text=text, quoted=quoted, turn_id="a") for role, text, quoted in said]
     state.history.append(HistoryLine.create(role="assistant", text="Ставлю задачу на завтра", turn_id="t"))
-    runs = start_work(TurnInput(turn_id="t", text="x", quoted=""), state).runs
+    runs = start_work(TurnInput(turn_id="t", text="x", quoted=""), state, "tg:7").runs
     borrowed = ["звонил, Северный ветер: поставка кабеля", "клиент просит скидку"]
     own = ["клиент ждёт договор", "Ставлю задачу на завтра", "звонил"]
     assert [repeats(text, "x", runs) for text in (*borrowed, *own)] == [True, True, False, False, False]
@@ -64,7 +64,7 @@ def test_what_the_bot_told_is_borrowed_unless_a_person_said_it() -> None:
 
 def test_only_the_last_labels_are_told() -> None:
     """A long turn does not grow without bound."""
-    work = start_work(TurnInput(turn_id="t", text="x", quoted=""), create_state())
+    work = start_work(TurnInput(turn_id="t", text="x", quoted=""), create_state(), "tg:7")
     work.labels.extend(str(number) for number in range(500))
     assert work.build_provenance().external == tuple(str(number) for number in range(300, 500))
 
@@ -84,7 +84,7 @@ def test_only_the_last_labels_are_told() -> None:
 )
 async def test_markers_of_lists(text: str, kinds: list[str]) -> None:
     """In order; one without a table disappears, anything else is text."""
-    work = start_work(TurnInput(turn_id="t", text="x", quoted=""), create_state())
+    work = start_work(TurnInput(turn_id="t", text="x", quoted=""), create_state(), "tg:7")
     work.lists[1, 1] = ReadList(outcome=done(), table=Table())
     parts = (await place_lists(cast("TurnContext", Fake()), work, text, order=(1,))).parts
     assert [part.kind for part in parts] == kinds
