@@ -179,6 +179,8 @@ def test_a_record_that_the_bot_made_is_found_by_its_number(run: Run) -> None:
     (made_,) = stories(run, "task", 9001)
     assert made_["asked"]["words"] == "создай задачу"
     assert made_["judged"]["decision"] == "allowed"
+    assert [one[:2] for one in made_["judged"]["reasons"]] == ["1.", "2.", "3.", "4.", "5.", "6."]
+    assert made_["judged"]["reasons"][1] == "2. was it ordered: yes; the message gives 1 order"
     assert {change["field"]: change["after"] for change in made_["changes"]}["TITLE"] == "Позвонить"
 
 
