@@ -94,6 +94,8 @@ class Method(BaseModel):
     `insufficient_scope` is answered with this name. The file's `scope` applies if the row has none."""
     app_only: bool = False
     """Whether the method works for an application (OAuth) only; a webhook gets WRONG_AUTH_TYPE."""
+    rights: bool = False
+    """Whether the method does nothing else than give somebody rights or access, which no conversation may do."""
     rare: bool = False
     """Whether a sales team seldom needs it: evaluated like any other, but left out of the list of methods in every model request."""
     source: str = ""

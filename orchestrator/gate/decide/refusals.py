@@ -24,8 +24,6 @@ _PASSWORD = re.compile(r"passw(?:or)?d")
 _RIGHTS = frozenset({"rights", "access", "accesscode", "accesscodes", "isadmin", "adminmode"})
 _RIGHTS_OF = {"user": frozenset({"groupid", "groupids"}), "group": frozenset({"role"})}
 """By kind of record, the fields that give somebody rights in the portal or in a group."""
-RIGHTS_METHODS = frozenset({"disk.folder.sharetouser", "entity.rights", "im.chat.setOwner", "sonet_group.setowner"})
-"""The methods that do nothing else than give somebody rights."""
 _RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
 
 
@@ -77,7 +75,7 @@ def _check_credentials(call: Call) -> Refuse | None:
         return refuse("gate-password", param=name)
     rights = _RIGHTS | _RIGHTS_OF.get(call.entity or call.spec.entity, frozenset())
     is_given = any(fields.to_field_key(name) in rights and not is_custom_field(name) for name in names)
-    return refuse("gate-access-rights", method=call.method) if is_portal and (is_given or call.method in RIGHTS_METHODS) else None
+    return refuse("gate-access-rights", method=call.method) if is_portal and (is_given or call.spec.rights) else None
 
 
 def _walk_names(value: object) -> Iterator[str]:

@@ -14,7 +14,6 @@ from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Ref
 from orchestrator.gate.call.held_parts import list_part_reads
 from orchestrator.gate.call.policy import Policy, load_policy
 from orchestrator.gate.decide.decide import decide
-from orchestrator.gate.decide.refusals import RIGHTS_METHODS
 from orchestrator.gate.normalize.normalize import normalize
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, PORTAL, catalogue, effect, made, minimal, said
 
@@ -109,7 +108,7 @@ def test_every_row_has_a_call_and_no_mode_lets_through_what_it_must_not(family: 
 def test_who_sees_all_is_never_refused_an_open_row(family: str) -> None:
     """A lead and an administrator read everything, and may ask for every change that is not closed."""
     for row, who, actor, how, found in walk(family):
-        if who not in SEE_ALL or row.closed or "D" in row.classes or row.name in RIGHTS_METHODS:
+        if who not in SEE_ALL or row.closed or "D" in row.classes or row.rights:
             continue
         judged = verdict(found, actor)
         assert isinstance(judged, Allow) if row.reads_only else isinstance(judged, Allow | Ask), (row.name, who, how, said(judged))
@@ -122,7 +121,7 @@ def test_who_sees_all_is_never_refused_an_open_row(family: str) -> None:
 def test_an_opened_deletion_asks_twice_and_an_opened_row_of_weight_asks(family: str) -> None:
     """The policy opens the question, never the deed: D needs a second tap, C, M and N one."""
     for row, who, actor, how, found in walk(family):
-        if who not in SEE_ALL or not (row.closed or "D" in row.classes) or row.name in RIGHTS_METHODS:
+        if who not in SEE_ALL or not (row.closed or "D" in row.classes) or row.rights:
             continue
         judged = verdict(found, actor, policy=OPEN)
         assert isinstance(judged, Allow | Ask), (row.name, who, how, said(judged))
@@ -153,7 +152,7 @@ def test_a_link_to_an_own_deal_opens_reads_that_say_so_and_nothing_else(family: 
 def test_who_sees_own_records_meets_nobody_elses(family: str) -> None:
     """A manager: what cannot be checked is refused, one's own record is fine, another's is not, a list is limited to oneself."""
     for row, who, actor, how, found in walk(family):
-        if who != "manager" or row.closed or "D" in row.classes or row.name in RIGHTS_METHODS:
+        if who != "manager" or row.closed or "D" in row.classes or row.rights:
             continue
         mine, foreign = (verdict(found, actor, owner=owner) for owner in (7, 8))
         where = (row.name, how, said(mine))
