@@ -48,7 +48,7 @@ async def test_a_change_that_was_approved_is_taken_back_by_its_token(door: Door)
 
 
 async def test_a_change_that_needed_no_card_names_its_token_too(door: Door) -> None:
-    """`done[].undo`, where it can be taken back; not of a comment, which the policy lets nobody delete."""
+    """`done[].undo`, where it can be taken back."""
     door.world.portal.records["deal", 481]["COMMENTS"] = LONG
     door.world.model.will(reply(step("crm.deal.update", {"id": 481, "fields": {"COMMENTS": f"{LONG}\nзвонил"}})), reply())
     body = (await door.chat("запиши в сделку 481: звонил")).json()

@@ -132,3 +132,7 @@ async def restored(world: World, effect_id: str, *, actor: Actor = ANNA) -> Mapp
 def update(fields: Mapping[str, Any], *, method: str = "crm.deal.update", number: int = 481, **more: Any) -> Effect:
     """An update that the person has asked for."""
     return effect(method, {"id": number, "fields": dict(fields)}, slot=f"t1/1/{generate_id()}", **more)
+
+
+def cmd(*lines: str) -> dict[str, str]:
+    return {f"k{number}": line for number, line in enumerate(lines)}
