@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from state.journal import journal
+from state.journal import journal, quick_worker
 from state.journal.async_store import LONGEST_PAGE, SHORTEST_PAGE, AsyncStore
 from state.journal.store import Commit, Lease, StaleEpoch, StoreLocked, StoreUnwritable
 from state.sql import SqlStore, open_store
@@ -49,6 +49,9 @@ class Watched:
 
 @pytest.fixture
 async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watched]:
+    # how long a call takes is up to the machine; only the test of a stalled call is about that
+    monkeypatch.setattr(quick_worker, "SLOW", 60.0)
+    monkeypatch.setattr(quick_worker, "FULL", 60.0)
     made = Watched(tmp_path, monkeypatch)
     yield made
     await made.store.aclose()
@@ -164,6 +167,7 @@ async def test_a_stalled_flush_sends_those_after_it_to_the_thread(world: Watched
         stalled.wait(0.05)
         return whole(self, *given)
 
+    monkeypatch.setattr(quick_worker, "SLOW", 0.04)
     monkeypatch.setattr("state.journal.quick_worker.os.getloadavg", lambda: (0.0, 0.0, 0.0))
     monkeypatch.setattr(SqlStore, "put_inbox", stall)
     await world.store.put_inbox([incoming("one")])
