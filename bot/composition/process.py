@@ -18,11 +18,14 @@ from bot.composition.engines import open_lifetimes
 from bot.composition.http_port import HttpParts, open_http_port
 from bot.composition.installation import Installation, build_installation
 from bot.composition.late_app import Work
-from bot.composition.model_checks import log_models
+from bot.composition.model_checks import describe_chains, log_models
 from bot.composition.tool_services import open_documents
+from bot.monitoring.meters import find_version
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.plugins.building import load_installed_engines
 from bot.plugins.faults import list_faults
+from bot.settings.faults import find_misspelt
+from bot.settings.model_plan import load_plan
 from bot.settings.settings import Settings, check_required, list_portal_settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.features.people.access_removal import build_start_row
@@ -53,6 +56,8 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
     access = load_access(settings.access_file)
     log_models(settings)
+    for name, meant in find_misspelt():
+        log.warning("there is no setting %s: was %s meant?", name, meant, extra={"action": "setting_unknown", "setting": name})
     for fault in list_faults():  # met while the engines were looked for, before there was a log
         log.error("%s", fault.describe(), extra={"action": "engine_fault", "engine": fault.engine, "slot": fault.slot})
     clock = SystemClock()
@@ -84,9 +89,21 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
             checks=monitor.build_health_checks(orchestrator, doors.telegram.is_delivering if doors.telegram is not None else None),
             access=access,
         )
+
+        def announce() -> None:
+            log.info("ready: %s", _describe_process(settings, doors, access), extra={"action": "ready"})
+            ready()
+
         async with open_http_port(parts) as http:
             works = [*_list_works(installation, doors, orchestrator, monitor), *([http] if http is not None else [])]
-            await _run_until_stopped(partial(_serve, works, ready), partial(_stop_gracefully, doors.telegram, orchestrator))
+            await _run_until_stopped(partial(_serve, works, announce), partial(_stop_gracefully, doors.telegram, orchestrator))
+
+
+def _describe_process(settings: Settings, doors: Doors, access: Access) -> str:
+    """Return what one looks for after a start: the version, the safety mode, who may use it, by which doors, and who answers."""
+    used = [name for name, door in (("Telegram", doors.telegram), ("HTTP API", doors.api)) if door is not None]
+    _, answers = next(describe_chains(load_plan(settings), settings))
+    return f"version {find_version()}, mode {settings.agent_mode}, {len(access)} people, doors: {' and '.join(used)}; {answers}"
 
 
 def _list_works(installation: Installation, doors: Doors, orchestrator: Orchestrator, monitor: Monitor) -> list[Work]:

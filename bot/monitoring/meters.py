@@ -88,7 +88,7 @@ class Meters:
         self._turned_away = Counter("sdelka_http_refused", "Requests without a valid token, or over a limit.", ["reason"], registry=made)
         self._lag = Histogram("sdelka_event_loop_lag_seconds", "How late the loop was.", buckets=_LAGS, registry=made)
         Info("sdelka_build", "What runs.", registry=made).info(
-            {"version": _find_version(), "python": platform.python_version(), "database": database}
+            {"version": find_version(), "python": platform.python_version(), "database": database}
         )
         ProcessCollector(registry=made)
         GCCollector(registry=made)
@@ -183,7 +183,8 @@ class _BreakerStates:
         yield family
 
 
-def _find_version() -> str:
+def find_version() -> str:
+    """Return the version of the program; "source" if it is run from a copy of the sources."""
     try:
         return version("sdelka")
     except PackageNotFoundError:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bitrix.masking import install_secrets
+from bot.settings.faults import describe_fault
 from bot.settings.http_credentials import list_http_secrets, load_http_credentials
 from bot.settings.settings import Settings, list_secrets
 from orchestrator.domain.errors import SettingsError
@@ -20,7 +21,7 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         settings = Settings(**overrides)
     except ValidationError as error:
-        faults = [f"{'.'.join(str(part) for part in fault['loc']).upper()}: {fault['msg']}" for fault in error.errors()]
+        faults = [f"{'.'.join(str(part) for part in fault['loc']).upper()}: {describe_fault(fault)}" for fault in error.errors()]
         raise SettingsError("settings: " + "; ".join(faults)) from None
     hide_secrets(settings)
     return settings

@@ -63,6 +63,21 @@ def _validate_plan(text: str) -> str:
     return text
 
 
+def _read_database_url(url: SecretStr | None) -> SecretStr | None:
+    """Return the address with the name that SQLAlchemy knows; those who rent databases out write "postgres". Raises ValueError."""
+    if url is None:
+        return None
+    kind, sign, rest = url.get_secret_value().strip().partition("://")
+    kind = "postgresql" if kind.lower() == "postgres" else kind.lower()
+    try:
+        is_known = bool(sign) and kind.partition("+")[0] in {"postgresql", "sqlite"} and urlsplit(url.get_secret_value()).port != 0
+    except ValueError:  # a port that is no number
+        is_known = False
+    if not is_known:
+        raise ValueError("an address such as postgresql://user:password@host/sdelka or sqlite:////folder/sdelka.db is needed")
+    return SecretStr(f"{kind}{sign}{rest}")
+
+
 class Settings(BaseSettings):
     """All settings of the installation; `.env.example` describes each in one sentence. Secrets have no default."""
 
@@ -189,7 +204,9 @@ class Settings(BaseSettings):
     )
     policy_file: Path | None = Field(None, description="Your own policy (YAML) over data/policy.yaml.")
     access_file: Path | None = Field(None, description="Who may use the bot (YAML), see docs/access.md; nobody without it.")
-    database_url: SecretStr | None = Field(None, description="SQLAlchemy URL of the database; by default SQLite in STATE_DIR.")
+    database_url: Annotated[SecretStr | None, AfterValidator(_read_database_url)] = Field(
+        None, description="Address of the database, such as postgresql://user:password@host/sdelka; by default SQLite in STATE_DIR."
+    )
     mongo_url: SecretStr | None = Field(
         None, description="Mongo database of the company for mongo effects, mongodb://user:password@host/name; see docs/mongo.md."
     )

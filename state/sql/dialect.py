@@ -14,6 +14,8 @@ from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, mak
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
+from state.journal.store import StoreError
+
 BUSY_SECONDS = 5.0
 CACHE_KB = 8000
 """How much of the database a connection to SQLite keeps in memory: four times as much as usual, since 10,000 sessions take 30 MB."""
@@ -80,6 +82,10 @@ class Dialect:
     """A function called if flushing to disk may have failed; flushes the write-ahead log, and raises the driver's error if that fails."""
     now: Callable[[Connection | Any], datetime | None]
     """A function that reads the database's clock through a cursor; returns None if the database uses the clock of this machine."""
+
+
+class WrongEncoding(StoreError):
+    """The database of PostgreSQL cannot hold every text: the first «₽» would fail in the middle of work."""
 
 
 @contextmanager
@@ -218,7 +224,8 @@ def _begin_immediate(connection: Connection) -> None:
 
 
 def _build_postgresql(url: URL) -> Dialect:
-    network = {name: value for name, value in NETWORK.items() if name not in url.query}
+    network: dict[str, object] = {name: value for name, value in NETWORK.items() if name not in url.query}
+    network["client_encoding"] = "utf8"  # of a database in SQL_ASCII, the driver would otherwise give bytes
     engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
         poolclass=NullPool,  # Database keeps the connections; their number follows from the calling threads
@@ -248,6 +255,9 @@ def _build_postgresql(url: URL) -> Dialect:
 
 
 def _apply_session_settings(connection: Any, _record: object) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise WrongEncoding(f"the database is in {encoding}: make it anew with ENCODING 'UTF8' (`sdelka db move` copies)")
     connection.execute(SESSION_SETTINGS)
     connection.commit()
 

@@ -3,26 +3,24 @@
 Unlike `load_settings`, which raises an error for an invalid setting, this module reports it and checks the other settings too.
 """
 
-import difflib
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretStr, ValidationError
-from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource
 
 from bitrix.masking import HIDDEN
 from bot.cli.doctor.findings import Area, Finding
 from bot.composition.model_checks import find_mute_reason
+from bot.settings.faults import describe_fault, find_misspelt
 from bot.settings.settings import Settings, list_portal_settings
 from orchestrator.domain.errors import SettingsError
 
 DOTENV = Path(".env")
 _SHORTEST_SECRET = 7
 """Shortest secret, in characters, that is removed from sentences; a shorter one may be an ordinary word of any sentence."""
-_SIMILARITY = 0.82
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,22 +41,12 @@ def probe_settings() -> SettingsProbe:
                 faults={name.upper(): message for name, message in faults.items()},
             )
         except ValidationError as error:
-            found = {str(item["loc"][0]): item["msg"] for item in error.errors() if item["loc"]}
+            found = {str(item["loc"][0]): describe_fault(item) for item in error.errors() if item["loc"]}
             if not found or found.keys() <= faults.keys():
                 raise SettingsError("settings: they cannot be read together") from None
             faults |= found
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(f".env: cannot be read ({type(error).__name__})") from None
-
-
-def find_misspelt() -> Iterator[tuple[str, str]]:
-    """Yield pairs of an unknown name in the environment or `.env` and the setting that was probably meant."""
-    known = sorted(Settings.model_fields)
-    written = {*DotEnvSettingsSource(Settings).env_vars, *EnvSettingsSource(Settings).env_vars}
-    for name in sorted(written - set(known)):
-        close = difflib.get_close_matches(name, known, n=1, cutoff=_SIMILARITY)
-        if close and close[0] not in written:
-            yield name.upper(), close[0].upper()
 
 
 def build_secret_filter(settings: Settings) -> Callable[[str], str]:

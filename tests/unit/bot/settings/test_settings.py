@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from bot.settings.faults import find_misspelt
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings, check_required, list_secrets
 from orchestrator.domain.errors import SettingsError
@@ -144,3 +145,42 @@ def test_every_secret_setting_is_known_by_its_value_and_its_secret_parts() -> No
     parts = {"abcdef0123456789", "AAH-bot-token-of-this-installation", "first-token-0001", "second-token-0002", "event-token-two"}
     assert parts | {"p%40ssword-of-db", "p@ssword-of-db"} <= found
     assert not {"sdelka", "db", "portal.example", "romashka.example", "site", "manager", "123456"} & found
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("postgres://u:p@h/x", "postgresql://u:p@h/x"),
+        ("postgresql+psycopg2://u:p@h:5432/x?sslmode=require", "postgresql+psycopg2://u:p@h:5432/x?sslmode=require"),
+        ("sqlite:////tmp/x.db", "sqlite:////tmp/x.db"),
+    ],
+)
+def test_the_address_of_a_database_is_taken_as_its_host_gives_it_out(given: str, read: str) -> None:
+    url = load_settings(_env_file=None, database_url=given).database_url
+    assert url is not None
+    assert url.get_secret_value() == read
+
+
+@pytest.mark.parametrize("given", ["mysql://u:secret@h/x", "h/x", "secret", "postgresql://u:secret@h:port/x"])
+def test_another_address_of_a_database_is_one_sentence_without_it(given: str) -> None:
+    with pytest.raises(SettingsError, match="DATABASE_URL: an address such as postgresql://") as raised:
+        load_settings(_env_file=None, database_url=given)
+    assert "secret" not in str(raised.value)
+
+
+def test_the_words_of_a_library_are_never_shown() -> None:
+    """Each kind of fault says what is needed, in words of ours."""
+    wrong = {"http_port": "abc", "agent_mode": "ful", "metrics_token": "abc", "bitrix_operating_limit": "-1", "llm_timeout": "soon"}
+    with pytest.raises(SettingsError) as raised:
+        load_settings(_env_file=None, **{name: value for name, value in wrong.items() if name in Settings.model_fields})
+    said = str(raised.value)
+    assert not any(words in said for words in ("Input", "Value error", "should", "validation", "valid "))
+    assert "AGENT_MODE: one of 'shadow', 'canary' or 'full' is needed" in said
+    assert "METRICS_TOKEN: 16 characters or more are needed" in said
+
+
+def test_a_misspelt_setting_is_named_with_the_right_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In the environment and in `.env`; names of other programs are left alone."""
+    monkeypatch.setenv("AGENT_MOD", "full")
+    (tmp_path / ".env").write_text("TELEGRAM_BOT_TOKN=x\nPATH_TO_SOMETHING=y\n", encoding="utf-8")
+    assert dict(find_misspelt()) == {"AGENT_MOD": "AGENT_MODE", "TELEGRAM_BOT_TOKN": "TELEGRAM_BOT_TOKEN"}
