@@ -2,6 +2,8 @@
 PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info[:2] <= (3, 13)))' >/dev/null 2>&1 && echo $$p && break; done)
 PIP := .venv/bin/python -m pip --disable-pip-version-check --quiet
+# Puts the command `sdelka` into .venv/bin; the code stays in this folder.
+INSTALL := $(PIP) install --no-deps --no-build-isolation --editable .
 RUN := .venv/bin/python -m
 # Folders of unit tests with servers, processes or whole databases; single slow tests elsewhere have the marker.
 SLOW := bot/http_api engines/flows/http state/transfer reports
@@ -71,11 +73,13 @@ clean: ## remove what the other words made
 .venv/.run: requirements.lock .venv/.made
 	@echo "setting up .venv (once, about a minute) ..."
 	@$(PIP) install --require-hashes --no-deps -r requirements.lock
+	@$(INSTALL)
 	@touch $@
 
 .venv/.dev: requirements-dev.lock .venv/.made
 	@echo "setting up .venv with the tools (once, about two minutes) ..."
 	@$(PIP) install --require-hashes --no-deps -r requirements-dev.lock
+	@$(INSTALL)
 	@touch $@ .venv/.run
 
 .venv/.bench: requirements-bench.lock .venv/.dev
