@@ -26,6 +26,7 @@ from bitrix.auth.auth import LOOPBACK, Auth, Grant, Webhook
 from bitrix.catalogue.names import is_method_name
 from bitrix.client.address import PortalAddress, PortalMoved
 from bitrix.errors import RATE_LIMIT, TIME_LIMIT, BitrixError, NoAccess, NotSent, OutcomeUnknown, Refused
+from bitrix.limits.askers import AskerGone, find_asker
 from bitrix.limits.limiter import Limiter, Priority, SendResult
 from bitrix.limits.operating_time import OperatingTime, extract_methods
 
@@ -61,13 +62,17 @@ _NEVER_SENT = (
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One prepared call. `deadline` is the time on the limiter's clock before which its last try must begin."""
+    """One prepared call. `deadline` is the time on the limiter's clock before which its last try must begin.
+
+    `priority` is that of the call itself, `place` that under which it waits together with its source.
+    """
 
     method: str
     body: bytes = field(repr=False)  # when signed, it holds the token
     methods: Mapping[str, str]
     repeatable: bool
     priority: Priority
+    place: tuple[Priority, str]
     deadline: float
 
 
@@ -154,12 +159,17 @@ class BitrixClient:
         too. A call is tried at most three times, but more often if a limit of the portal refuses it. `send_within` is the time in seconds
         before which the last try must begin. If the call is cancelled, its outcome is unknown.
 
+        A read waits behind those of more urgent askers (`find_asker`), and raises `NotSent` once its asker has left. A write is as urgent
+        as its `priority` says, and is sent whoever has left.
+
         The portal limits the running time of each method within ten minutes. If the method has used up this time budget, bulk work waits
         until the method may run again; an interactive call raises `NotSent` at once, and the error's `free_at` says when it may.
         """
         body = _encode_body(method, params)
         deadline = self._limiter.clock() + (math.inf if send_within is None else send_within)
-        request = _Request(method, body, extract_methods(method, params), repeatable, priority, deadline)
+        asker = find_asker()
+        place = (max(priority, asker.urgency) if repeatable else priority, asker.source)
+        request = _Request(method, body, extract_methods(method, params), repeatable, priority, place, deadline)
         attempts = AsyncRetrying(
             retry=partial(_may_repeat, request),
             stop=partial(self._is_over, request),
@@ -167,7 +177,12 @@ class BitrixClient:
             sleep=self._limiter.sleep,
             reraise=True,
         )
-        return await attempts(self._try_once, request)
+        if not repeatable:
+            return await attempts(self._try_once, request)
+        with contextlib.suppress(AskerGone):
+            async with asker.stay():
+                return await attempts(self._try_once, request)
+        raise NotSent("nobody waits for the answer any more")
 
     async def aclose(self) -> None:
         """Close the connections; calls still under way end as `OutcomeUnknown`."""
@@ -231,7 +246,7 @@ class BitrixClient:
         return answer
 
     async def _admit(self, request: _Request) -> None:
-        await self._wait_until(self._limiter.acquire(request.priority), request.deadline)
+        await self._wait_until(self._limiter.acquire(*request.place), request.deadline)
 
     async def _wait_until(self, wait: Awaitable[T], deadline: float) -> T:
         with contextlib.suppress(TimeoutError):

@@ -6,7 +6,6 @@ It sends nothing itself and knows nothing of HTTP.
 import asyncio
 import contextlib
 import enum
-import heapq
 import itertools
 import math
 import time
@@ -22,13 +21,27 @@ Sleep = Callable[[float], Awaitable[None]]
 QUANTUM = 5
 """At most this many interactive sends of a process are not in the shared counter yet, so it may be too low by this much per process."""
 REPORT_EVERY = 0.5
+_SHORTEST_SLEEP = 0.05
+MOST_BESIDE_PEOPLE = 25
+"""How many requests may be under way when one that no person waits for is sent: a slow portal must leave connections free for people."""
+DUE_AFTER = 5.0
+"""Seconds after which the requests of a lower priority are due although better ones wait: however busy people are, nothing stands still."""
 
 
 class Priority(enum.IntEnum):
-    """Says which of several waiting requests is sent first. Requests of equal priority are sent in order of arrival."""
+    """Says which of several waiting requests is sent first.
+
+    The sources of requests of equal priority take turns; the requests of one source are sent in order of arrival.
+    """
 
     INTERACTIVE = 0
-    BULK = 1
+    """A person waits for the answer."""
+    RUN = 1
+    """A run that a person has started."""
+    PROGRAM = 2
+    """What a program asks over HTTP."""
+    BULK = 3
+    """Work of the bot itself that nobody waits for, and reads of whole lists."""
 
 
 class SendResult(enum.Enum):
@@ -39,7 +52,9 @@ class SendResult(enum.Enum):
     UNHEARD = enum.auto()
 
 
-_Ticket = tuple[Priority, int]
+_Line = tuple[Priority, str]
+"""The priority and the source of requests that wait one behind the other."""
+_Ticket = tuple[_Line, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,29 +103,36 @@ class Limiter:
         self._untold = Traffic()
         self._telling: asyncio.Task[None] | None = None
         self._numbers = itertools.count()
-        self._queue: list[_Ticket] = []
-        self._called: dict[_Ticket, asyncio.Event] = {}
+        self._lines: dict[_Line, dict[int, asyncio.Event]] = {}
+        """The waiting requests in order; the line that was served last is the last one."""
+        self._served_at: dict[Priority, float] = {}
+        """When a request of this priority was last sent, or the first one of those that wait came."""
 
     @classmethod
     def create_unlimited(cls, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> Self:
         """Return a limiter that lets every request through at once."""
         return cls(burst=math.inf, clock=clock, sleep=sleep)
 
-    async def acquire(self, priority: Priority = Priority.INTERACTIVE) -> None:
-        """Wait until one request may be sent, and add it to the counter.
+    async def acquire(self, priority: Priority = Priority.INTERACTIVE, source: str = "") -> None:
+        """Wait until one request may be sent, and add it to the counter. `source` says for whom it is sent.
 
         If the wait is cancelled, nothing is added, and the requests that wait behind this one go on.
         """
-        ticket, asked_at = (priority, next(self._numbers)), self.clock()
-        heapq.heappush(self._queue, ticket)
-        self._called[ticket] = asyncio.Event()
+        ticket, asked_at = ((priority, source), next(self._numbers)), self.clock()
+        if not any(line[0] is priority for line in self._lines):
+            self._served_at[priority] = asked_at
+        self._lines.setdefault(ticket[0], {})[ticket[1]] = asyncio.Event()
+        is_sent = False
         try:
             while (delay := await self._try(ticket)) != 0:
+                if delay is None:
+                    self._call_next()  # the one whose turn it is may have become due meanwhile, and not know it
                 await self._wait(ticket, delay)
             self._in_flight += 1
+            is_sent = True
             self._waited(self.clock() - asked_at)
         finally:
-            self._leave(ticket)
+            self._leave(ticket, is_sent=is_sent)
 
     def settle(self, fate: SendResult) -> None:
         """Record what became of one request (`fate`). If the portal refused it, the counter is assumed to be full."""
@@ -126,7 +148,7 @@ class Limiter:
     def describe(self) -> LimiterState:
         """Return what is known now; changes nothing."""
         level = self._plan.drain(self._level, self.clock() - self._seen_at)
-        return LimiterState(self._plan.rate, self._plan.burst, level, len(self._queue), self._in_flight)
+        return LimiterState(self._plan.rate, self._plan.burst, level, sum(map(len, self._lines.values())), self._in_flight)
 
     async def aclose(self) -> None:
         """Add the requests not yet reported to the shared counter, and end the background task."""
@@ -140,32 +162,50 @@ class Limiter:
     async def _try(self, ticket: _Ticket) -> float | None:
         """Return 0 if the request of this ticket may be sent now, or the seconds until it should try again.
 
-        None means that it must wait until `_call_next` wakes it. `ticket` is its place in the queue: (priority, number).
+        None means that it must wait until `_call_next` wakes it. `ticket` is its line and its number.
         """
-        if self._queue[0] != ticket or self._must_probe(ticket[0]):
+        priority = ticket[0][0]
+        if self._find_next() != ticket:
             return None
         self._drain()
-        delay = self._plan.wait(self._level)
-        if delay == 0 and self._shared is not None and self._is_near(ticket[0]):
-            return await self._take(self._shared)
-        if delay == 0:
+        is_due = self._is_due(priority)
+        delay = self._plan.wait(self._level, beside_people=not is_due)
+        if delay == 0 and self._shared is not None and self._is_near(priority):
+            delay = await self._take(self._shared, beside_people=not is_due)
+        elif delay == 0:
             self._level += 1
             self._count_traffic(sent=1)
-        return delay
+        if delay == 0 or is_due:
+            return delay
+        return min(delay, max(_SHORTEST_SLEEP, self._served_at[priority] + DUE_AFTER - self.clock()))
 
-    def _must_probe(self, priority: Priority) -> bool:
-        """Return whether a request with this priority must wait for the answer to the request that is being sent; only bulk requests must.
+    def _find_next(self) -> _Ticket | None:
+        """Return the request that is sent next; None if those that wait may not be sent beside the ones that are under way."""
+        is_crowded = self._in_flight >= MOST_BESIDE_PEOPLE or self._must_probe()
+        lines = [line for line in self._lines if line[0] is Priority.INTERACTIVE or not is_crowded]
+        if not lines:
+            return None
+        due = [line for line in lines if line[0] is not Priority.INTERACTIVE and self._is_due(line[0])]
+        line = min(due, key=lambda one: self._served_at[one[0]]) if due else min(lines, key=lambda one: one[0])
+        return line, next(iter(self._lines[line]))
 
-        After a long time without answers the counter's state is not known, so bulk work sends a single request first.
+    def _is_due(self, priority: Priority) -> bool:
+        """Return whether a waiting request of this priority need not leave anything to people."""
+        return priority is Priority.INTERACTIVE or self.clock() - self._served_at[priority] >= DUE_AFTER
+
+    def _must_probe(self) -> bool:
+        """Return whether a request that no person waits for must wait for the answer to the one that is under way.
+
+        After a long time without answers the counter's state is not known, so such work sends a single request first.
         """
         silent = self.clock() - self._heard_at >= self._plan.seconds_to_drain
-        return priority is Priority.BULK and self._plan.is_limited and silent and self._in_flight > 0
+        return self._plan.is_limited and silent and self._in_flight > 0
 
     def _is_near(self, priority: Priority) -> bool:
-        return priority is Priority.BULK or self._untold.sent >= QUANTUM or self._level + 1 > self._plan.ceiling / 2
+        return priority is not Priority.INTERACTIVE or self._untold.sent >= QUANTUM or self._level + 1 > self._plan.ceiling / 2
 
-    async def _take(self, shared: SharedLevel) -> float:
-        place = await shared.take(self._plan, self._take_unreported())
+    async def _take(self, shared: SharedLevel, *, beside_people: bool) -> float:
+        place = await shared.take(self._plan, self._take_unreported(), beside_people=beside_people)
         self._drain()
         if place is None:
             self._level += 1
@@ -199,19 +239,24 @@ class Limiter:
         if delay is not None:
             await self.sleep(delay)
             return
-        event = self._called[ticket]
+        event = self._lines[ticket[0]][ticket[1]]
         event.clear()
         await event.wait()
 
-    def _leave(self, ticket: _Ticket) -> None:
-        del self._called[ticket]
-        self._queue.remove(ticket)
-        heapq.heapify(self._queue)
+    def _leave(self, ticket: _Ticket, *, is_sent: bool) -> None:
+        line, number = ticket
+        waiting = self._lines[line]
+        del waiting[number]
+        if is_sent:
+            self._served_at[line[0]] = self.clock()
+            self._lines[line] = self._lines.pop(line)  # the other sources are next
+        if not waiting:
+            del self._lines[line]
         self._call_next()
 
     def _call_next(self) -> None:
-        if self._queue:
-            self._called[self._queue[0]].set()
+        if (ticket := self._find_next()) is not None:
+            self._lines[ticket[0]][ticket[1]].set()
 
     def _drain(self) -> None:
         now = self.clock()

@@ -38,6 +38,11 @@ class Plan:
         return max(1.0, self.burst - SPARE)
 
     @property
+    def kept_for_people(self) -> float:
+        """How much of the counter is left free for requests that a person waits for: a fifth, which is a lookup and a change at once."""
+        return self.burst / 5
+
+    @property
     def seconds_to_drain(self) -> float:
         """The seconds until a full counter is empty. A counter that was read longer ago says nothing about the present one."""
         return self.burst / self.rate
@@ -55,9 +60,14 @@ class Plan:
         level += sent
         return max(level, self.ceiling) + refused if refused and self.is_limited else level
 
-    def wait(self, level: float) -> float:
-        """Return the seconds until the counter has room for one more request; 0 if it has room now."""
-        over = level + 1 - self.ceiling
+    def wait(self, level: float, *, beside_people: bool = False) -> float:
+        """Return the seconds until the counter has room for one more request; 0 if it has room now.
+
+        A request that no person waits for goes `beside_people`: it leaves them their part, unless the plan is too small for that.
+        """
+        if not self.is_limited:
+            return 0.0
+        over = level + 1 - (max(1.0, self.ceiling - self.kept_for_people) if beside_people else self.ceiling)
         return over / self.rate if over > 1e-9 else 0.0  # noqa: PLR2004 - the noise of adding fractions
 
 

@@ -72,16 +72,19 @@ class SharedLevel:
         place = await self._try_move(plan, traffic, places=0)
         return place.level if place else None
 
-    async def take(self, plan: Plan, traffic: Traffic) -> Place | None:
-        """Add the requests in `traffic` to the shared counter, and one more if it fits; return the result, None if the store failed."""
-        return await self._try_move(plan, traffic, places=1)
+    async def take(self, plan: Plan, traffic: Traffic, *, beside_people: bool = False) -> Place | None:
+        """Add the requests in `traffic` to the shared counter, and one more if it fits; return the result, None if the store failed.
 
-    async def _try_move(self, plan: Plan, traffic: Traffic, *, places: int) -> Place | None:
+        `beside_people` says that the one more leaves people their part, as for `Plan.wait`.
+        """
+        return await self._try_move(plan, traffic, places=1, beside_people=beside_people)
+
+    async def _try_move(self, plan: Plan, traffic: Traffic, *, places: int, beside_people: bool = False) -> Place | None:
         now = self._now()
         if now < self._resting_until <= now + _REST:  # a later time means that the clock was set back
             return None
         try:
-            place = await self._move(plan, traffic, places)
+            place = await self._move(plan, traffic, places, beside_people=beside_people)
         except Exception:  # whatever the store raises: pacing must not stop a call
             if not self._failing:
                 log.exception("the shared bucket %s cannot be used, this process paces alone", self._key, extra={"action": "pace.alone"})
@@ -91,12 +94,12 @@ class SharedLevel:
         self._failing = False
         return place
 
-    async def _move(self, plan: Plan, traffic: Traffic, places: int) -> Place | None:
+    async def _move(self, plan: Plan, traffic: Traffic, places: int, *, beside_people: bool) -> Place | None:
         for _ in range(_TRIES):
             row = await self._store.get_value(self._key)
             level, seen_at, mended = self._drain(plan, row)
             level = plan.apply_traffic(level, traffic.sent, traffic.refused)
-            wait = plan.wait(level) if places else 0.0
+            wait = plan.wait(level, beside_people=beside_people) if places else 0.0
             if wait and traffic == Traffic() and not mended:
                 return Place(level, wait)
             level += 0 if wait else places

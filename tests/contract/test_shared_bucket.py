@@ -85,7 +85,7 @@ async def test_a_clock_set_back(stores: list[AsyncStore]) -> None:
 async def test_restart(stores: list[AsyncStore]) -> None:
     """A process that starts anew knows what its predecessor sent, and does not overfill the bucket."""
     clock = FixedClock(NOW)
-    for store, expected in ((stores[0], 49), (stores[-1], 0)):
+    for store, expected in ((stores[0], 39), (stores[-1], 0)):
         slept: list[float] = []
 
         async def sleep(seconds: float, slept: list[float] = slept) -> None:

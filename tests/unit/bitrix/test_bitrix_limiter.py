@@ -126,7 +126,7 @@ async def test_slow_start(fake_time: Any, fate: SendResult, follow: int) -> None
     assert gone[2:] == [Priority.BULK] * follow
 
     for _ in range(3):
-        await fake_time.advance(2)
+        await fake_time.advance(4)
         ours.settle(SendResult.PASSED)
     assert len(gone) == 5
     await fake_time.advance(25)
@@ -153,9 +153,7 @@ async def test_off(fake_time: Any) -> None:
     ours = Limiter.create_unlimited(clock=fake_time.clock, sleep=fake_time.sleep)
     for _ in range(200):
         await ours.acquire(Priority.BULK)
-    for _ in range(200):
         ours.settle(SendResult.REFUSED)
-        await ours.acquire(Priority.BULK)
 
     assert fake_time.slept == []
 

@@ -53,12 +53,12 @@ async def test_a_request_shows_no_token(world: World, processes: Processes, monk
     client = processes.start(limiter=limiter)
     acquire = limiter.acquire
 
-    async def look(priority: Priority) -> None:
+    async def look(priority: Priority, source: str) -> None:
         frame = sys._getframe()
         while frame.f_back is not None:
             seen.extend(repr(value) for value in frame.f_locals.values() if type(value).__module__ == "bitrix.client.client")
             frame = frame.f_back
-        await acquire(priority)
+        await acquire(priority, source)
 
     monkeypatch.setattr(limiter, "acquire", look)
     await client.call("profile", {"id": 1})
