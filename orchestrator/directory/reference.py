@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 
 from bitrix.catalogue.names import CRM
 from bitrix.client.read_only import PortalCaller
+from bitrix.limits.askers import Asker, ask_for
 from orchestrator.directory import reference_reads as reads
 from orchestrator.directory.reference_cache import Key, Read, ReadCache, ReadLog, ReadTimeouts
 from orchestrator.directory.reference_data import (
@@ -35,6 +36,8 @@ from state.clock import Clock
 
 T = TypeVar("T")
 Contains = Callable[[T], bool]
+_EVERYBODY: Final = Asker(source="reference")
+"""Whoever asks first, a person may come to wait for the same read, so it is urgent and is not given up with its asker."""
 _ACTIVE = (True, "Y", "true", "1", None)
 
 
@@ -205,11 +208,12 @@ class Reference:
         life = KINDS[key[0]].life
         read = self._patience.wrap(key, read)
         try:
-            if fresh:
-                return await self._shelf.load_fresh(key, read)
-            if has is not None:
-                return await self._shelf.load_matching(key, read, has, life=life)
-            return await self._shelf.load(key, read, life=life)
+            with ask_for(_EVERYBODY):
+                if fresh:
+                    return await self._shelf.load_fresh(key, read)
+                if has is not None:
+                    return await self._shelf.load_matching(key, read, has, life=life)
+                return await self._shelf.load(key, read, life=life)
         finally:
             if self._log is not None:
                 self._shelf.note(key, self._log, life=life)

@@ -9,6 +9,7 @@ from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import Command, CommandOutcome, build_cmd, number_keys, read_answer
 from bitrix.client.client import BitrixClient
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
+from bitrix.limits.askers import ask_for, find_asker
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call
@@ -78,28 +79,32 @@ class BitrixPerformer:
 
         `before` contains the call's records as they were before the call.
         """
-        return await reconcile(call, before, self._client, self._records)
+        with ask_for(find_asker().renew()):  # what became of a write is found out whoever has left
+            return await reconcile(call, before, self._client, self._records)
 
     async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
         """Read the written records and return which fields do not have the values that were sent; raises no network errors.
 
         `before` contains the records as they were before the call, `done` is the call's result.
         """
-        return await read_back(call, before, done, self._records)
+        with ask_for(find_asker().renew()):
+            return await read_back(call, before, done, self._records)
 
     async def find_traces(self, call: Call, since: datetime) -> str:
         """Return a sentence that names the records which a call sent at `since` probably created; "" if none are found.
 
         It is used for records in which the bot cannot leave a mark to recognize them by. Raises BitrixError if the portal cannot be read.
         """
-        return await find_traces(call, since, self._client)
+        with ask_for(find_asker().renew()):
+            return await find_traces(call, since, self._client)
 
     async def find_own_records(self, call: Call, since: datetime) -> Sequence[OwnRecord]:
         """Return the records of the kind that `call` creates which this program created after `since`, as far as they carry its mark.
 
         Raises BitrixError if the portal cannot be read.
         """
-        return await find_own_records(call, since, self._client)
+        with ask_for(find_asker().renew()):
+            return await find_own_records(call, since, self._client)
 
     async def _execute_list(self, call: Call) -> Succeeded | Rejected:
         read = _ListProgress()

@@ -15,6 +15,8 @@ from typing import Final
 
 import orjson
 
+from bitrix.limits.askers import Asker, ask_for
+from bitrix.limits.limiter import Priority
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.domain.address import Address
 from orchestrator.domain.errors import ModelClientError, OverBudget, RunOver
@@ -60,11 +62,13 @@ class _PlayingRun:
 
     actor: Actor
     task: asyncio.Task[RunResult]
+    asker: Asker
     stopped: bool = False
 
     def stop(self) -> None:
-        """End the work. A call that was already sent is awaited first."""
+        """End the work. A write that was already sent is awaited first; reads are given up."""
         self.stopped = True
+        self.asker.leave()
         self.task.cancel()
 
 
@@ -179,8 +183,11 @@ class Runner:
 
     async def _play(self, registered: RegisteredEngine, context: Context, queued: Sequence[str]) -> None:
         session, tools = context.session, context.tools
-        task = asyncio.ensure_future(_run_engine(registered.engine, context))
-        playing = _PlayingRun(actor=context.actor, task=task)
+        person = context.actor.key
+        is_program = Address.parse(person).is_pulled
+        with ask_for(Asker(source=person, urgency=Priority.PROGRAM if is_program else Priority.RUN)) as asker:
+            task = asyncio.ensure_future(_run_engine(registered.engine, context))
+        playing = _PlayingRun(actor=context.actor, task=task, asker=asker)
         tools.running[session.key] = playing
         try:
             result = await task

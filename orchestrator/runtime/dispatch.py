@@ -2,6 +2,8 @@
 
 import logging
 
+from bitrix.limits.askers import Asker
+from bitrix.limits.limiter import Priority
 from orchestrator.domain.address import TALK_CHANNELS, Address, is_run
 from orchestrator.domain.inputs import SYSTEM, FeatureClick, ParsedInput, TimerDue, TurnGoesOn, read_input
 from orchestrator.domain.outputs import Notice, build_reply
@@ -18,6 +20,19 @@ log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
 """How often the handling of an input is begun at most; one that comes up again after that has crashed the process each time."""
+
+
+def build_asker(row: InboxRow) -> Asker:
+    """Return for whom the portal is asked while this input is handled. A run that it plays has an asker of its own."""
+    if row.kind == TimerDue.KIND or row.actor_key in {"", SYSTEM["key"]}:
+        return build_own_asker()
+    is_program = Address.parse(row.actor_key).is_pulled
+    return Asker(source=row.actor_key, urgency=Priority.PROGRAM if is_program else Priority.INTERACTIVE)
+
+
+def build_own_asker() -> Asker:
+    """Return the asker of what the bot does by itself."""
+    return Asker(source=SYSTEM["key"], urgency=Priority.BULK)
 
 
 async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import NamedTuple
 from uuid import uuid4
 
+from bitrix.limits.askers import Asker, ask_for
 from bitrix.masking import hide_installed
 from orchestrator.domain.errors import SessionTaken
 from orchestrator.domain.outputs import Notice
@@ -272,7 +273,8 @@ class Orchestrator:
     async def _drain(self, key: str, lane: Lane) -> None:
         """Handle the rows of one lane in order until none is left."""
         try:
-            session = await self._open_session(key)
+            with ask_for(Asker(source=key)):  # whoever had the input stored may have left since
+                session = await self._open_session(key)
             self._holding[key, lane] = self._lanes[key, lane]
             last = False
             while not last and not self._ending and self._sessions.get(key) is session:
@@ -345,7 +347,8 @@ class Orchestrator:
             return
         self._in_hand.add(row.id)
         try:
-            await dispatch.run_input(row, session, self.tools)
+            with ask_for(dispatch.build_asker(row)):
+                await dispatch.run_input(row, session, self.tools)
             self._excused.pop(row.id, None)
         except (StoreError, SessionTaken, asyncio.CancelledError):  # the store or a shutdown: not the fault of this input
             await self._return_row(row)
@@ -414,7 +417,8 @@ class Orchestrator:
         while looks:
             for look in looks:
                 try:
-                    await look(self.receive, self._clock.now())
+                    with ask_for(dispatch.build_own_asker()):
+                        await look(self.receive, self._clock.now())
                 except Exception:  # one feature that fails must not end the others
                     log.exception("a round failed", extra={"action": "round_failed"})
             await asyncio.sleep(every)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from bitrix.limits.askers import ask_for, find_asker
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.inputs import (
@@ -347,15 +348,18 @@ async def run_until_stopped(engine: Engine, context: Context) -> TurnEnd | None:
     if (task := asyncio.current_task()) is None:
         raise RuntimeError("a turn runs in a task")
     stops = 0
+    asker = find_asker().renew()  # the end of the turn, which may read names, follows after a stop
 
     def stop() -> None:
         nonlocal stops
         stops += 1
+        asker.leave()
         task.cancel()
 
     context.set_cancel_callback(stop)
     try:
-        return await engine.run(context)
+        with ask_for(asker):
+            return await engine.run(context)
     except asyncio.CancelledError:
         if not context.stopped:
             raise
