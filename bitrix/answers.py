@@ -3,6 +3,7 @@
 The result depends only on status, headers and body. The module does not get the address of the request, which may contain a secret.
 """
 
+import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,8 +13,12 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from bitrix.errors import RATE_LIMIT, TIME_LIMIT, BitrixError, NotSent, OutcomeUnknown, Refused
+from bitrix.errors import RATE_LIMIT, TIME_LIMIT, BitrixError, NotSent, OutcomeUnknown, Refused, Unreadable
 
+_BOM = b"\xef\xbb\xbf"
+_DATA_STARTS = (b'{"result"', b'{"error"')
+_BLOCKED = ("OVERLOAD_LIMIT", 503)
+"""Bitrix24 itself has stopped all programs of the portal, before any method: nothing was executed, and repeating does not help."""
 _NOT_EXECUTED = {RATE_LIMIT: frozenset({429, 503}), TIME_LIMIT: frozenset({429, 503})}
 _REQUEST_TIMEOUT = 408  # a proxy stopped waiting: the portal may still be executing the call
 
@@ -39,18 +44,29 @@ def parse(status: int, body: bytes, *, location: str = "", setting: str = "BITRI
     """
     if 300 <= status < 400:  # noqa: PLR2004 - the redirect class of HTTP
         raise _build_moved_error(status, location, setting)
-    try:
-        data = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        data = None
+    data = _load_data(body)
+    away = OutcomeUnknown if status >= 500 else Unreadable  # noqa: PLR2004 - the fault class of HTTP: a page that says so is as expected
     if not isinstance(data, dict):
-        raise OutcomeUnknown("the portal's answer is not the JSON object that was expected", status=status)
+        raise away("the portal's answer is not the JSON object that was expected", status=status)
     if "error" in data:
         raise _build_error(status, data)
     if not 200 <= status < 300 or "result" not in data:  # noqa: PLR2004 - the success class of HTTP
-        raise OutcomeUnknown("the portal's answer holds neither a result nor an error", status=status)
+        raise away("the portal's answer holds neither a result nor an error", status=status)
     time = data.get("time")
     return Answer(data["result"], _parse_count(data.get("total")), _parse_count(data.get("next")), time if isinstance(time, dict) else {})
+
+
+def _load_data(body: bytes) -> object:
+    """Return the JSON value that the body is, or that it ends with; None if there is none.
+
+    A portal on a server of its own may write marks of a file (BOM) or warnings of PHP before its answer.
+    """
+    body = body.strip(_BOM + b" \t\r\n")
+    begins = sorted(at for mark in _DATA_STARTS if (at := body.find(mark)) > 0)
+    for at in (0, *begins):
+        with contextlib.suppress(orjson.JSONDecodeError):
+            return orjson.loads(memoryview(body)[at:])
+    return None
 
 
 def parse_number(value: object) -> float | None:
@@ -86,7 +102,7 @@ def _build_error(status: int, data: Mapping[str, Any]) -> BitrixError:
         code, description = "" if error is None else str(error), str(data.get("error_description") or "")
     if status in _NOT_EXECUTED.get(code, ()):
         return NotSent(description or "the portal's limit is reached", code=code, status=status, free_at=_find_free_time(data))
-    if 400 <= status < 500 and status != _REQUEST_TIMEOUT:  # noqa: PLR2004 - the refusal class of HTTP
+    if (code, status) == _BLOCKED or (400 <= status < 500 and status != _REQUEST_TIMEOUT):  # noqa: PLR2004 - the refusal class of HTTP
         return Refused(code, description, status)
     return OutcomeUnknown(description or "the portal failed", code=code, status=status)
 

@@ -5,6 +5,7 @@ BitrixError
 │   └── NoAccess     the same, and repeating does not help: a person has to restore the application's access
 ├── Refused          the portal answered an error that proves it did not act
 └── OutcomeUnknown   sent, without proof either way: never send a write again, look it up
+    └── Unreadable   the same, and an answer came that holds no data: a page, a part, another shape
 ValueError
 ├── QueryError       a query string that PHP and this program could read differently
 └── BatchError       a batch that cannot be parsed into commands
@@ -84,6 +85,10 @@ class OutcomeUnknown(BitrixError):
     def __init__(self, detail: str = "", *, code: str = "", status: int | None = None, transient: bool = True) -> None:
         super().__init__(detail, code=code, status=status)
         self.transient = transient
+
+
+class Unreadable(OutcomeUnknown):
+    """An answer came, but it is not the data that was expected: a page, a part of an answer, or another shape."""
 
 
 ACCESS_OR_METHOD_CODES = frozenset(

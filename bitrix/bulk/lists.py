@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from bitrix.errors import OutcomeUnknown
+from bitrix.errors import OutcomeUnknown, Unreadable
 
 PAGE = 50
 """Rows per page, fixed for all v2 lists."""
@@ -46,6 +46,8 @@ def extract_rows(result: object) -> list[Any]:
 
     Raises `OutcomeUnknown` if the answer holds no list.
     """
+    if isinstance(result, dict) and result and list(result) == [str(number) for number in range(len(result))]:
+        return list(result.values())  # PHP writes a list so from which it has taken elements
     if isinstance(result, dict):
         lists = [value for value in result.values() if isinstance(value, list)]
         result = lists[0] if len(lists) == 1 else None
@@ -64,4 +66,4 @@ def extract_ids(rows: list[Any], told: str) -> list[int]:
 
 def build_inconsistency_error(what: str) -> OutcomeUnknown:
     """Return the error for a list that may be incomplete or out of order; `what` describes the fault. Reading it again does not help."""
-    return OutcomeUnknown(f"the portal's list {what}", transient=False)
+    return Unreadable(f"the portal's list {what}", transient=False)

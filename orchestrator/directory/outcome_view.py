@@ -16,7 +16,7 @@ from orchestrator.directory.answers import OutcomeView
 from orchestrator.directory.labels import parse_amount
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.own_answers import render_own_answer
-from orchestrator.directory.rows import RecordRow, User
+from orchestrator.directory.rows import RecordRow
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Row, Table
@@ -124,10 +124,10 @@ async def _render_users(rows: Sequence[JsonObject], naming: Naming, actor: Actor
     shown = []
     table = []
     for row in rows[:MODEL_ROWS]:
-        user = User.model_validate(row)
+        number = RecordRow.model_validate(row).id
         label = await naming.build_label("user", row, actor.locale)
-        shown.append({"id": user.id, "label": label, "active": user.active})
-        table.append(Row(label=label, url=naming.build_card_url("user", user.id), target=f"user:{user.id}"))
+        shown.append({"id": number, "label": label, "active": row.get("ACTIVE", row.get("active"))})
+        table.append(Row(label=label, url=naming.build_card_url("user", number), target=f"user:{number}" if number else ""))
     labels = tuple(row.label for row in table)
     made = Table(rows=tuple(table), shown=len(table), total=len(rows))
     return OutcomeView(rows=tuple(shown), table=made, total=len(rows), labels=labels)

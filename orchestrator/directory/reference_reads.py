@@ -1,20 +1,27 @@
 """Reads each kind of reference data from the portal and parses it, one function per kind. Reads only, caches nothing."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
+from pydantic import BaseModel, ValidationError
+
+from bitrix.bulk.lists import extract_rows
 from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client.read_only import PortalCaller
-from bitrix.errors import OutcomeUnknown
+from bitrix.errors import OutcomeUnknown, Unreadable
 from orchestrator.directory.reference_data import Category, Department, Field, ProductCatalog, SmartType, Stage, to_own_kind, to_type_number
 from orchestrator.directory.rows import RecordRow, User
 from orchestrator.language.money_format import CurrencyStyle, parse_currency_style
 from orchestrator.language.time_zones import find_zone, is_zone
 from state.stored import JsonObject
 
+log = logging.getLogger(__name__)
+
+_Row = TypeVar("_Row", bound=BaseModel)
 MOST_USERS: Final = 5000
 _MOST_ROWS: Final = 500
 _PAGE: Final = 50
@@ -33,7 +40,7 @@ async def read_users(client: PortalCaller) -> Mapping[int, User]:
     found: dict[int, User] = {}
     for _ in range(_MAX_PASSES):
         rows, totals = await _read_employee_pass(client)
-        now = {user.id: user for user in map(User.model_validate, rows)}
+        now = {user.id: user for user in _build_rows(User, rows)}
         whole = totals == sorted(totals) and len(now) >= min(totals[-1], MOST_USERS)
         if whole or now.keys() == found.keys():  # or the total includes employees that the portal does not return
             found = now
@@ -45,32 +52,32 @@ async def read_users(client: PortalCaller) -> Mapping[int, User]:
 async def read_user(client: PortalCaller, user_id: int) -> User | None:
     """Return the current data of one employee, None for an unknown id."""
     answer = await client.call("user.get", {"FILTER": {"ID": user_id}}, repeatable=True)
-    return next((User.model_validate(row) for row in _extract_rows(answer.result) if RecordRow.model_validate(row).id == user_id), None)
+    return next((user for user in _build_rows(User, _extract_rows(answer.result)) if user.id == user_id), None)
 
 
 async def read_departments(client: PortalCaller) -> Mapping[int, Department]:
     """Return the departments by id."""
     rows = (await read_first_rows(client, "department.get", {"sort": "ID", "order": "ASC"}, max_rows=_MOST_ROWS)).rows
-    return {item.id: item for item in map(Department.model_validate, rows)}
+    return {item.id: item for item in _build_rows(Department, rows) if item.id}
 
 
 async def read_categories(client: PortalCaller, entity: str) -> Sequence[Category]:
     """Return the funnels of a kind of record, in the portal's order."""
     rows = (await read_first_rows(client, "crm.category.list", {"entityTypeId": to_type_number(entity)}, max_rows=_MOST_ROWS)).rows
-    return tuple(map(Category.model_validate, rows))
+    return tuple(_build_rows(Category, rows))
 
 
 async def read_stages(client: PortalCaller, book: str) -> Sequence[Stage]:
     """Return the entries of the CRM status list `book` in the portal's order; empty for a list that does not exist."""
     params = {"filter": {"ENTITY_ID": book}, "order": {"SORT": "ASC"}}
     rows = (await read_first_rows(client, "crm.status.list", params, max_rows=_MOST_ROWS)).rows
-    return sorted(map(Stage.model_validate, rows), key=lambda stage: stage.sort)
+    return sorted((stage for stage in _build_rows(Stage, rows) if stage.id), key=lambda stage: stage.sort)
 
 
 async def read_currencies(client: PortalCaller) -> Mapping[str, CurrencyStyle]:
     """Return the portal's currencies by code, each with the way it is written in the portal's language."""
     rows = (await read_first_rows(client, "crm.currency.list", {}, max_rows=_MOST_ROWS)).rows
-    return {str(row["CURRENCY"]): parse_currency_style(row) for row in rows}
+    return {str(row["CURRENCY"]): parse_currency_style(row) for row in rows if isinstance(row, Mapping) and row.get("CURRENCY")}
 
 
 async def read_types(client: PortalCaller) -> Mapping[int, SmartType]:
@@ -79,13 +86,13 @@ async def read_types(client: PortalCaller) -> Mapping[int, SmartType]:
     The user in whose name the bot calls the portal must be a CRM administrator.
     """
     rows = (await read_first_rows(client, "crm.type.list", {}, max_rows=_MOST_ROWS)).rows
-    return {item.id: item for item in map(SmartType.model_validate, rows)}
+    return {item.id: item for item in _build_rows(SmartType, rows)}
 
 
 async def read_catalogs(client: PortalCaller) -> Sequence[ProductCatalog]:
     """Return the catalogues of products, in the order of their numbers."""
     rows = (await read_first_rows(client, "catalog.catalog.list", {}, max_rows=_MOST_ROWS)).rows
-    return sorted(map(ProductCatalog.model_validate, rows), key=lambda item: item.iblock)
+    return sorted(_build_rows(ProductCatalog, rows), key=lambda item: item.iblock)
 
 
 async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:
@@ -105,7 +112,7 @@ async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:
     else:
         return {}
     if not isinstance(found, Mapping):
-        raise OutcomeUnknown("the portal's list of fields is no map", transient=False)
+        raise Unreadable("the portal's list of fields is no map", transient=False)
     return {str(code): _build_field(str(code), row) for code, row in found.items() if isinstance(row, Mapping)}
 
 
@@ -153,9 +160,18 @@ async def _read_pages(client: PortalCaller, starts: Iterable[int]) -> Sequence[C
 
 
 def _extract_rows(result: object) -> list[JsonObject]:
-    if not isinstance(result, list):
-        raise OutcomeUnknown("the portal's answer is not a list", transient=False)
-    return [row for row in result if isinstance(row, Mapping)]
+    return [row for row in extract_rows(result) if isinstance(row, Mapping)]
+
+
+def _build_rows(kind: type[_Row], rows: Iterable[object]) -> list[_Row]:
+    """Return the rows as objects, without those that lack what names them: one broken row must not stop all work."""
+    built: list[_Row] = []
+    for row in rows:
+        try:
+            built.append(kind.model_validate(row))
+        except ValidationError as error:
+            log.warning("a row of the portal's %s is left out: %s", kind.__name__, error.errors(include_input=False)[0]["msg"])
+    return built
 
 
 def _build_field(code: str, row: JsonObject) -> Field:

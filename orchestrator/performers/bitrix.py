@@ -8,7 +8,7 @@ from typing import Final
 from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import Command, CommandOutcome, build_cmd, number_keys, read_answer
 from bitrix.client.client import BitrixClient
-from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
+from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused, Unreadable
 from bitrix.limits.askers import ask_for, find_asker
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.outcome import CommandReport
@@ -59,7 +59,7 @@ class BitrixPerformer:
             return Rejected(code=error.code or "not_sent", detail=told.text, sent=False, free_at=error.free_at, foreign_text=told.foreign)
         except OutcomeUnknown as error:
             error_text = describe_error(error)
-            return Unknown(detail=error_text.text, foreign_text=error_text.foreign)
+            return Unknown(detail=error_text.text, foreign_text=error_text.foreign, is_unreadable=isinstance(error, Unreadable))
         finally:
             self._discard_reference(call)
         if _is_declined(call, answer.result):

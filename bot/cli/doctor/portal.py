@@ -204,8 +204,8 @@ async def _check_people(look: PortalProbe, people: Sequence[tuple[int, str]]) ->
     numbers = sorted({number for number, _ in people})
     for at in range(0, len(numbers), _CHUNK):
         answer = (await look.ask("user.get", {"FILTER": {"ID": numbers[at : at + _CHUNK]}})).result
-        rows = [User.model_validate(row) for row in answer if isinstance(row, Mapping)] if isinstance(answer, list) else []
-        employees |= {user.id: user for user in rows}
+        rows = [row for row in answer if isinstance(row, Mapping) and row.get("ID")] if isinstance(answer, list) else []
+        employees |= {user.id: user for user in map(User.model_validate, rows)}
     faulty_people = list(_find_faulty_people(people, employees))
     for finding in faulty_people:
         yield finding

@@ -219,6 +219,11 @@ portal-error-value = one of the values does not suit it
 portal-error-required = a required field is empty
 portal-error-busy = too many requests, try again a little later
 portal-error-fault = it has an internal error, try again a little later
+portal-error-tariff = your plan of Bitrix24 does not let programs in. Tell the administrator: another plan is needed
+portal-error-unpaid = the portal is not paid for. Tell the administrator
+portal-error-blocked = it has closed the portal to programs because of overload, and repeating is useless. Tell the administrator: only the support of Bitrix24 can open it
+portal-error-deleted = this portal was deleted. Tell the administrator
+portal-error-field = the required field “{ $field }” is empty
 portal-error-declined = it changed nothing
 portal-error-said = { $said }
 portal-error-other = { $acted ->
@@ -237,8 +242,15 @@ list-cut = Bitrix24 stopped answering in the middle of the list: { $read }{ $tot
     [0] {""}
    *[other] {" "}of { $total }
   } read. I do not show a part as the whole, nor count it – try again a little later
+portal-unread = The answer of Bitrix24 cannot be read: a page or a part came in place of data. Try a little later; if it comes again, tell the administrator
+portal-no-answer = Bitrix24 did not answer. Try again a little later
 portal-unreadable = The record could not be read in Bitrix24, so nothing was done{ $code ->
     [none] {""}
+    [tariff] {""}: { portal-error-tariff }
+    [unpaid] {""}: { portal-error-unpaid }
+    [blocked] {""}: { portal-error-blocked }
+    [deleted] {""}: { portal-error-deleted }
+    [page] {""}: its answer cannot be read, a page or a part came in place of data. Try a little later
     [away] {""}: it cannot be reached just now. Try again later
    *[other] {""}
   }

@@ -8,6 +8,12 @@ daily-unread = ⚠️ Bitrix24 did not show: { $lists }.
 daily-lost = No morning digest today: Bitrix24 did not answer. Try later: /today
 today-elsewhere = Today's work is private: look at it in your private chat with me.
 today-unreachable = Bitrix24 cannot be reached just now, so I cannot show today's work. Try again later.
+today-closed = Your day cannot be shown: { $why ->
+    [tariff] { portal-error-tariff }
+    [unpaid] { portal-error-unpaid }
+    [blocked] { portal-error-blocked }
+   *[deleted] { portal-error-deleted }
+  }
 today-refused = Bitrix24 refused to show your work. Please tell your administrator.
 daily-off = Switch off: /settings
 daily-more = and { $count } more

@@ -8,6 +8,12 @@ daily-unread = ⚠️ Битрикс24 не показал: { $lists }.
 daily-lost = Утренней сводки сегодня не будет: Битрикс24 не ответил. Попробуйте позже: /today
 today-elsewhere = Дела на сегодня личные: посмотрите их в личном чате со мной.
 today-unreachable = Битрикс24 сейчас не отвечает, поэтому показать дела не могу. Попробуйте позже.
+today-closed = Дела показать не могу: { $why ->
+    [tariff] { portal-error-tariff }
+    [unpaid] { portal-error-unpaid }
+    [blocked] { portal-error-blocked }
+   *[deleted] { portal-error-deleted }
+  }
 today-refused = Битрикс24 отказал в чтении ваших дел. Сообщите администратору.
 daily-off = Отключить: /settings
 daily-more = и ещё { $count }

@@ -36,7 +36,10 @@ _MISTAKES: Final = _METHOD_MISTAKES | _NAME_MISTAKES | {
     "date-in-filter", "portal-refused",
 }  # fmt: skip
 """The codes of refusals of steps that were written wrongly, which the model may repair; others are decisions or have another cause."""
-_READ_TROUBLE: Final = frozenset({"gate-not-found", "gate-unread", "portal-unreadable", "portal-not-reached", "portal-wait", "list-cut"})
+_READ_TROUBLE: Final = frozenset({
+    "gate-not-found", "gate-unread", "portal-unreadable", "portal-not-reached", "portal-wait", "portal-unread", "portal-no-answer",
+    "list-cut",
+})  # fmt: skip
 """Further codes after which a later read of the same kind tells the person what this one could not."""
 _NUMBERS: Final = ("id", "taskid", "ownerid", "entityid")
 """The parameters, in small letters and without «_», that name the record of a step."""

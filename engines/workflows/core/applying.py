@@ -31,7 +31,7 @@ _TOLD_BY_CARD: Final = "card-already-"
 """How the reasons begin of what a person has decided: their card shows it."""
 _UNMADE: Final = "card-already-refused"
 """The reason of a call that was begun after a consent and certainly not made, because the program stopped."""
-AWAY: Final = frozenset({"portal-unreadable", "portal-not-reached", "portal-wait"})
+AWAY: Final = frozenset({"portal-unreadable", "portal-not-reached", "portal-wait", "portal-unread", "portal-no-answer"})
 """The reasons of calls and reads that were not made because the portal did not answer: nothing is known of the record then."""
 _DONE: Final = frozenset({"succeeded", "planned", "already"})
 Recheck = Callable[[int, Mapping[int, Emitted]], Awaitable[Mapping[int, Emitted]]]

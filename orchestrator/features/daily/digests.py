@@ -21,6 +21,7 @@ from orchestrator.features.daily import message_bodies
 from orchestrator.features.daily.message_bodies import build_agenda_body, build_daily_row
 from orchestrator.features.daily.ports import People, ReadAgenda, to_daily_preferences
 from orchestrator.gate.call.permissions import find_visible_users
+from orchestrator.gate.call.portal_errors import CLOSED, find_error_kind
 from orchestrator.language.work_calendar import EVENING, LATEST, MORNING, Slot, Workdays, find_next_slot
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
@@ -120,8 +121,7 @@ class DailyMessages:
                 agenda = await self._agenda(actor, now, team=self._list_team(actor), priority=Priority.INTERACTIVE)
             except BitrixError as error:
                 log.warning("/today cannot be read: %s", error, extra={"action": "today_unread", "session": session.key})
-                code = "today-refused" if isinstance(error, Refused | NoAccess) else "today-unreachable"
-                outbox_row = outbox.build_reply_row(session.key, build_reply(Notice(code=code)), now)
+                outbox_row = outbox.build_reply_row(session.key, build_reply(_explain_failure(error)), now)
             else:
                 outbox_row = build_daily_row(
                     session.key, build_agenda_body("today", agenda, now.astimezone(ZoneInfo(actor.time_zone)).date()), now
@@ -231,3 +231,11 @@ def _build_plan_row(key: str, now: datetime) -> InboxRow:
 def _find_owner(session: Session, tools: Tools) -> Actor | None:
     """Return the person whose private chat this is, with their present rights; None if they have no access."""
     return tools.refresh_actor(Actor(key=session.key, name=session.key))
+
+
+def _explain_failure(error: BitrixError) -> Notice:
+    """Return why the lists of the day cannot be shown."""
+    kind = find_error_kind(error.code, error.detail)
+    if kind in CLOSED:
+        return Notice(code="today-closed", args={"why": kind})
+    return Notice(code="today-refused" if isinstance(error, Refused | NoAccess) else "today-unreachable")

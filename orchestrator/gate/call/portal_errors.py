@@ -13,7 +13,13 @@ from orchestrator.language.lexicon import load_lexicon
 _KINDS: Final = {
     sentence.casefold(): kind for kind, sentences in load_lexicon("portal_errors").read_lists("explained").items() for sentence in sentences
 }
-_CODE: Final = re.compile(r"(?P<code>[A-Za-z][A-Za-z0-9_.-]{0,60}|[0-9]{1,5}): (?P<said>.+)", re.ASCII | re.DOTALL)
+CLOSED: Final = frozenset({"tariff", "unpaid", "blocked", "deleted"})
+"""What closes the portal as a whole to programs: the person hears of it wherever the portal is asked."""
+_EMPTY_FIELDS: Final = [
+    re.compile(re.escape(sentence).replace(r"\{field\}", "(?P<field>.{1,120}?)"), re.IGNORECASE)
+    for sentence in load_lexicon("portal_errors").read_words("empty_fields")
+]
+_CODE: Final = re.compile(r"(?P<code>[^\w\s]{1,3}|[A-Za-z][A-Za-z0-9_.-]{0,60}|[0-9]{1,5}): (?P<said>.+)", re.ASCII | re.DOTALL)
 _STATUS: Final = re.compile(r" \(HTTP [0-9]{3}\)$", re.ASCII)
 _RUSSIAN: Final = re.compile(r"[\u0410-\u044f\u0401\u0451]{2}")
 _LONGEST: Final = 300
@@ -24,12 +30,19 @@ def explain_portal_error(text: str, *, code: str = "", method: str = "", referen
     said = _STATUS.sub("", text).strip()
     if (found := _CODE.fullmatch(said)) is not None:
         code, said = code or found["code"], found["said"].strip()
-    kind = _KINDS.get(_fold(said)) or _KINDS.get(_fold(code))
-    if kind is not None:
+    kind = find_error_kind(code, said)
+    if kind:
         return Notice(code=f"portal-error-{kind}")
+    if field := next((match["field"] for sentence in _EMPTY_FIELDS if (match := sentence.fullmatch(said.strip(".! ")))), ""):
+        return Notice(code="portal-error-field", args={"field": escape_text(field, limit=_LONGEST)})
     if _RUSSIAN.search(said):
         return Notice(code="portal-error-said", args={"said": escape_text(said, limit=_LONGEST)})
     return Notice(code="portal-error-other", args={"method": method, "reference": reference or "none"})
+
+
+def find_error_kind(code: str, said: str) -> str:
+    """Return what an error of the portal is about, by its sentence or its code ("tariff"); "" if it is not known."""
+    return _KINDS.get(_fold(said)) or _KINDS.get(_fold(code)) or ""
 
 
 def _fold(text: str) -> str:

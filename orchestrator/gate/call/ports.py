@@ -128,6 +128,8 @@ class Unknown:
 
     detail: str
     foreign_text: bool = False
+    is_unreadable: bool = False
+    """Whether an answer came that holds no data."""
 
 
 CallResult = Succeeded | Rejected | Unknown

@@ -3,9 +3,10 @@
 import re
 from typing import Final, NamedTuple
 
-from bitrix.errors import BitrixError, Refused
+from bitrix.errors import BitrixError, Refused, Unreadable
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Refuse
+from orchestrator.gate.call.portal_errors import CLOSED, find_error_kind
 
 REFUSALS: dict[str, str] = {
     "gate-method-odd": "{method} is not a plain method name: no suffix, slash, space or other sign.{hint}",
@@ -205,6 +206,8 @@ def _format_argument(value: object) -> str | int:
 NO_CODE = "none"
 PORTAL_FAULT = "away"
 """The code shown for a fault within the portal, at which the person can only wait."""
+UNREADABLE = "page"
+"""The code shown for an answer that holds no data."""
 _FAULT = 500
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,60}", re.ASCII)
 
@@ -219,6 +222,10 @@ def build_read_refusal(error: BitrixError) -> Refuse:
 
 
 def _find_error_code(error: BitrixError) -> str:
+    if (kind := find_error_kind(error.code, error.detail)) in CLOSED:
+        return kind
+    if isinstance(error, Unreadable):
+        return UNREADABLE
     if error.code == "INTERNAL_SERVER_ERROR" or (error.status or 0) >= _FAULT:
         return PORTAL_FAULT
     return error.code if _CODE.fullmatch(error.code) else f"HTTP {error.status}" if error.status else NO_CODE

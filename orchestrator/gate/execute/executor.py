@@ -21,7 +21,7 @@ from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.limits import count_call_changes
-from orchestrator.gate.call.portal_errors import explain_portal_error
+from orchestrator.gate.call.portal_errors import CLOSED, explain_portal_error
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
 from orchestrator.gate.decide.freeze_check import may_run_while_frozen
@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 _NOT_SENT: Final = "effect-not-sent"
 _NO_ANSWER: Final = "effect-no-answer"
 """What the program itself says of a call: messages of the Fluent files, as all reasons of other kinds than those of the portal are."""
+_UNREAD: Final = "portal-unread"
 _LONGEST_QUOTE: Final = 300
 SEND_WITHIN = timedelta(seconds=5)
 """The longest pause between storing the intent and making the call; after a longer one the call is not made.
@@ -86,7 +87,8 @@ async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcom
     answered = await performer.execute(order.call)
     performed = _keep_storable(answered)
     if isinstance(performed, Unknown):
-        performed = Rejected(code=_NO_ANSWER, detail=performed.detail, foreign_text=performed.foreign_text)
+        code = _UNREAD if performed.is_unreadable else _NO_ANSWER
+        performed = Rejected(code=code, detail=performed.detail, foreign_text=performed.foreign_text)
     elif isinstance(performed, Succeeded) and performed is not answered:
         performed = Rejected(code=_NO_ANSWER, detail=performed.note)
     event = _build_outcome_event(order, performed, time.monotonic() - started, params=dict(order.call.params))
@@ -323,7 +325,7 @@ def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | No
 
 _REFERENCE: Final = 8
 """How many characters of an effect's id an administrator needs to find it."""
-_NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token", "invalid_grant", "invalid_client", "PAYMENT_REQUIRED"})
+_NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token", "invalid_grant", "invalid_client"})
 
 
 def _build_refusal_notice(performed: Rejected, order: Order) -> Notice:
@@ -335,8 +337,19 @@ def _build_refusal_notice(performed: Rejected, order: Order) -> Notice:
         at = {"at": format_iso(performed.free_at)} if performed.free_at is not None else {}
         said = escape_text(str(performed.args.get("text", performed.detail)), limit=_LONGEST_QUOTE)
         return Notice(code=performed.code, args={**performed.args, "text": said, **at})
+    return _build_portal_notice(performed, order)
+
+
+def _build_portal_notice(performed: Rejected, order: Order) -> Notice:
+    call = order.call
     if performed.free_at is not None:
         return Notice(code="portal-wait", args={"at": format_iso(performed.free_at)})
+    why = explain_portal_error(performed.detail, code=performed.code, method=call.method, reference=order.effect_id[:_REFERENCE])
+    refused = Notice(code="portal-refused", args={"text": why.model_dump(mode="json"), "code": performed.code})
+    if why.code.removeprefix("portal-error-") in CLOSED:
+        return refused
+    if performed.code == _NO_ANSWER and why.code == "portal-error-other":
+        return Notice(code="portal-no-answer")
     if performed.code in _NO_ACCESS:
         return Notice(code="portal-no-access", args={"code": performed.code})
     if performed.code == "insufficient_scope":
@@ -345,10 +358,9 @@ def _build_refusal_notice(performed: Rejected, order: Order) -> Notice:
         return Notice(code="portal-not-reached")
     if performed.commands:
         return Notice(code="batch-failed", args={"count": len(performed.commands)})
-    if performed.args:
+    if performed.args or performed.code == _UNREAD:
         return Notice(code=performed.code, args=dict(performed.args))
-    why = explain_portal_error(performed.detail, code=performed.code, method=call.method, reference=order.effect_id[:_REFERENCE])
-    return Notice(code="portal-refused", args={"text": why.model_dump(mode="json"), "code": performed.code})
+    return refused
 
 
 def _format_detail(performed: Succeeded) -> str:

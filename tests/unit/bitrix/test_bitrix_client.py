@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from bitrix.client.client import MAX_ANSWER_BYTES, Answer, BitrixClient
-from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
+from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused, Unreadable
 from bitrix.limits.limiter import Limiter
 
 CODE = "topsecretcode"
@@ -124,19 +124,19 @@ FAILURES = {
     "rate limit": (LIMITED, NotSent, "QUERY_LIMIT_EXCEEDED", 6, 6),
     "time limit": (SPENT, NotSent, "OPERATION_TIME_LIMIT", 1, 1),
     "limit code on a 500": ((500, LIMITED[1]), OutcomeUnknown, "QUERY_LIMIT_EXCEEDED", 1, 3),
-    "other 503": ((503, {"error": "OVERLOAD_LIMIT"}), OutcomeUnknown, "OVERLOAD_LIMIT", 1, 3),
+    "other 503": ((503, {"error": "OVERLOAD_LIMIT"}), Refused, "OVERLOAD_LIMIT", 1, 1),
     "503 page": ((503, "<html>busy</html>"), OutcomeUnknown, "", 1, 3),
     "500": ((500, {"error": "INTERNAL_SERVER_ERROR"}), OutcomeUnknown, "INTERNAL_SERVER_ERROR", 1, 3),
     "408": ((408, {"error": "timeout"}), OutcomeUnknown, "timeout", 1, 3),
     "error with 200": ((200, {"error": "X", "result": 1}), OutcomeUnknown, "X", 1, 3),
-    "403 page": ((403, "<html>no</html>"), OutcomeUnknown, "", 1, 3),
-    "page with 200": ((200, "<html>hello</html>"), OutcomeUnknown, "", 1, 3),
-    "nothing with 200": ((200, b""), OutcomeUnknown, "", 1, 3),
-    "half a JSON": ((200, '{"result": tr'), OutcomeUnknown, "", 1, 3),
-    "a list": ((200, [1]), OutcomeUnknown, "", 1, 3),
-    "no result": ((200, {"time": {}}), OutcomeUnknown, "", 1, 3),
+    "403 page": ((403, "<html>no</html>"), Unreadable, "", 1, 3),
+    "page with 200": ((200, "<html>hello</html>"), Unreadable, "", 1, 3),
+    "nothing with 200": ((200, b""), Unreadable, "", 1, 3),
+    "half a JSON": ((200, '{"result": tr'), Unreadable, "", 1, 3),
+    "a list": ((200, [1]), Unreadable, "", 1, 3),
+    "no result": ((200, {"time": {}}), Unreadable, "", 1, 3),
     "result with 500": ((500, {"result": True}), OutcomeUnknown, "", 1, 3),
-    "bad compression": ((200, b"x", {"content-encoding": "gzip"}), OutcomeUnknown, "", 1, 3),
+    "bad compression": ((200, b"x", {"content-encoding": "gzip"}), Unreadable, "", 1, 3),
     "redirect": ((302, "", {"location": f"https://new.example/rest/1/{CODE}/"}), OutcomeUnknown, "", 1, 1),
     "redirect nowhere": ((307, "", {"location": "http://[broken"}), OutcomeUnknown, "", 1, 1),
     "no connection": (httpx.ConnectError(f"https://x/rest/1/{CODE}/"), NotSent, "", 3, 3),
@@ -169,6 +169,41 @@ async def test_failures(connect: Connect, name: str, kind: str) -> None:
     assert "<" not in str(caught.value)
     assert "://" not in str(caught.value)
     assert not leaks(caught.value)
+
+
+WARNING = b"<br />\n<b>Warning</b>: Undefined array key {0} in <b>/home/bitrix/init.php</b> on line <b>12</b><br />\n"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [b"\xef\xbb\xbf", b"\xef\xbb\xbf\xef\xbb\xbf\r\n", WARNING, b"\xef\xbb\xbf" + WARNING, b"<!-- debug -->", b'{"debug": 1}\n'],
+)
+@pytest.mark.parametrize("code", ["", "ERROR_CORE"])
+async def test_what_stands_before_the_data_is_passed_over(connect: Connect, before: bytes, code: str) -> None:
+    """A BOM, warnings of PHP or HTML before the answer do not hide the result of a write or its refusal."""
+    body = b'{"error":"ERROR_CORE"}' if code else b'{"result":394,"time":{}}'
+    client = connect(Script((400 if code else 200, before + body)))
+    if code:
+        with pytest.raises(Refused, match=code):
+            await client.call("crm.deal.add", {"fields": {}})
+    else:
+        assert (await client.call("crm.deal.add", {"fields": {}})).result == 394
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'<html><script>x = {"result": 1}</script></html>',
+        b'<html>{"result":1}</html>',
+        b'x{"result":1}{"result":2}',
+        b'<p>{"result":1',
+        b"\xef\xbb\xbf",
+    ],
+)
+async def test_a_page_is_no_data(connect: Connect, body: bytes) -> None:
+    """Only data with which the answer ends counts: what stands inside of a page proves nothing of a write."""
+    with pytest.raises(Unreadable):
+        await connect(Script((200, body))).call("crm.deal.add", {"fields": {}})
 
 
 async def test_redirect_text(connect: Connect) -> None:

@@ -324,3 +324,34 @@ async def test_the_sandbox_portal_answers_every_kind_it_knows() -> None:
         assert (await reference.load_fields("item:2"))["opportunity"].upper_name == "OPPORTUNITY"
         assert await reference.load_fields("comment") == {}
         assert await naming.format_money("1234567.5", "RUB", "ru") == "1\u00a0234\u00a0567,50\u00a0₽"
+
+
+@pytest.mark.parametrize("broken", [{"NAME": "без ключа"}, {}, None, "x", []])
+async def test_a_row_without_its_key_stops_nobody(broken: Any) -> None:
+    """One broken row of each kind of reference data is left out, and all others are there."""
+    rows: dict[str, list[Any]] = {
+        "user.get": [person(7), broken],
+        "department.get": [{"ID": "1", "NAME": "Отдел"}, broken],
+        "crm.category.list": [{"id": 0, "name": "Общая"}, broken],
+        "crm.status.list": [{"STATUS_ID": "NEW", "NAME": "Новая"}, broken],
+        "crm.currency.list": [{"CURRENCY": "RUB"}, broken],
+        "crm.type.list": [{"entityTypeId": 177, "title": "Договоры"}, broken],
+        "catalog.catalog.list": [{"iblockId": 3, "name": "Товары"}, broken],
+    }
+    async with desk({method: {"result": found, "total": len(found)} for method, found in rows.items()}) as here:
+        reference = here.reads.reference
+        assert list(await reference.load_users()) == [7]
+        assert list(await reference.load_departments()) == [1]
+        assert [funnel.id for funnel in await reference.load_categories()] == [0]
+        assert [stage.id for stage in await reference.load_stages("deal", 0)] == ["NEW"]
+        assert (await reference.load_currency_book()).keys() == {"RUB"}
+        assert list(await reference.load_types()) == [177]
+        assert 3 in {catalog.iblock for catalog in await reference.load_catalogs()}
+
+
+async def test_a_list_that_comes_as_a_map_of_numbers_is_a_list() -> None:
+    """PHP writes a list so from which elements were taken."""
+    rows = {"0": {"CURRENCY": "RUB"}, "1": {"CURRENCY": "USD"}}
+    async with desk({"crm.currency.list": {"result": rows, "total": 2}, "user.get": {"result": {"0": person(7)}, "total": 1}}) as here:
+        assert (await here.reads.reference.load_currency_book()).keys() == {"RUB", "USD"}
+        assert list(await here.reads.reference.load_users()) == [7]
