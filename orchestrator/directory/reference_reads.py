@@ -163,14 +163,19 @@ def _extract_rows(result: object) -> list[JsonObject]:
     return [row for row in extract_rows(result) if isinstance(row, Mapping)]
 
 
-def _build_rows(kind: type[_Row], rows: Iterable[object]) -> list[_Row]:
-    """Return the rows as objects, without those that lack what names them: one broken row must not stop all work."""
+def _build_rows(kind: type[_Row], rows: Sequence[object]) -> list[_Row]:
+    """Return the rows as objects, without those that lack what names them: one broken row must not stop all work.
+
+    Raises Unreadable if all of them do.
+    """
     built: list[_Row] = []
     for row in rows:
         try:
             built.append(kind.model_validate(row))
         except ValidationError as error:
             log.warning("a row of the portal's %s is left out: %s", kind.__name__, error.errors(include_input=False)[0]["msg"])
+    if rows and not built:
+        raise Unreadable("no row of the list has its key", transient=False)
     return built
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bitrix.errors import NotSent, Refused
+from bitrix.errors import NotSent, Refused, Unreadable
 from orchestrator.directory.reference import KINDS, Reference, find_outdated_by_call, find_outdated_by_event
 from orchestrator.directory.reference_cache import FAILURE_PAUSE, FIRST_FAILURE_PAUSE, MAX_KEYS, MISS_RETRY_AGE, ReadCache
 from orchestrator.directory.reference_data import find_stage_entity_id
@@ -347,6 +347,13 @@ async def test_a_row_without_its_key_stops_nobody(broken: Any) -> None:
         assert (await reference.load_currency_book()).keys() == {"RUB"}
         assert list(await reference.load_types()) == [177]
         assert 3 in {catalog.iblock for catalog in await reference.load_catalogs()}
+
+
+async def test_a_list_without_any_key_is_unreadable() -> None:
+    """It is no empty list: nobody is taken for dismissed."""
+    async with desk({"user.get": {"result": [{"NAME": "Анна"}], "total": 1}}) as here:
+        with pytest.raises(Unreadable):
+            await here.reads.reference.load_users()
 
 
 async def test_a_list_that_comes_as_a_map_of_numbers_is_a_list() -> None:

@@ -11,12 +11,14 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from bitrix.errors import BitrixError
+from bitrix.errors import BitrixError, NoAccess, OutcomeUnknown, Refused
 from bot.i18n.translate import Translator
 from bot.rendering.daily import render_daily
+from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
 from orchestrator.directory.agenda import MOST, TeamLine, load_agenda
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.outputs import Reply
 from sandbox.portal.app import create_app
 from sandbox.portal.portal import Settings
 from tests.unit.features.daily.daily_kit import Home, a_home
@@ -201,6 +203,25 @@ async def test_a_lead_sees_the_teams_numbers_and_no_record_of_theirs(tmp_path: P
         await home.world.put(command("today"))
         await home.work(await home.session())
         assert home.told("daily")[0]["team"] == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Refused("ACCESS_DENIED", "REST is available only on commercial plans", 403), "Дела показать не могу: на вашем тарифе"),
+        (NoAccess("the plan has run out", code="PAYMENT_REQUIRED"), "Дела показать не могу: портал не оплачен"),
+        (Refused("PORTAL_DELETED", "Portal was deleted", 410), "Дела показать не могу: этот портал удалён"),
+        (Refused("ACCESS_DENIED", "Access denied", 403), "Битрикс24 отказал в чтении ваших дел"),
+        (OutcomeUnknown(), "Битрикс24 сейчас не отвечает"),
+    ],
+)
+async def test_today_says_why_the_portal_shows_nothing(home: Home, error: BitrixError, said: str) -> None:
+    """A portal that is closed to programs is told as that."""
+    home.faults.append(error)
+    await home.world.put(command("today"))
+    await home.work(await home.session())
+    [row] = home.world.outbox()
+    assert said in to_plain_text(render_reply(Reply.model_validate(row.body), Translator("ru")))
 
 
 async def test_a_large_team_is_counted_together(tmp_path: Path) -> None:
