@@ -59,7 +59,7 @@ def list_(
 
 @app.command()
 def show(run: _Id, *, as_json: _Json = False) -> None:
-    """Show one run: where it stands, what it waits for since when, and which calls of the model have no answer.
+    """Show one run: where it stands or why it failed, what it waits for since when, and which calls of the model have no answer.
 
     Exit codes: 0 = shown, 2 = no such run, or several fit.
     """
@@ -69,14 +69,16 @@ def show(run: _Id, *, as_json: _Json = False) -> None:
         run_id = find_run(store, run)
         state, _ = _load_run(store, run_id)
         calls = list_open_model_calls(store, f"run:{run_id}")
+        why = _find_reason(store, run_id) if state.status == "failed" else ""
     if as_json:
         open_calls = {"model_calls_without_answer": [call.to_json() for call in calls]} if calls else {}
-        write_json_lines([{"id": run_id, **_hide_owner(state.to_stored()), **open_calls}])
+        write_json_lines([{"id": run_id, **_hide_owner(state.to_stored()), **({"detail": why} if why else {}), **open_calls}])
         return
     parent = {"started by": state.parent} if state.parent else {}
     told = {
         "run": run_id,
         "status": f"{state.status} ({state.code})" if state.code else state.status,
+        **({"why": why} if why else {}),
         **({"title": state.title} if state.title else {}),
         "definition": f"{state.definition} version {state.version} ({state.engine})",
         "works for": state.owner,
@@ -243,6 +245,15 @@ def _load_run(store: "Store", run_id: str) -> "tuple[RunState, int]":
     if state.run is None:
         raise SettingsError(f"the stream of the run {run_id} holds no beginning: run `sdelka journal verify`")
     return state.run, seq
+
+
+def _find_reason(store: "Store", run_id: str) -> str:
+    """Return why a run failed, in a sentence for operations staff; "" if its end does not say it."""
+    from orchestrator.reports.conversations import read_conversation  # noqa: PLC0415 - see list_
+    from state.events.runs import RunFinished  # noqa: PLC0415 - see list_
+
+    ends = list(read_conversation(store, f"run:{run_id}", last=1, types={"RunFinished"}))
+    return RunFinished.from_data(ends[-1].data).detail if ends else ""
 
 
 def _build_cells(row: "RunRow") -> tuple[object, ...]:

@@ -55,6 +55,8 @@ class Outcome(Frozen):
 
     Texts from the portal may be written by strangers: once the model has read them, the gate trusts the turn less.
     """
+    is_form: bool = False
+    """Whether it was refused because it is wrong as it is written, whoever asks for it: no person and no rule decided about it."""
     repeat_of: str = ""
     """The effect of this turn that did the same already, so that nothing was sent for this one; otherwise ""."""
     decided: str = ""

@@ -34,6 +34,9 @@ class RunSuspended(Exception):
     """Raised by a `RunContext` when a node waits. The engine lets it pass; `run_all` lets the other nodes finish first."""
 
 
+TOLD_BY_CARD: Final = "card-already-"
+"""How the reasons begin of what a person has decided: their card shows it."""
+_REFUSED_BY_PORTAL: Final[Origins] = frozenset({"prose"})
 MOST_REASONS: Final = 3
 """How many sentences of another run say why it failed: where that one, too, waited for others, those of the innermost."""
 
@@ -84,6 +87,12 @@ class RunFailed(Exception):
     def explain(self, ended: "RunResult") -> "RunFailed":
         """Return the error with the reasons why another run has ended, which the person would read nowhere else."""
         self.reasons = replace(ended.reasons, notices=ended.reasons.notices[-MOST_REASONS:])
+        return self
+
+    def explain_refusal(self, outcome: Outcome) -> "RunFailed":
+        """Return the error with the reason why an effect was refused, unless the card that a person has denied shows it."""
+        if outcome.reason is not None and not outcome.reason.code.startswith(TOLD_BY_CARD):
+            self.reasons = Reasons((outcome.reason,), _REFUSED_BY_PORTAL if outcome.foreign_text else NOWHERE)
         return self
 
 

@@ -340,6 +340,7 @@ class Gate:
             reason=verdict.reason,
             detail=verdict.detail,
             foreign_text=verdict.foreign_text,
+            is_form=verdict.is_form,
             call=dict(case.effect.params),
         )
 

@@ -193,7 +193,10 @@ class _Playing:
         except (TemplateRefused, VariablesRefused) as error:
             raise RunFailed("scenario-values-large", f"step {node}: {error}", step=planned.step.id or node) from None
         if self._ctx.state != "finished":
-            self._log.add_step(node, planned.step.type, time.monotonic() - begun, result.changes)
+            if result.refused:
+                self._log.add_refusal(node, planned.step.type, result.refused)
+            else:
+                self._log.add_step(node, planned.step.type, time.monotonic() - begun, result.changes)
         return result
 
     def _build_call(self, planned: PlannedStep, node: str) -> AnyStepCall:

@@ -68,6 +68,11 @@ class ExecutorLog:
             shown = "; ".join(f"{_cut(name)} = {_show(value)}" for name, value in changes.items())
             self._waiting.append(_Line(logging.DEBUG, f"step {node} values {shown}", "scenario_values"))
 
+    def add_refusal(self, node: str, kind: str, detail: str) -> None:
+        """Add that a step was refused what it wanted to do, and why."""
+        line = f"step {node} {kind} refused: {_cut(detail, LONGEST_VALUE * 2)}"
+        self._waiting.append(_Line(logging.WARNING, line, "scenario_refused"))
+
     def add_failure(self, node: str, detail: str) -> None:
         """Add that a step failed."""
         self._waiting.append(_Line(logging.ERROR, f"step {node} failed: {_cut(detail, LONGEST_VALUE * 2)}", "scenario_failed"))

@@ -176,6 +176,8 @@ class StepResult:
     """Whether the person has cancelled the scenario."""
     goes_back: bool = False
     """Whether the person goes back to the question before."""
+    refused: str = ""
+    """Why the step was refused what it wanted to do, so that its author's other way is taken; "" if it was not."""
 
 
 DONE: Final = StepResult()

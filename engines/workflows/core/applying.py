@@ -17,7 +17,7 @@ from orchestrator.domain.effect import BatchUnwritable, write_batch
 from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import NOWHERE, Origins, Value
-from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
+from orchestrator.engines.runs import TOLD_BY_CARD, RunContext, RunEffect, RunFailed
 from state.canonical import dumps
 from state.stored import JsonObject
 
@@ -27,8 +27,6 @@ LARGEST_CARD: Final = 1_900_000
 """How many characters of JSON the commands of one card have at most: a little less than one value of a run."""
 _READ: Final[Origins] = frozenset({"prose"})
 _REFERENCE: Final = "$result["
-_TOLD_BY_CARD: Final = "card-already-"
-"""How the reasons begin of what a person has decided: their card shows it."""
 _UNMADE: Final = "card-already-refused"
 """The reason of a call that was begun after a consent and certainly not made, because the program stopped."""
 AWAY: Final = frozenset({"portal-unreadable", "portal-not-reached", "portal-wait", "portal-unread", "portal-no-answer"})
@@ -187,7 +185,7 @@ def _add_outcome(applied: Applied, card: Sequence[Command], outcome: Outcome) ->
     if outcome.foreign_text:
         applied.origins |= _READ
     reason = outcome.reason
-    if outcome.status == "refused" and not outcome.already and reason is not None and not reason.code.startswith(_TOLD_BY_CARD):
+    if outcome.status == "refused" and not outcome.already and reason is not None and not reason.code.startswith(TOLD_BY_CARD):
         applied.notices.append(reason)
 
 

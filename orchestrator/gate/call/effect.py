@@ -248,6 +248,8 @@ class Refuse:
     detail: str
     foreign_text: bool = False
     """Whether `detail` contains texts from the portal."""
+    is_form: bool = False
+    """Whether the call is wrong as it is written, so that nobody could allow it: no people, policy or records had a say."""
 
 
 @dataclass(frozen=True, kw_only=True)

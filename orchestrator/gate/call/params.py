@@ -32,14 +32,14 @@ class Refusal(Exception):
 
 
 def build_refusal(code: str, **args: object) -> Refusal:
-    """Return a `Refusal` exception with the reason `code` and the arguments of its message."""
-    return Refusal(refuse(code, **args))
+    """Return a `Refusal` exception of a call that is wrong as it is written: the reason `code` and the arguments of its message."""
+    return Refusal(replace(refuse(code, **args), is_form=True))
 
 
 def build_shape_refusal(param: str, expected: str, *, foreign_text: bool = False) -> Refusal:
     """Return a `Refusal` exception for a parameter whose value is malformed or ambiguous."""
     found = refuse("gate-param-invalid", param=param, expected=expected)
-    return Refusal(replace(found, detail=f"{found.reason.args['param']} must be {expected}.", foreign_text=foreign_text))
+    return Refusal(replace(found, detail=f"{found.reason.args['param']} must be {expected}.", foreign_text=foreign_text, is_form=True))
 
 
 def parse_params(params: JsonObject) -> dict[str, object]:

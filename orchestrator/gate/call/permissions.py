@@ -13,7 +13,8 @@ from bitrix.catalogue.catalogue import Entity, Method
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Target
-from orchestrator.gate.call.params import build_refusal
+from orchestrator.gate.call.params import Refusal, build_refusal
+from orchestrator.gate.call.reasons import refuse
 from state.stored import JsonObject
 
 
@@ -74,7 +75,7 @@ def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[
         else:
             rest[name] = value
     if not wanted:
-        raise build_refusal("gate-filter-foreign", field=owner, allowed=", ".join(map(str, sorted(allowed))))
+        raise Refusal(refuse("gate-filter-foreign", field=owner, allowed=", ".join(map(str, sorted(allowed)))))
     return {**rest, **_build_owner_condition(spec, owner, wanted)}
 
 
@@ -112,7 +113,7 @@ def check_filter(spec: Method, given: object) -> None:
     about = {_split_key(path.removeprefix(_IN_FILTER))[1] for path in places if path.startswith(_IN_FILTER)}
     keys = [key for name in conditions if (key := _split_key(name)[1]) in about]
     if len(keys) != len(set(keys)):
-        raise build_refusal("gate-filter-unclear", param=" / ".join(sorted(set(keys))))
+        raise Refusal(refuse("gate-filter-unclear", param=" / ".join(sorted(set(keys)))))
 
 
 def extract_conditions(given: object) -> dict[str, object]:
@@ -140,7 +141,7 @@ def _check_conditions(conditions: JsonObject, *, groups: bool) -> None:
             continue
         matched = _KEY.fullmatch(name)
         if matched is None or fields.to_field_key(matched[2]) in _SWITCHES or matched[2].lower() == "logic":
-            raise build_refusal("gate-filter-unclear", param=name)
+            raise Refusal(refuse("gate-filter-unclear", param=name))
 
 
 def _split_key(name: str) -> tuple[str, str]:

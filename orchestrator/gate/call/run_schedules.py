@@ -8,6 +8,7 @@ from orchestrator.domain.address import Address
 from orchestrator.domain.frozen import LateModel
 from orchestrator.domain.taint import ORIGINS
 from orchestrator.gate.call.params import Refusal, build_refusal
+from orchestrator.gate.call.reasons import refuse
 from orchestrator.language.schedule_terms import TermsError, parse_terms
 from state.canonical import NotCanonical, dumps
 from state.clock import format_iso
@@ -104,7 +105,7 @@ def normalize_schedule(made: JsonObject, *, person: str, effect_id: str, zone: s
     requester's time zone, in which a cron line is read unless it names another. Raises Refusal.
     """
     if not (Address.parse(person).is_messenger or Address.parse(person).is_pulled):
-        raise build_refusal("gate-schedule-person", method=ADD)
+        raise Refusal(refuse("gate-schedule-person", method=ADD))
     told = {name: made.get(ARG_ORIGINS, {}).get(name, ["prose"]) for name in made.get("args", {})}
     try:
         terms = parse_terms(made.get("at"), made.get("cron"), made.get("zone") or zone)

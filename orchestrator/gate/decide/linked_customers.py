@@ -14,8 +14,9 @@ from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.effect import Call, Facts, Target, Whole
 from orchestrator.gate.call.fields import find_value, parse_ids, to_field_key
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.params import build_refusal
+from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
+from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.call.serialization import get_essence
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.normalize import batch
@@ -123,7 +124,7 @@ def _open_list(leaf: Call, facts: Facts) -> Call:
     if not id_list.is_narrowed:
         if len(allowed) == len(id_list.targets):
             return leaf
-        raise build_refusal("gate-filter-foreign", field=_OWNER, allowed="the person's own records")
+        raise Refusal(refuse("gate-filter-foreign", field=_OWNER, allowed="the person's own records"))
     if not allowed or leaf.names_owner:
         return leaf
     return replace(leaf, params={**leaf.params, "filter": {"@ID": allowed}}, system_fields=leaf.system_fields - {f"filter.{_OWNER}"})

@@ -118,16 +118,19 @@ _MONGO_PARTS: Final = (*_MONGO_EXAMPLES, "sort", "fields", "limit")
 async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome], JsonObject], *, origins: Origins = NOWHERE) -> StepResult:
     """Submit the effect and return the variables that `read` makes of its outcome.
 
-    A refusal leads to `on_refused`, a way that text of strangers among the values, or in what comes from `origins`, has chosen. Raises
-    RunFailed without it. What was there already counts as done.
+    A refusal by people, rules or what is there leads to `on_refused`, a way that text of strangers among the values, or in what comes from
+    `origins`, has chosen. Raises RunFailed without it, and for a call that is wrong as it is written: nobody has decided about that. What
+    was there already counts as done.
     """
     outcome = await call.ctx.submit(call.node, effect)
     if outcome.status == "refused" and not outcome.already:
+        if outcome.is_form:
+            raise call.fail("scenario-call-wrong", outcome.detail).explain_refusal(outcome)
         if call.params.on_refused:
             await call.ctx.accept_refusal(call.node)
             call.variables.note_decision(Value(None, call.find_origins() | origins))  # other values might not have been refused
-            return StepResult(next_step=call.params.on_refused)
-        raise call.fail("scenario-step-refused", outcome.detail)
+            return StepResult(next_step=call.params.on_refused, refused=outcome.detail)
+        raise call.fail("scenario-step-refused", outcome.detail).explain_refusal(outcome)
     is_read = outcome.call_class == "R" or outcome.foreign_text
     whence: Origins = frozenset({_READ.get(effect.kind, "prose")}) if is_read else frozenset({"label"})
     return StepResult(changes={name: Value(one, whence) for name, one in read(outcome).items()})

@@ -49,6 +49,7 @@ scenario-input-failed = No answer fitted in { $tries } { $tries ->
    *[other] tries
 }, so the scenario has stopped.
 scenario-prompt-empty = The step “{ $step }” asks the model nothing. Please tell the scenario's author.
+scenario-call-wrong = The step “{ $step }” is written with a mistake, so it was not done, and nothing more is done. Please tell the scenario's author.
 scenario-step-refused = The step “{ $step }” was refused or is not allowed, so nothing more is done.
 scenario-schedule-when = The step “{ $step }” does not say when to start: it needs either a delay or a schedule. Please tell the scenario's author.
 scenario-parameter-missing = The step “{ $step }” lacks “{ $name }”. Please tell the scenario's author.

@@ -59,7 +59,7 @@ def _build_params_refusal(method: str, error: ValidationError) -> Refusal:
     why = "; ".join(said)
     found = refuse("gate-kind-params", method=method, why=why, param=said[0].partition(":")[0])
     # The author has to mend all of them, however long the sentence is; the names of fields in it may be those of a stranger's object.
-    return Refusal(replace(found, detail=f"{method}: {escape_text(why, limit=_LONGEST_DETAIL)}", foreign_text=True))
+    return Refusal(replace(found, detail=f"{method}: {escape_text(why, limit=_LONGEST_DETAIL)}", foreign_text=True, is_form=True))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.kinds.base import EffectKind, KindRequest, validate_params
 from orchestrator.gate.call.kinds.mongo_methods import KIND, MANY, METHODS
 from orchestrator.gate.call.kinds.mongo_queries import find_odd_names
-from orchestrator.gate.call.params import build_refusal
+from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask, refuse
 from state.stored import JsonObject
@@ -28,7 +28,7 @@ def normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
     anything but a name. Idempotent for the same effect.
     """
     if odd := find_odd_names(request.keys):
-        raise build_refusal("gate-mongo-operator", names=", ".join(odd[:_SHOWN_MISTAKES]))
+        raise Refusal(refuse("gate-mongo-operator", names=", ".join(odd[:_SHOWN_MISTAKES])))
     params = validate_params(request, _drop_own_ids(given, request.effect_id))
     if "document" in params:
         params["document"] = {ID: request.effect_id, **params["document"]}

@@ -1,14 +1,29 @@
 """Steps that act go through the gate like everything else: cards where it matters, one call at most, and a refusal has its way."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from bot.cli.runs import app
 from orchestrator.domain.actor import Mode
 from orchestrator.runtime import worker
-from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, say, scenario, start, texts
+from state.sql.dialect import build_sqlite_url
+from state.sql.store import open_store
+from tests.unit.engines.scenarios.scenario_kit import (
+    a_scenario_world,
+    ask,
+    click,
+    failure,
+    replies,
+    say,
+    scenario,
+    start,
+    texts,
+)
 from tests.unit.runs.runs_kit import RUN, events, index
 from tests.unit.spine_kit import CHAT, World, message, press
 
@@ -67,6 +82,42 @@ async def test_a_refusal_without_a_step_fails_the_run(tmp_path: Path) -> None:
         await world.work(start())
         await world.work(press(cards(world)[0].body, approve=False, key=RUN))
         assert (failure(world)["code"], texts(world)) == ("scenario-step-refused", [])
+
+
+WRONG = {
+    "a method": ("crm.dael.add", {"fields": {"TITLE": "Астра"}}, "crm.deal.add"),
+    "a parameter": ("crm.deal.add", {"feilds": {"TITLE": "Астра"}}, "fields"),
+    "what is needed": ("crm.deal.update", {"id": 481}, "fields"),
+    "a number": ("crm.deal.update", {"id": "{nobody}", "fields": {"TITLE": "Астра"}}, "id must be"),
+    "a flag": ("crm.deal.update", {"id": 481, "fields": {"OPENED": "maybe"}}, "Y or N"),
+}
+
+
+@pytest.mark.req("S000-A13")
+@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("mode", ["full", "shadow"])
+async def test_a_call_that_is_written_wrong_is_no_refusal(tmp_path: Path, what: str, mode: Mode, caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody has decided about it: the run fails with the reason, which the person, its end and the log say, and the other way stays."""
+    method, params, meant = WRONG[what]
+    step = {"id": "make", "type": "bitrix_call", "params": {"method": method, "params": params, "on_refused": "no"}}
+    async with a_scenario_world(tmp_path, step, {"type": "end"}, say("не создаю", id="no"), mode=mode) as world:
+        await world.work(start())
+        assert (failure(world)["code"], meant in failure(world)["detail"]) == ("scenario-call-wrong", True)
+        (reply,) = replies(world)
+        codes = [notice["code"] for notice in reply.body["notices"]]
+        assert (codes[:2], codes[2].startswith("gate-"), reply.body["parts"]) == (["run-ended", "scenario-call-wrong"], True, [])
+        assert f"step make/1 failed: step make/1: {failure(world)['detail'].partition(': ')[2][:20]}" in caplog.text
+
+
+async def test_a_refusal_stands_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The log says that the step was refused and why, not that it is done."""
+    caplog.set_level("INFO", "sdelka.scenarios")
+    gone = {"id": "read", "type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 999}, "on_refused": "no"}}
+    async with a_scenario_world(tmp_path, gone, {"type": "end"}, say("нет такой", id="no")) as world:
+        await world.work(start())
+        assert texts(world) == ["нет такой"]
+        assert "step read/1 bitrix_call refused: " in caplog.text
+        assert "bitrix_call done" not in caplog.text
 
 
 @pytest.mark.parametrize("mode", ["shadow"])
@@ -170,7 +221,7 @@ async def test_a_way_that_text_of_strangers_left_open_asks_a_person(tmp_path: Pa
     read = {"type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 481}, "output_var": "deal"}}
     note = {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "x"}}
     write = {"id": "do", "type": "bitrix_call", "params": {"method": "crm.timeline.comment.add", "params": note}}
-    wrong = {"method": "crm.deal.get", "params": {"id": "{deal.TITLE}"}, "on_refused": "do"}
+    wrong = {"method": "crm.deal.get", "params": {"id": "{seconds}"}, "on_refused": "do"}
     decides: dict[str, dict[str, Any]] = {
         "a refused read": {"type": "bitrix_call", "params": wrong, "next_step": "bye"},
         "an answer that does not fit": ask(choices=["{deal.TITLE}"], tries=1, on_invalid="do", next_step="bye"),
@@ -217,3 +268,17 @@ async def test_what_a_button_hides_is_no_wish_of_whoever_presses_it(tmp_path: Pa
         await world.work(click(world, 0))
         assert len(cards(world)) == 1
         assert world.portal.written("crm.timeline.comment.add") == []
+
+
+async def test_the_terminal_says_why_a_run_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`sdelka runs show`, to which the guide sends its readers, says the reason in words."""
+    monkeypatch.setenv("STATE_DIR", str(tmp_path))
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    step = {"id": "make", "type": "bitrix_call", "params": {"method": "crm.dael.add", "params": {"fields": {"TITLE": "Астра"}}}}
+    async with a_scenario_world(tmp_path, step, store=open_store(build_sqlite_url(tmp_path / "sdelka.db"))) as world:
+        await world.work(start())
+    why = "step make/1: crm.dael.add is not in the catalogue. Did you mean crm.deal.add?"
+    shown = CliRunner().invoke(app, ["show", RUN.removeprefix("run:"), "--json"])
+    assert json.loads(shown.output)["detail"] == why
+    assert why in CliRunner().invoke(app, ["show", RUN.removeprefix("run:")]).output
