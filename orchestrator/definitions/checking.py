@@ -1,15 +1,16 @@
 """Checks a document that somebody hands in, whether or not it is stored then."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from orchestrator.definitions.calls import OPEN, CheckCall, find_call_mistakes, list_call_uses
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_program_mistakes, find_writes
 from orchestrator.definitions.methods import find_method_mistakes, list_closed_hosts, list_critical_values
 from orchestrator.definitions.rules import FindClasses, IsCriticalField, MayFetch, find_critical_writes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import LEFT_OUT
 from orchestrator.documents.reading import Reading
-from orchestrator.domain.finding import Finding, has_errors, sort_findings
+from orchestrator.domain.finding import Finding, format_path, has_errors, sort_findings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +69,21 @@ def check_document(
         read=reading.document,
         critical=find_critical_writes(find_writes(kind, data), find_classes),
     )
+
+
+async def check_calls(kind: DefinitionKind, checked: Checked, check_call: CheckCall) -> Checked:
+    """Return what was checked with what is wrong with the calls of the portal that the document writes, also with other mistakes in it."""
+    if checked.read is None:
+        return checked
+    wrong_places = {finding.path for finding in checked.findings if finding.severity == "error"}
+    uses = [  # of a method that may not stand there the parameters say nothing
+        replace(use, params=OPEN) if format_path(use.path) in wrong_places else use for use in list_call_uses(kind, checked.read.data)
+    ]
+    wrong = await find_call_mistakes(checked.read, uses, check_call)
+    named = {(finding.code, finding.path) for finding in wrong}
+    rest = [finding for finding in checked.findings if (finding.code, finding.path) not in named]  # these say what was meant, too
+    findings = merge_findings(rest, wrong)
+    return replace(checked, findings=findings, document=None if has_errors(findings) else checked.document)
 
 
 def to_reading(data: object) -> Reading:

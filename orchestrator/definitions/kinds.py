@@ -14,6 +14,7 @@ from orchestrator.documents.findings import Findings
 from orchestrator.documents.reading import Reading
 from orchestrator.domain.actor import Role
 from orchestrator.domain.finding import Finding, Path
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,18 @@ class MethodUse:
     path: Path
     method: str
     must_read: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallUse:
+    """A place in a document that writes a call of the portal; what only a run knows of it is `orchestrator.definitions.calls.LATER`."""
+
+    path: Path
+    """Where the method stands."""
+    method: str
+    params: JsonObject
+    locate: Callable[[Path, bool], Path]
+    """Returns where in the document that stands which is at a place in the parameters; with True where its value does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +98,11 @@ def list_no_methods(_document: object) -> Iterable[MethodUse]:
     return ()
 
 
+def list_no_calls(_document: object) -> Iterable[CallUse]:
+    """Return nothing: documents of this kind write no calls that can be looked at before a run."""
+    return ()
+
+
 def list_no_addresses(_document: object) -> Iterable[AddressUse]:
     """Return nothing: documents of this kind fetch no files from other hosts."""
     return ()
@@ -126,6 +144,8 @@ class DefinitionKind:
     """Returns the versions of other definitions that a document names; they are fixed by their ids when it is saved. It gets any draft."""
     list_methods: Callable[[object], Iterable[MethodUse]] = list_no_methods
     """Returns the methods of the portal that a correct document names; whether they exist and read is checked when it is handed in."""
+    list_calls: Callable[[object], Iterable[CallUse]] = list_no_calls
+    """Returns the calls of the portal that a correct document writes; their form is checked when it is handed in, published or tried."""
     list_addresses: Callable[[object], Iterable[AddressUse]] = list_no_addresses
     """Returns the addresses from which a correct document fetches files; whether the policy opens their hosts is checked like methods."""
     list_needs: Callable[[object], Iterable[Reference]] = list_no_references

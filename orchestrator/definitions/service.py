@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar
 
+from orchestrator.definitions.calls import CheckCall, check_no_call, find_call_mistakes, list_call_uses
 from orchestrator.definitions.changes import Difference, compare_documents
-from orchestrator.definitions.checking import Checked, Submission, check_document, merge_findings, open_every_host, to_reading
+from orchestrator.definitions.checking import Checked, Submission, check_calls, check_document, merge_findings, open_every_host, to_reading
 from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_writes
 from orchestrator.definitions.reader import DefinitionReader
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, link_references
@@ -57,7 +58,7 @@ class Saved:
 class DefinitionService(DefinitionReader):
     """What may be done with definitions; one instance for each door of a process. Every method raises StoreError."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is what one kind of checks asks, given by its name
         self,
         store: AsyncStore,
         kinds: Mapping[str, DefinitionKind],
@@ -67,10 +68,12 @@ class DefinitionService(DefinitionReader):
         is_critical: IsCriticalField,
         clock: Clock,
         may_fetch: MayFetch = open_every_host,
+        check_call: CheckCall = check_no_call,
     ) -> None:
         """Work on definitions of these kinds. `find_roles` returns the roles that hold now, `find_classes` the classes of a method."""
         super().__init__(store, kinds, find_roles=find_roles)
         self._is_critical, self._may_fetch, self._find_classes, self._clock = is_critical, may_fetch, find_classes, clock
+        self._check_call = check_call
         self._reading = asyncio.Semaphore(1)  # a document of a megabyte takes a hundred times its size while it is read
 
     async def check(self, editor: Editor, kind_name: str, key: str | None, given: Submission) -> Checked:
@@ -161,6 +164,7 @@ class DefinitionService(DefinitionReader):
         findings: list[Finding] = []
         last = await self._find_version(kind, key, version)
         await self._check_references(kind, last)
+        await self._check_calls(kind, last)
 
         def check(definition_version: DefinitionVersion) -> None:
             mistakes = find_mistakes(kind, to_reading(definition_version.document))
@@ -220,7 +224,7 @@ class DefinitionService(DefinitionReader):
     async def _check(self, kind: DefinitionKind, given: Submission) -> Checked:
         async with self._reading:
             checked = await asyncio.to_thread(partial(check_document, kind, given, self._find_classes, self._is_critical, self._may_fetch))
-        return await self._link(kind, checked)
+        return await self._link(kind, await check_calls(kind, checked, self._check_call))
 
     async def _link(self, kind: DefinitionKind, checked: Checked) -> Checked:
         """Return what was checked with the versions that the document names fixed by their ids; those that cannot be are mistakes."""
@@ -246,6 +250,15 @@ class DefinitionService(DefinitionReader):
         linked = await link_references(document, references, StoredVersions(self._store))
         if linked.findings:
             raise DefinitionRefused(linked.findings)
+
+    async def _check_calls(self, kind: DefinitionKind, definition_version: DefinitionVersion) -> None:
+        """Raise DefinitionRefused if a call that the document writes can never be right; the portal may have changed since it was saved."""
+        if definition_version.active:
+            return
+        document = Document.from_data(definition_version.document)
+        wrong = await find_call_mistakes(document, list_call_uses(kind, document.data), self._check_call)
+        if has_errors(wrong):
+            raise DefinitionRefused(wrong)
 
     async def _find_title(self, kind: DefinitionKind, key: str, given: Submission, checked: Checked) -> str:
         """Return the title that the document says, else the one that was given with it, else that of the version before."""

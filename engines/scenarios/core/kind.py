@@ -8,7 +8,8 @@ from engines.scenarios.core.checks import check_scenario
 from engines.scenarios.core.definition import Scenario
 from engines.scenarios.core.plan import StepTypes, find_type
 from engines.scenarios.core.step_types import AnyStepType
-from orchestrator.definitions.kinds import AddressUse, DefinitionKind, FilledField, Reference, Write
+from orchestrator.definitions.calls import OPEN, mark_later
+from orchestrator.definitions.kinds import AddressUse, CallUse, DefinitionKind, FilledField, Reference, Write
 from orchestrator.domain.finding import Path
 from orchestrator.expressions.placeholders import SCENARIO, Template
 from state.stored import JsonObject
@@ -23,6 +24,7 @@ def build_kind(types: StepTypes) -> DefinitionKind:
         check=lambda document: check_scenario(document, types),
         list_writes=partial(list_writes, types=types),
         list_filled=partial(list_filled, types=types),
+        list_calls=partial(list_calls, types=types),
         list_addresses=partial(list_addresses, types=types),
         list_needs=partial(list_needs, types=types),
         find_title=find_title,
@@ -60,6 +62,23 @@ def list_needs(document: object, types: StepTypes) -> list[Reference]:
     ]
 
 
+def list_calls(document: object, types: StepTypes) -> Iterator[CallUse]:
+    """Yield the calls of the portal that the steps of a scenario write; of a draft, those that can be read."""
+    for index, kind, params in _find_steps(document, types):
+        base: Path = ("steps", index, "params")
+        for call in kind.list_calls(params):
+            yield CallUse(
+                path=(*base, call.method_in),
+                method=call.method,
+                params=mark_later(call.params, SCENARIO) if isinstance(call.params, Mapping) else OPEN,
+                locate=partial(_locate, (*base, call.params_in)),
+            )
+
+
+def _locate(base: Path, place: Path, _of_value: bool) -> Path:  # noqa: FBT001 - as `CallUse` says
+    return (*base, *place)
+
+
 def list_addresses(document: object, types: StepTypes) -> list[AddressUse]:
     """Return the addresses from which the steps of a correct scenario fetch files."""
     return [
@@ -92,7 +111,7 @@ def list_steps(document: object, types: StepTypes) -> list[tuple[AnyStepType, Js
 
 def _find_steps(document: object, types: StepTypes) -> Iterator[tuple[int, AnyStepType, JsonObject]]:
     steps = document.get("steps", ()) if isinstance(document, Mapping) else ()
-    for index, step in enumerate(steps):
+    for index, step in enumerate(steps if isinstance(steps, Sequence) else ()):
         params = step.get("params", {}) if isinstance(step, Mapping) else {}
         kind = find_type(str(step.get("type", "")), params, types) if isinstance(step, Mapping) and isinstance(params, Mapping) else None
         if kind is not None:

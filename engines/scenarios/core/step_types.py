@@ -192,6 +192,16 @@ class StepMistake:
     args: Mapping[str, str | int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class WrittenCall:
+    """A call of the portal in the parameters of a step: the method, and the parameter that holds those of the call."""
+
+    method: str
+    method_in: str
+    params: object
+    params_in: str
+
+
 def list_none(_raw: Raw) -> Sequence[Any]:
     """Return nothing."""
     return ()
@@ -224,6 +234,8 @@ class StepType(Generic[P]):
     """Parameters of `params` that have no effect in this type."""
     list_outputs: Callable[[Raw], Iterable[str]] = list_none
     """Returns the names of the variables that a step with these parameters sets."""
+    list_calls: Callable[[Raw], Iterable[WrittenCall]] = list_none
+    """Returns the calls of the portal that stand in its parameters, whose form is checked before anything runs."""
     list_writes: Callable[[Raw], Sequence[Write] | None] = list_none
     """Returns the effects that such a step may submit; None if it cannot be told."""
     list_targets: Callable[[Raw], Iterable[tuple[tuple[str | int, ...], str]]] = list_none

@@ -15,8 +15,10 @@ from engines.workflows.core.runes.computing import ScriptParams
 from engines.workflows.core.runes.outside import OperationParams, QueryParams, TerminalParams
 from engines.workflows.core.script_checks import check_scripts
 from engines.workflows.core.script_functions import EMIT, QUERY
-from orchestrator.definitions.kinds import DefinitionKind, MethodUse, Reference, Write
+from orchestrator.definitions.calls import LATER, mark_later
+from orchestrator.definitions.kinds import CallUse, DefinitionKind, MethodUse, Reference, Write
 from orchestrator.domain.finding import WHOLE, Path
+from orchestrator.expressions.placeholders import WORKFLOW as SYNTAX
 
 WORKFLOW: Final = "workflow"
 TUUM: Final = "tuum"
@@ -33,6 +35,7 @@ def build_kinds(types: RuneTypes) -> tuple[DefinitionKind, DefinitionKind]:
         list_writes=partial(list_workflow_writes, types=types),
         list_references=list_tuums,
         list_methods=partial(list_workflow_methods, types=types),
+        list_calls=partial(list_workflow_calls, types=types),
         find_title=lambda document: Workflow.model_validate(document).metadata.title,
         key_field="workflowId",
         number_field="version",
@@ -43,6 +46,7 @@ def build_kinds(types: RuneTypes) -> tuple[DefinitionKind, DefinitionKind]:
         check_programs=check_scripts,
         list_writes=partial(list_tuum_writes, types=types),
         list_methods=partial(list_tuum_methods, types=types),
+        list_calls=partial(list_tuum_calls, types=types),
         find_title=lambda document: Tuum.model_validate(document).metadata.title,
         key_field="tuumId",
         is_told=False,
@@ -126,6 +130,45 @@ def _list_methods(path: Path, tuum: Tuum, types: RuneTypes) -> Iterator[MethodUs
             yield MethodUse((*path, *place, "method"), params.method, must_read=True)
     for place, source in _list_scripts(tuum, types):
         yield from (MethodUse((*path, *place), method, must_read=True) for method in list_queries(source))
+
+
+def list_workflow_calls(document: object, types: RuneTypes) -> Iterator[CallUse]:
+    """Yield the calls that the tuums of a correct workflow write, but for those that are stored on their own."""
+    for index, tuum in _list_own_tuums(Workflow.model_validate(document)):
+        yield from _list_calls(("tuums", index), tuum, types)
+
+
+def list_tuum_calls(document: object, types: RuneTypes) -> Iterator[CallUse]:
+    """Yield the calls that a correct tuum writes: its queries, and the operations that it proposes."""
+    return _list_calls(WHOLE, Tuum.model_validate(document), types)
+
+
+def _list_calls(path: Path, tuum: Tuum, types: RuneTypes) -> Iterator[CallUse]:
+    for place, rune in _list_runes(tuum):
+        base: Path = (*path, *place)
+        match read_params(types[rune.rune_type], rune.model_extra or {}):
+            case QueryParams(method=method, params=params):
+                locate = partial(_extend, (*base, "params"))
+                yield CallUse(path=(*base, "method"), method=method, params=mark_later(params, SYNTAX), locate=locate)
+            case OperationParams(operation_type="CreateEntity") as made:
+                entity = find_entity(made.entity_type)
+                params = entity.build_add_params(mark_later(made.initial_attributes, SYNTAX))
+                within = 0 if entity.is_made_flat else 1  # the name of the parameter that holds the fields is none of the author's
+                locate = partial(_extend, (*base, "initialAttributes"), skipped=within)
+                yield CallUse(path=(*base, "entityType"), method=entity.add_method, params=params, locate=locate)
+            case OperationParams(operation_type="ModifyEntity") as change:
+                entity = find_entity(change.entity_type)
+                key, value = mark_later([change.attribute_key, change.modify_value if change.modify_operator == "=" else LATER], SYNTAX)
+                params = {entity.id_parameter: LATER, entity.fields_parameter: {key: value}}
+                yield CallUse(path=(*base, "entityType"), method=entity.update_method, params=params, locate=partial(_find_change, base))
+
+
+def _extend(base: Path, place: Path, _of_value: bool, *, skipped: int = 0) -> Path:  # noqa: FBT001 - as `CallUse` says
+    return (*base, *place[skipped:])
+
+
+def _find_change(base: Path, _place: Path, of_value: bool) -> Path:  # noqa: FBT001 - as `CallUse` says
+    return (*base, "modifyValue" if of_value else "attributeKey")
 
 
 def _list_own_tuums(workflow: Workflow) -> Iterator[tuple[int, Tuum]]:

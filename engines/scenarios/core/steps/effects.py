@@ -19,6 +19,7 @@ from engines.scenarios.core.step_types import (
     StepResult,
     StepType,
     VariableName,
+    WrittenCall,
     list_named,
     mark_author,
 )
@@ -206,6 +207,14 @@ def _list_bitrix_writes(raw: Raw) -> Sequence[Write] | None:
     return (("bitrix", method),)
 
 
+def _list_calls(raw: Raw) -> Iterable[WrittenCall]:
+    """Return the call, unless a variable names its method."""
+    return [
+        WrittenCall(method=method, method_in="method", params=raw.get("params", {}), params_in="params")
+        for _, method in _list_bitrix_writes(raw) or ()
+    ]
+
+
 def list_refused(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]:
     """Return the step to which a refusal leads."""
     target = raw.get("on_refused")
@@ -236,6 +245,7 @@ BITRIX_CALL: Final = StepType(
     example={"params": {"method": "crm.deal.get", "params": {"id": "{deal_id}"}, "output_var": "deal"}},
     list_outputs=list_named("output_var", "bitrix_result"),
     list_writes=_list_bitrix_writes,
+    list_calls=_list_calls,
     call_at="params",
     list_targets=list_refused,
     is_action=True,
