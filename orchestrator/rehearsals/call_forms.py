@@ -1,0 +1,418 @@
+"""Judges the form of a call without making it: by the gate's own checks, with what the portal says of its fields, stages and lists.
+
+Where no portal is connected, or it does not answer, what every portal has stands in its place. What only a run will know is left open.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.catalogue.names import to_field_key, to_universal
+from bitrix.client.batch import find_references
+from bitrix.errors import BitrixError
+from orchestrator.definitions.calls import LATER, CallMistake
+from orchestrator.directory.reference import Reference
+from orchestrator.directory.reference_data import Field
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Effect
+from orchestrator.domain.finding import Path, Severity
+from orchestrator.domain.suggestions import suggest_name
+from orchestrator.gate.call.effect import Call, Facts, Refuse
+from orchestrator.gate.call.param_kinds import WrittenValue
+from orchestrator.gate.call.params import Refusal
+from orchestrator.gate.decide.field_checks import find_field_problem, find_list_name, load_field_lists
+from orchestrator.gate.decide.value_checks import find_value_problem
+from orchestrator.gate.decide.value_kinds import find_list_key, find_title, list_written_values, load_value_lists
+from orchestrator.gate.decide.value_place import Place
+from orchestrator.gate.normalize.batch import unpack_commands
+from orchestrator.gate.normalize.normalize import NormalizeContext, build_call, find_method, normalize
+from orchestrator.rehearsals import standard_portal
+from state.stored import JsonObject
+
+_ANYBODY: Final = Actor(key="tg:1", name="Test", role="admin", sees="all", bitrix_user_id=1, locale="en")
+"""Who asks: somebody with all rights, so that only the form is judged."""
+PATIENCE: Final = 10.0
+"""Seconds that the portal has to tell of its fields and lists."""
+_SLOT: Final = "form/1/1"
+_OPEN: Final = "$result[later]"
+"""What the gate takes for a value that is not known yet."""
+_OPEN_FIELD: Final = "UF_CRM_LATER"
+"""Stands in fields of which not all names are known yet."""
+_OPEN_FIELDS: Final = {name: Field(code=name, title="") for name in (_OPEN_FIELD, to_universal(_OPEN_FIELD))}
+_STAGED: Final = frozenset({"deal", "lead"})
+_MOST: Final = 30
+"""How many things in one call are looked at that are wrong, or that no portal is there to ask about."""
+_MEANT: Final = re.compile(r" Did you mean ([\w.]+)")
+_NAME: Final = re.compile(r"(?:[\w$-]+: )?(\S+)")
+_PREFIX: Final = re.compile(r"^[!=<>@%?]*")
+_LACKS: Final = "finding-call-lacks"
+_CODES: Final = {
+    "gate-param-unknown": "finding-call-field",
+    "gate-filter-field": "finding-call-field",
+    "gate-param-missing": _LACKS,
+    "gate-responsible": _LACKS,
+    "gate-value-stage": "finding-call-choice",
+    "gate-value-choice": "finding-call-choice",
+    "gate-value-word": "finding-call-choice",
+}
+"""The findings that say what is wrong in words of their own; every other one quotes the gate."""
+_OF_NAME: Final = frozenset({"gate-param-unknown", "gate-filter-field", "gate-param-reserved", "gate-param-twice", "gate-origin"})
+"""The refusals of a name, whatever stands there."""
+_LISTED: Final = frozenset({"gate-value-stage", "gate-value-choice", "gate-value-word"})
+Draft = dict[str, Any]
+"""Parameters of a call that are mended while they are looked at."""
+FindReference = Callable[[], Reference | None]
+
+
+def find_no_portal() -> Reference | None:
+    """Return None: no portal is connected."""
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Problem:
+    """The first thing that is wrong with a call."""
+
+    verdict: Refuse
+    lists: "_Lists"
+    call: Call | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Lists:
+    """What is known of the fields and values of the portal for one call; `is_offline` if its fields are those of every portal."""
+
+    facts: Facts
+    stages: Mapping[str, str]
+    """All stages that a record of the call's kind may have, where its funnel is not known."""
+    is_offline: bool
+    has_stages: bool = False
+    """Whether `stages` are those of a portal."""
+
+    def find_known(self, value: WrittenValue, call: Call) -> Mapping[str, str]:
+        """Return the values that the field may have, as value → name."""
+        words = value.param.words
+        codes = words.codes if words is not None and value.kind == "code" else {}
+        choices = value.field.choices if value.field is not None else {}
+        listed = self.facts.value_lists.get(find_list_key(call, value, self.facts), {})
+        return {**{code: code for code in codes.values()}, **choices, **listed, **(self.stages if value.kind == "stage" else {})}
+
+
+class CallForms:
+    """Judges calls with the catalogue of methods and, if one is connected, a portal."""
+
+    def __init__(self, find_catalogue: Callable[[], Catalogue], find_reference: FindReference = find_no_portal) -> None:
+        """Judge by this catalogue and the lists of this portal, each looked for when it is needed."""
+        self._find_catalogue, self.find_reference = find_catalogue, find_reference
+
+    async def check(self, method: str, params: JsonObject) -> Sequence[CallMistake]:
+        """Return what is wrong with a call, in the order in which the gate would find it; see `CheckCall`."""
+        if LATER in method:
+            return ()
+        try:
+            spec = find_method(method, self._find_catalogue())
+        except Refusal as refusal:
+            return (_describe_method(refusal.verdict, method),)
+        if spec.name == "batch":
+            return await self._check_batch(spec, params)
+        return await self._find_mistakes(spec, params)
+
+    async def find_refusal(self, kind: str, method: str, params: JsonObject) -> str:
+        """Return the sentence with which the gate would refuse an effect because it is written wrong; "" if it would not."""
+        if kind == "bitrix":
+            wrong = [mistake for mistake in await self.check(method, params) if mistake.severity == "error"]
+            return wrong[0].detail if wrong else ""
+        if _has_open(params):
+            return ""
+        effect = Effect.model_validate({"kind": kind, "method": method, "params": dict(params), "slot": _SLOT})
+        call = normalize(effect, catalogue=self._find_catalogue(), portal="", actor=_ANYBODY, effect_id=_SLOT)
+        return call.detail if isinstance(call, Refuse) and call.is_form else ""
+
+    async def _check_batch(self, spec: Method, params: JsonObject) -> Sequence[CallMistake]:
+        """Return what is wrong with the commands, and if nothing is, with the batch around them."""
+        mistakes: list[CallMistake] = []
+        cmd = next((one for name, one in params.items() if name.lower() == "cmd"), None)
+        if _is_open(cmd) if isinstance(cmd, str) else cmd is None:
+            return ()
+        try:
+            commands = unpack_commands(cmd)
+        except Refusal as refusal:
+            return (_quote(refusal.verdict, spec.name, ("cmd",)),)
+        for command in commands:
+            wrong = await self.check(command.method, {name: _open_references(one) for name, one in command.params.items()})
+            mistakes.extend(replace(mistake, path=("cmd", command.key), of_value=True) for mistake in wrong)
+        if mistakes or _has_open(params):
+            return mistakes
+        whole = self._normalize(spec, dict(params))
+        return (_quote(whole, spec.name, ("cmd",)),) if isinstance(whole, Refuse) else ()
+
+    async def _find_mistakes(self, spec: Method, params: JsonObject) -> Sequence[CallMistake]:
+        draft, is_partial = _open_fields(spec, params)
+        mistakes: list[CallMistake] = []
+        for _ in range(_MOST):
+            problem = await self._find_problem(spec, draft)
+            if problem is None:
+                break
+            place = _find_place(spec, draft, problem.verdict)
+            is_name = problem.verdict.reason.code in _OF_NAME
+            if place and not is_name and _has_open(_get_at(draft, place)):  # of what is not known nothing can be said
+                _get_at(draft, place[:-1]).pop(place[-1])
+                is_partial = True
+                continue
+            mistake = _describe(problem, spec, draft, place)
+            if mistake is not None and not (is_partial and mistake.code == _LACKS):
+                mistakes.append(mistake)
+            suggestion = mistake.suggestion if mistake is not None else ""
+            is_partial |= is_name and not suggestion  # the name that is missing may be meant
+            if not _mend(spec, draft, place, problem.verdict, suggestion if is_name else None):
+                break
+        return mistakes
+
+    async def _find_problem(self, spec: Method, draft: JsonObject) -> _Problem | None:
+        call = self._normalize(spec, draft)
+        if isinstance(call, Refuse):
+            return _Problem(verdict=call, lists=_Lists(facts=Facts(), stages={}, is_offline=True))
+        lists = await self._load_lists(call)
+        effect = Effect(method=spec.name, params=draft, slot=_SLOT)
+        verdict = (
+            find_field_problem(call, facts=lists.facts, actor=_ANYBODY)
+            or find_value_problem(call, facts=lists.facts, actor=_ANYBODY, effect=effect)
+            or _find_stage_problem(call, lists)
+        )
+        return _Problem(verdict=verdict, lists=lists, call=call) if verdict is not None else None
+
+    def _normalize(self, spec: Method, draft: JsonObject) -> Call | Refuse:
+        catalogue = self._find_catalogue()
+        if not _has_open(draft):
+            effect = Effect(method=spec.name, params=draft, slot=_SLOT)
+            return normalize(effect, catalogue=catalogue, portal="", actor=_ANYBODY, effect_id=_SLOT)
+        bench = NormalizeContext(catalogue=catalogue, portal="", actor=_ANYBODY, effect_id=_SLOT)
+        try:
+            return build_call(spec, draft, bench, origin=_SLOT)
+        except Refusal as refusal:
+            return refusal.verdict
+
+    async def _load_lists(self, call: Call) -> _Lists:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await self._ask_lists(call, self.find_reference())
+        except TimeoutError:
+            return await self._ask_lists(call, None)
+
+    async def _ask_lists(self, call: Call, reference: Reference | None) -> _Lists:
+        name = find_list_name(call)
+        loaded = await load_field_lists(call, reference) if reference is not None else {}
+        is_offline = not loaded.get(name)
+        known = loaded.get(name) or standard_portal.list_fields(name)
+        facts = Facts(field_lists={name: {**known, **_OPEN_FIELDS}} if known else {})
+        values = await load_value_lists(call, facts, reference) if reference is not None else {}
+        if reference is None:
+            values = standard_portal.list_values()
+        stages = await _load_all_stages(call, reference) if call.written_fields else None
+        return _Lists(
+            facts=replace(facts, value_lists=values),
+            stages=standard_portal.list_values().get(f"stages:{call.entity}:", {}) if stages is None else stages,
+            is_offline=is_offline,
+            has_stages=stages is not None,
+        )
+
+
+async def _load_all_stages(call: Call, reference: Reference | None) -> Mapping[str, str] | None:
+    """Return the stages of all funnels of deals or leads, none for other kinds of records; None if there is no portal to say it."""
+    if reference is None or call.entity not in _STAGED:
+        return None if reference is None else {}
+    try:
+        numbers = [row.id for row in await reference.load_categories(call.entity)] if call.entity == "deal" else []
+        return {row.id: row.name for number in [None, *numbers] for row in await reference.load_stages(call.entity, number)}
+    except BitrixError:
+        return None
+
+
+def _find_stage_problem(call: Call, lists: _Lists) -> Refuse | None:
+    """Return the refusal of a stage that no funnel has, where it is not known which one the record is in."""
+    for value in list_written_values(call, lists.facts) if lists.stages else ():
+        if value.kind != "stage" or find_list_key(call, value, lists.facts) in lists.facts.value_lists:
+            continue
+        title = find_title(value.param, value.field, _ANYBODY.locale)
+        place = Place(call=call, value=value, facts=lists.facts, title=title, locale=_ANYBODY.locale)
+        for item in value.items:
+            if str(item).strip() not in lists.stages:
+                return place.refuse_unlisted("gate-value-stage", item, lists.stages)
+    return None
+
+
+def _describe(problem: _Problem, spec: Method, draft: JsonObject, place: Path | None) -> CallMistake | None:
+    """Return a refusal as a mistake of the call; None for what no portal is there to ask about."""
+    verdict = problem.verdict
+    code, name = verdict.reason.code, _read_name(verdict)
+    field = name.rpartition(".")[2]
+    mistake = CallMistake(
+        code=_CODES.get(code, "finding-call-wrong"),
+        args={"method": spec.name, "name": name, "problem": verdict.detail},
+        path=place or (),
+        of_value=bool(place) and code not in _OF_NAME,
+        suggestion=_read_meant(verdict),
+        detail=verdict.detail,
+    )
+    is_unlooked = code in {"gate-param-unknown", "gate-filter-field"} and problem.lists.is_offline and problem.call is not None
+    if is_unlooked and standard_portal.is_own_field(field):
+        return replace(mistake, code="finding-call-own-field", args={"name": field}, severity="warning", suggestion="")
+    return _describe_choice(problem, draft, mistake, field) if code in _LISTED else mistake
+
+
+def _describe_choice(problem: _Problem, draft: JsonObject, mistake: CallMistake, field: str) -> CallMistake | None:
+    """Return the mistake of a value that its list does not have. Without a portal it is an error only if it looks like one that it has."""
+    call, lists = problem.call, problem.lists
+    assert call is not None  # noqa: S101 - values are looked at in a call only
+    value = next((one for one in list_written_values(call, lists.facts) if to_field_key(one.name) == to_field_key(field)), None)
+    known = lists.find_known(value, call) if value is not None else {}
+    written = str(_get_at(draft, mistake.path) if mistake.path else problem.verdict.reason.args.get("value", ""))
+    by_name = {name: code for code, name in reversed(list(known.items()))}  # its own funnel stands first
+    near = suggest_name(written, [*known, *by_name])
+    meant = by_name.get(written) or near or suggest_name(standard_portal.drop_funnel(written), known)
+    is_offline = not lists.has_stages if value is not None and value.kind == "stage" else lists.is_offline
+    is_certain = value is None or value.kind == "code" or bool(value.field and value.field.choices) or not is_offline
+    if not is_certain and (standard_portal.is_own_value(written) or standard_portal.drop_funnel(written) in known):
+        return None
+    severity: Severity = "error" if is_certain or meant else "warning"
+    return replace(mistake, args={"name": field, "value": written}, suggestion=by_name.get(meant, meant), severity=severity)
+
+
+def _describe_method(verdict: Refuse, method: str) -> CallMistake:
+    return CallMistake(
+        code="finding-method-unknown", args={"name": method}, path=None, suggestion=_read_meant(verdict), detail=verdict.detail
+    )
+
+
+def _read_meant(verdict: Refuse) -> str:
+    """Return the name that the gate takes for the one that was meant, "" for none."""
+    meant = _MEANT.search(verdict.detail)
+    near = str(verdict.reason.args.get("near", "none")).partition(" ")[0].rstrip(",")
+    return meant[1] if meant is not None else "" if near == "none" else near
+
+
+def _quote(verdict: Refuse, method: str, path: Path) -> CallMistake:
+    return CallMistake(code="finding-call-wrong", args={"method": method, "problem": verdict.detail}, path=path, detail=verdict.detail)
+
+
+def _read_name(verdict: Refuse) -> str:
+    """Return the parameter that a refusal names, as a dotted path."""
+    matched = _NAME.match(str(verdict.reason.args.get("param", "")))
+    return matched[1] if matched is not None else ""
+
+
+def _find_place(spec: Method, draft: JsonObject, verdict: Refuse) -> Path | None:
+    """Return where in the parameters that stands which a refusal names; None if it is not there, as what is missing."""
+    parts = tuple(_read_name(verdict).split("."))
+    for start in ((), (spec.fields_at,), ("filter",)):
+        if (place := _follow(draft, (*start, *parts) if start != ("",) else parts)) is not None:
+            return place
+    return next(_find_deep(draft, parts[-1]), None)
+
+
+def _follow(draft: object, parts: Sequence[str]) -> Path | None:
+    place: list[str | int] = []
+    for part in parts:
+        names = list(draft) if isinstance(draft, Mapping) else []
+        name = next((one for one in names if _fold(one) == _fold(part)), None)
+        if name is None:
+            return None
+        place.append(name)
+        draft = draft[name]  # type: ignore[index]  # it is the mapping of the names
+    return tuple(place)
+
+
+def _find_deep(draft: object, name: str, above: Path = ()) -> Iterator[Path]:
+    """Yield the places at any depth that have this name."""
+    pairs = draft.items() if isinstance(draft, Mapping) else enumerate(draft) if isinstance(draft, list) else ()
+    for key, inner in pairs:
+        if isinstance(key, str) and _fold(key) == _fold(name):
+            yield (*above, key)
+        yield from _find_deep(inner, name, (*above, key))
+
+
+def _fold(name: object) -> str:
+    return to_field_key(_PREFIX.sub("", str(name)))
+
+
+def _get_at(draft: Any, place: Path) -> Any:
+    for part in place:
+        draft = draft[part]
+    return draft
+
+
+def _mend(spec: Method, draft: Draft, place: Path | None, verdict: Refuse, meant: str | None) -> bool:
+    """Mend what is wrong, so that what else is wrong is found; False if that cannot be done.
+
+    `meant` is the name in place of a wrong one, "" if none is known; None if it is the value that is wrong, which is left open.
+    """
+    if place is None:
+        parts = _read_name(verdict).split(".")
+        if verdict.reason.code not in {"gate-param-missing", "gate-responsible"} or not parts[0]:
+            return False
+        for part in parts[:-1]:
+            draft = draft.setdefault(part, {})
+        draft[parts[-1]] = _build_open(spec, parts)
+        return True
+    holder = _get_at(draft, place[:-1])
+    last = place[-1]
+    if meant is not None:
+        value = holder.pop(last)
+        prefix = _PREFIX.match(str(last))
+        name = f"{prefix[0] if prefix else ''}{meant}" if meant else _OPEN_FIELD
+        if len(place) > 1 or meant:
+            holder.setdefault(name, value if meant else _OPEN)
+        return True
+    holder[last] = _build_open(spec, [str(part) for part in place])
+    return True
+
+
+def _build_open(spec: Method, parts: Sequence[str]) -> object:
+    """Return what stands for a parameter that is not known: a map for the fields, else a value."""
+    return {_OPEN_FIELD: _OPEN} if [_fold(part) for part in parts] == [_fold(spec.fields_at)] else _OPEN
+
+
+def _open_references(tree: object) -> object:
+    """Return the parameters of a command with what other commands of its batch give left open."""
+    if isinstance(tree, Mapping):
+        return {key: _open_references(one) for key, one in tree.items()}
+    if isinstance(tree, list):
+        return [_open_references(one) for one in tree]
+    return LATER if find_references(tree) else tree
+
+
+def _open_fields(spec: Method, params: JsonObject) -> tuple[Draft, bool]:
+    """Return the parameters as the gate reads them where something is not known yet, and whether not all names are."""
+    draft: Draft = {name: _open(one) for name, one in params.items() if LATER not in name}
+    is_partial = len(draft) < len(params)
+    for name in [one for one in draft if spec.fields_at and _fold(one) == _fold(spec.fields_at)]:
+        written = params[name]
+        if written and (_is_open(written) or (isinstance(written, Mapping) and any(LATER in str(key) for key in written))):
+            is_partial = True
+            rest = draft[name] if isinstance(draft[name], Mapping) else {}
+            draft[name] = {**rest, _OPEN_FIELD: _OPEN}
+    return draft, is_partial
+
+
+def _open(tree: object) -> object:
+    if isinstance(tree, Mapping):
+        return {key: _open(one) for key, one in tree.items() if LATER not in str(key)}
+    if isinstance(tree, list):
+        return [_open(one) for one in tree]
+    return tree.replace(LATER, _OPEN) if isinstance(tree, str) else tree
+
+
+def _is_open(value: object) -> bool:
+    return isinstance(value, str) and LATER in value
+
+
+def _has_open(tree: object) -> bool:
+    """Return whether anything in the tree is not known yet."""
+    if isinstance(tree, Mapping):
+        return any(_has_open(one) for one in tree.values()) or any(LATER in str(key) for key in tree)
+    if isinstance(tree, list):
+        return any(map(_has_open, tree))
+    return isinstance(tree, str) and (LATER in tree or _OPEN in tree)
