@@ -16,6 +16,7 @@ from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.kinds.http import may_be_fetched
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.policy_format import DefinitionRoles
+from orchestrator.rehearsals.call_forms import CallForms, FindReference, find_no_portal
 from orchestrator.runs.registry import Engines
 from state.clock import Clock
 from state.journal.async_store import AsyncStore
@@ -25,9 +26,18 @@ FindCatalogue = Callable[[], Catalogue]
 
 
 def build_definition_service(
-    store: AsyncStore, engines: Engines, *, policies: PolicySource, catalogue: FindCatalogue, clock: Clock
+    store: AsyncStore,
+    engines: Engines,
+    *,
+    policies: PolicySource,
+    catalogue: FindCatalogue,
+    clock: Clock,
+    find_reference: FindReference = find_no_portal,
 ) -> DefinitionService:
-    """Return the service for the kinds of these engines; a change of the policy counts at the next request."""
+    """Return the service for the kinds of these engines; a change of the policy counts at the next request.
+
+    `find_reference` returns what the portal says of its fields and lists, None while none is connected.
+    """
     return DefinitionService(
         store,
         engines.kinds,
@@ -36,6 +46,7 @@ def build_definition_service(
         is_critical=build_field_judge(catalogue, policies),
         clock=clock,
         may_fetch=build_host_judge(policies),
+        check_call=CallForms(catalogue, find_reference).check,
     )
 
 

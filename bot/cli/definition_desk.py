@@ -12,9 +12,12 @@ import typer
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.cli.ops import escape_text, open_database_reader, open_database_writer, write_table
+from bot.composition.portal import open_call_forms
 from bot.definition_service import build_class_finder, build_definition_service, build_field_judge, build_host_judge, list_known_kinds
 from bot.settings.loading import load_settings
-from orchestrator.definitions.checking import Checked, Submission, check_document
+from bot.settings.settings import Settings
+from orchestrator.definitions.checking import Checked, Submission, check_calls, check_document
+from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.definitions.reader import KindUnknown, find_kind
 from orchestrator.definitions.rules import Editor, FindClasses, NotAllowed
 from orchestrator.definitions.service import DefinitionService
@@ -23,6 +26,7 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import DefinitionRefused, Finding
 from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_policy
+from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.runs.registry import Engines
 from state.clock import SystemClock
 from state.journal.async_store import AsyncStore
@@ -88,27 +92,39 @@ def open_desk(engines: Engines, *, reads: bool = False) -> Iterator[DefinitionDe
     editor = Editor(actor=Actor(key=f"cli:{user}", name=user, role="admin", sees="all"), via="cli")
     opened = open_database_reader(settings) if reads else open_database_writer(settings)
     with opened as sql, asyncio.Runner() as runner:
-        store = AsyncStore(sql)
+        store, catalogue, portal = AsyncStore(sql), cache(lambda: _load_catalogue(policy)), contextlib.AsyncExitStack()
+        forms = runner.run(portal.enter_async_context(open_call_forms(settings, catalogue)))
         service = build_definition_service(
-            store, engines, policies=FixedPolicy(policy), catalogue=cache(lambda: _load_catalogue(policy)), clock=SystemClock()
+            store, engines, policies=FixedPolicy(policy), catalogue=catalogue, clock=SystemClock(), find_reference=forms.find_reference
         )
         try:
             yield DefinitionDesk(service=service, editor=editor, runner=runner, store=store)
         finally:
+            runner.run(portal.aclose())
             runner.run(store.aclose())
 
 
 def check_file(engines: Engines, kind: str, submission: Submission) -> Checked:
-    """Return what is wrong with a file; no database is needed. Raises SettingsError for a kind that there is not."""
+    """Return what is wrong with a file; no database is needed, and a portal is asked if the settings have the address of its webhook.
+
+    Raises SettingsError for a kind that there is not.
+    """
     settings = load_settings()
     try:
         policy = load_policy(settings.policy_file)
         catalogue = cache(lambda: _load_catalogue(policy))
         policies = FixedPolicy(policy)
         judge, hosts = build_field_judge(catalogue, policies), build_host_judge(policies)
-        return check_document(find_kind(engines.kinds, kind), submission, build_class_finder(catalogue), judge, hosts)
+        known_kind = find_kind(engines.kinds, kind)
+        checked = check_document(known_kind, submission, build_class_finder(catalogue), judge, hosts)
+        return asyncio.run(_check_calls(known_kind, checked, settings, catalogue))
     except KindUnknown as error:
         raise SettingsError(escape_text(error.reason)) from None
+
+
+async def _check_calls(kind: DefinitionKind, checked: Checked, settings: Settings, catalogue: Callable[[], Catalogue]) -> Checked:
+    async with open_call_forms(settings, catalogue) as forms:
+        return await check_calls(kind, checked, forms.check)
 
 
 def write_findings(findings: Iterable[Finding], describe: Callable[[Finding], str] = lambda finding: finding.message) -> None:
@@ -129,6 +145,13 @@ def _refuse(sentence: str) -> NoReturn:
 def find_classes_under(policy: Policy) -> FindClasses:
     """Return the function that finds the classes of a method; the catalogue is loaded when it is needed, which it seldom is."""
     return build_class_finder(cache(lambda: _load_catalogue(policy)))
+
+
+def open_installed_forms() -> contextlib.AbstractAsyncContextManager[CallForms]:
+    """Return what opens a judge of calls by the policy and the portal of the settings. Raises SettingsError."""
+    settings = load_settings()
+    policy = load_policy(settings.policy_file)
+    return open_call_forms(settings, cache(lambda: _load_catalogue(policy)))
 
 
 def _load_catalogue(policy: Policy) -> Catalogue:

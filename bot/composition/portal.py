@@ -1,11 +1,14 @@
 """Builds what reaches the portal: its client, and what reads records and names with it. Part of the composition root."""
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from pydantic import SecretStr
 
+from bitrix.catalogue.catalogue import Catalogue
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bitrix.limits.plan import parse_plan
@@ -20,6 +23,7 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.errors import SettingsError
 from orchestrator.features.people.staff import Employees
+from orchestrator.rehearsals.call_forms import CallForms
 from state.clock import SystemClock, read_boottime
 from state.trace import build_trace_headers
 
@@ -77,12 +81,31 @@ def connect_portal(installation: Installation, client: BitrixClient, limiter: Li
     return Portal(client=client, reads=reads, naming=naming, employees=Employees(reads.reference, naming), limiter=limiter)
 
 
-def open_title_search(settings: Settings, webhook: SecretStr) -> TitleSearch:
-    """Return a search over the portal of a webhook, beside a running bot: it uses no database. Raises SettingsError."""
+@asynccontextmanager
+async def open_call_forms(settings: Settings, find_catalogue: Callable[[], Catalogue]) -> AsyncIterator[CallForms]:
+    """Yield what judges calls, with the portal of the webhook if there is one, beside a running bot. Raises SettingsError."""
+    webhook = settings.bitrix_webhook_url
+    if webhook is None:
+        yield CallForms(find_catalogue)
+        return
+    client = _build_webhook_client(settings, webhook)
+    try:
+        reference = PortalReader(client, find_catalogue(), SystemClock()).reference
+        yield CallForms(find_catalogue, lambda: reference)
+    finally:
+        await client.aclose()
+
+
+def _build_webhook_client(settings: Settings, webhook: SecretStr) -> BitrixClient:
     plan = parse_plan(settings.bitrix_plan)
     try:
-        client = BitrixClient(webhook, limiter=Limiter(plan.rate, plan.burst))
+        return BitrixClient(webhook, limiter=Limiter(plan.rate, plan.burst))
     except ValueError as error:
         raise SettingsError(f"BITRIX_WEBHOOK_URL: {error}") from None
+
+
+def open_title_search(settings: Settings, webhook: SecretStr) -> TitleSearch:
+    """Return a search over the portal of a webhook, beside a running bot: it uses no database. Raises SettingsError."""
+    client = _build_webhook_client(settings, webhook)
     _, catalogue = load_rules(settings, load_installed_engines())
     return TitleSearch(PortalReader(client, catalogue, SystemClock()), close=client.aclose)

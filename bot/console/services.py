@@ -19,6 +19,7 @@ from bot.settings.settings import Settings
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.actor import Actor
 from orchestrator.features.budgets.usage_meter import UsageMeter
+from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
@@ -83,8 +84,19 @@ class ConsoleServices:
         """Lists, checks, stores and publishes definitions."""
         deps = self.orchestrator.tools.gate.deps
         return build_definition_service(
-            self.store, self.engines, policies=deps.policies, catalogue=lambda: deps.catalogue, clock=self.clock
+            self.store,
+            self.engines,
+            policies=deps.policies,
+            catalogue=lambda: deps.catalogue,
+            clock=self.clock,
+            find_reference=lambda: deps.records.reference,
         )
+
+    @cached_property
+    def call_forms(self) -> CallForms:
+        """Judges the calls of trials as the portal would be asked for them."""
+        deps = self.orchestrator.tools.gate.deps
+        return CallForms(lambda: deps.catalogue, lambda: deps.records.reference)
 
     @cached_property
     def figures(self) -> FigureReader:

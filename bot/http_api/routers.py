@@ -59,7 +59,14 @@ def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engine
     reading = StreamReader(desk)
     stored = add_stored_definitions(engines, desk.store)
     deps = orchestrator.tools.gate.deps
-    definitions = build_definition_service(desk.store, engines, policies=deps.policies, catalogue=lambda: deps.catalogue, clock=clock)
+    definitions = build_definition_service(
+        desk.store,
+        engines,
+        policies=deps.policies,
+        catalogue=lambda: deps.catalogue,
+        clock=clock,
+        find_reference=lambda: deps.records.reference,
+    )
     own = [
         build_confirmations_router(desk),
         build_session_events_router(desk, reading),

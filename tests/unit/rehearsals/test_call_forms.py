@@ -1,0 +1,142 @@
+"""The form of a call is judged before anything runs, by the gate's own checks, with and without a portal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from bot.cli.definition_desk import check_file
+from bot.plugins.building import load_installed_engines
+from orchestrator.definitions.calls import LATER, CallMistake
+from orchestrator.definitions.checking import Submission
+from orchestrator.directory.reference_data import Category, Field, Stage
+from orchestrator.documents.reading import read_document
+from orchestrator.domain.finding import Finding
+from orchestrator.rehearsals.call_forms import CallForms
+from tests.unit.definitions.service_kit import shipped_catalogue
+
+MISTAKES: dict[str, tuple[str, str, str]] = {
+    "a method": ("method: crm.dael.add", "fields: {TITLE: x}", "crm.deal.add"),
+    "a method of another name": ("method: crm.task.add", "fields: {TITLE: x, RESPONSIBLE_ID: 1}", "tasks.task.add"),
+    "a parameter": ("method: crm.deal.add", "feilds: {TITLE: x}", "fields"),
+    "a parameter of a reader": ("method: crm.deal.get", "idd: 5", "id"),
+    "a flat parameter": ("method: im.message.add", "{DIALOG_ID: 5, MESAGE: x}", "MESSAGE"),
+    "a field": ("method: crm.deal.add", "fields: {TITEL: x}", "TITLE"),
+    "a field beside variables": ("method: crm.deal.add", 'fields: {TITLE: "{who}", OPORTUNITY: "{sum}"}', "OPPORTUNITY"),
+    "a field of items": ("method: crm.item.add", "{entityTypeId: 2, fields: {titel: x}}", "title"),
+    "a field of tasks": ("method: tasks.task.add", "fields: {TITLE: x, RESPONSIBLE_ID: 1, DEADLIN: 2026-11-30}", "DEADLINE"),
+    "a field of a filter": ("method: crm.deal.list", 'filter: {">OPORTUNITY": 5}', "OPPORTUNITY"),
+    "a field without a near one": ("method: crm.lead.add", "fields: {TITLE: x, BUDGET_RUB: 5}", ""),
+    "a field in a batch": ("method: batch", 'cmd: {a: "crm.deal.add?fields[TITEL]={who}"}', "TITLE"),
+    "a stage": ("method: crm.deal.add", "fields: {TITLE: x, STAGE_ID: NEWW}", "NEW"),
+    "a stage of a record": ("method: crm.deal.update", '{id: "{deal}", fields: {STAGE_ID: WONN}}', "WON"),
+    "a stage of leads": ("method: crm.lead.update", '{id: "{lead}", fields: {STATUS_ID: JUNKK}}', "JUNK"),
+    "an entry of a list": ("method: crm.deal.add", "fields: {TITLE: x, SOURCE_ID: CAL}", "CALL"),
+    "a flag": ("method: crm.deal.add", "fields: {TITLE: x, OPENED: maybe}", ""),
+    "a kind of records": ("method: crm.timeline.comment.add", 'fields: {ENTITY_ID: "{deal}", ENTITY_TYPE: dael, COMMENT: x}', ""),
+    "what is needed": ("method: crm.deal.update", '{id: "{deal}"}', ""),
+    "a date": ("method: tasks.task.add", "fields: {TITLE: x, RESPONSIBLE_ID: 1, DEADLINE: soon}", ""),
+}
+
+
+def check_step(method: str, params: str) -> Sequence[Finding]:
+    """What is found in a scenario whose third line names the method and whose fourth holds the parameters of the call."""
+    text = f"name: x\nsteps:\n  - {{id: c, type: bitrix_call, params: {{{method},\n    params: {params if params[0] == '{' else f'{{{params}}}'}}}}}\n"
+    text += "initial_context: {who: '', sum: 1, deal: 1, lead: 1}\n"
+    reading = read_document(text.encode(), "yaml")
+    return check_file(load_installed_engines(), "scenario", Submission(read=lambda: reading)).findings
+
+
+@pytest.fixture(autouse=True)
+def no_portal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No portal is connected."""
+    monkeypatch.delenv("BITRIX_WEBHOOK_URL", raising=False)
+
+
+@pytest.mark.req("S000-62")
+@pytest.mark.parametrize("what", MISTAKES)
+def test_one_planted_mistake_is_one_error_at_its_line(what: str) -> None:
+    """A mistake in a call is an error at its line, with the name that was meant, and nothing besides."""
+    method, params, meant = MISTAKES[what]
+    (found,) = check_step(method, params)
+    assert (found.severity, found.suggestion) == ("error", meant)
+    assert found.line == (3 if found.code == "finding-method-unknown" else 4)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("crm.deal.add", '{fields: {TITLE: "{who}", STAGE_ID: NEW, OPPORTUNITY: "{sum}", SOURCE_ID: CALL, PARENT_ID_177: 5}}'),
+        ("crm.deal.update", '{id: "{deal}", fields: {STAGE_ID: "C5:UC_AB12"}}'),
+        ("crm.deal.update", '{id: "{deal}", fields: {STAGE_ID: "C5:WON"}}'),
+        ("crm.item.add", '{entityTypeId: 2, fields: {title: "{who}", stageId: NEW, observers: [1]}}'),
+        ("crm.item.update", '{entityTypeId: "{lead}", id: 5, fields: {whatever: 1}}'),
+        ("tasks.task.add", '{fields: {TITLE: x, RESPONSIBLE_ID: "{who}", UF_CRM_TASK: ["D_{deal}", "{who}"]}}'),
+        ("crm.deal.add", '{fields: "{who}"}'),
+        ("crm.lead.add", '{fields: {TITLE: x, PHONE: [{VALUE: "{who}", VALUE_TYPE: WORK}]}}'),
+        ("crm.deal.productrows.set", '{id: "{deal}", rows: [{PRODUCT_NAME: x, PRICE: "{sum}", QUANTITY: 1}]}'),
+        ("batch", '{cmd: {a: "crm.deal.add?fields[TITLE]={who}", b: "crm.deal.update?id=$result[a]&fields[COMMENTS]=x"}}'),
+    ],
+)
+def test_right_calls_have_no_errors(method: str, params: str) -> None:
+    """What only a run knows is left open, and so is what a company may have made its own."""
+    assert [one.message for one in check_step(f"method: {method}", params) if one.severity == "error"] == []
+
+
+def test_a_field_of_the_companys_own_is_a_warning_without_a_portal() -> None:
+    """Only the portal knows it."""
+    (found,) = check_step("method: crm.deal.add", "fields: {TITLE: x, UF_CRM_NUMBER: 5}")
+    assert (found.severity, found.code, found.line) == ("warning", "finding-call-own-field", 4)
+
+
+def test_every_mistake_of_a_call_is_found_at_once() -> None:
+    """An author mends a call in one go."""
+    found = check_step("method: crm.deal.add", "fields: {TITEL: x, STAGE_ID: NEWW, SOURCE_ID: CAL, OPENED: maybe}")
+    assert [one.path.rpartition(".")[2] for one in found] == ["TITEL", "STAGE_ID", "SOURCE_ID", "OPENED"]
+
+
+class Lists:
+    """The fields, funnels and stages of a portal."""
+
+    async def load_fields(self, entity: str, **_: object) -> Mapping[str, Field]:
+        book = {"type": "crm_status", "status_entity_id": "DEAL_TYPE"}
+        return {
+            name: Field(code=name, title="", **(book if name == "TYPE_ID" else {})) for name in ("TITLE", "STAGE_ID", "TYPE_ID", "UF_CRM_7")
+        }
+
+    async def load_categories(self, entity: str, **_: object) -> Sequence[Category]:
+        return [Category(id=5, name="Опт")]
+
+    async def load_stages(self, entity: str, category: int | None = None, **_: object) -> Sequence[Stage]:
+        prefix = f"C{category}:" if category else ""
+        return [Stage(id=f"{prefix}NEW", name="Новая"), Stage(id=f"{prefix}TALK", name="Переговоры")]
+
+    async def load_status_entries(self, book: str, **_: object) -> Sequence[Stage]:
+        return [Stage(id="OWN", name="Своя")]
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"TITLE": LATER, "UF_CRM_7": 1, "STAGE_ID": "TALK", "TYPE_ID": "OWN"}, []),
+        ({"UF_CRM_8": 1}, [("finding-call-field", "UF_CRM_7")]),
+        ({"STAGE_ID": "TALKK"}, [("finding-call-choice", "TALK")]),
+        ({"STAGE_ID": "UC_GONE"}, [("finding-call-choice", "")]),
+        ({"STAGE_ID": "Переговоры"}, [("finding-call-choice", "TALK")]),
+        ({"TYPE_ID": "SALE"}, [("finding-call-choice", "")]),
+        ({"OPPORTUNITY": 5}, [("finding-call-field", "")]),
+    ],
+)
+async def test_a_connected_portal_says_what_it_has(fields: dict[str, Any], wrong: list[tuple[str, str]]) -> None:
+    """Own fields, stages and entries count as the portal has them, and what it does not have is an error."""
+    forms = CallForms(shipped_catalogue, Lists)  # type: ignore[arg-type]  # all that is asked of it
+    found: Sequence[CallMistake] = await forms.check("crm.deal.add", {"fields": fields})
+    assert [(one.code, one.suggestion) for one in found] == wrong
+    assert {one.severity for one in found} <= {"error"}
+
+
+@pytest.mark.parametrize(("stage", "count"), [("C5:TALK", 0), ("TALK", 0), ("C5:TALKK", 1), ("C6:NEW", 1)])
+async def test_a_record_may_be_in_any_funnel(stage: str, count: int) -> None:
+    """Of a record whose funnel is not known each stage of the portal counts."""
+    forms = CallForms(shipped_catalogue, Lists)  # type: ignore[arg-type]  # as above
+    assert len(await forms.check("crm.deal.update", {"id": LATER, "fields": {"STAGE_ID": stage}})) == count
