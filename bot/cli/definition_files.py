@@ -9,7 +9,10 @@ from orchestrator.documents.reading import MAX_BYTES, Reading, read_document
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from orchestrator.definitions.rules import FindClasses
+    from orchestrator.rehearsals.call_forms import CallForms
     from orchestrator.runs.registry import Engines
 
 SUFFIXES: Final[Mapping[str, Literal["json", "yaml"]]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
@@ -71,3 +74,10 @@ def load_classes() -> "FindClasses":
     from orchestrator.gate.call.policy import load_policy  # noqa: PLC0415 - see load_engines
 
     return find_classes_under(load_policy(load_settings().policy_file))
+
+
+def load_call_forms() -> "AbstractAsyncContextManager[CallForms]":
+    """Return what opens a judge of calls, with the portal of this installation if there is one. Raises SettingsError."""
+    from bot.cli.definition_desk import open_installed_forms  # noqa: PLC0415 - see load_engines
+
+    return open_installed_forms()

@@ -7,7 +7,7 @@ runs in a thread of its own, for a bounded time, and can be stopped.
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol
 
@@ -19,7 +19,7 @@ from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.engines.runs import Ask, RunEffect, RunModelRequest, RunResult
 from orchestrator.rehearsals.case import Case, Given
 from orchestrator.rehearsals.rehearsal import Happening, Place, RehearsalStopped, TakeText
-from orchestrator.rehearsals.script import AnswerUnfit, Script, ScriptEnded
+from orchestrator.rehearsals.script import AnswerUnfit, FindRefusal, Script, ScriptEnded
 from state.journal.async_store import AsyncStore
 from state.stored import JsonObject
 
@@ -105,6 +105,8 @@ class Watch:
 
     def __init__(self, seconds: float = MOST_SECONDS) -> None:
         """Let it take so many seconds from now on."""
+        self.find_refusal: FindRefusal | None = None
+        """What knows the calls that a run of this installation would be refused; None for what every installation refuses."""
         self._stopped, self._until = threading.Event(), time.monotonic() + seconds
         self.seconds = seconds
         self.happenings: list[Happening] = []
@@ -139,6 +141,8 @@ class Asking(Script):
     def start(self, key: str, watch: Watch) -> None:
         """Play the definition `key`, as long as the watch allows."""
         self.key, self.watch = key, watch
+        if watch.find_refusal is not None:
+            self._find_refusal = watch.find_refusal
 
     def tell(self, happening: Happening) -> None:
         """Keep what happened. Raises TrialStopped."""
@@ -189,6 +193,8 @@ class Asking(Script):
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
         """Return what a read gives by the inputs; everything else is only planned. Raises ScriptEnded."""
         self.watch.check()
+        if (refused := await self.refuse_form(place, effect, params)) is not None:
+            return refused
         classes = frozenset(self._find_classes(effect.kind, effect.method) or ())
         if (effect.must_read or classes == _READS) and (name := self._name_read(place, effect)) and not self._has_read(place, name):
             self._want(Wanted(kind="read", step=place.step, name=name, text=effect.method))
@@ -228,12 +234,26 @@ class Playable(Protocol):
         """Return what comes of it with these inputs. Raises TrialStopped, and pydantic's ValidationError for a case that is none."""
 
 
-async def try_definition(playable: Playable, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
+async def try_definition(
+    playable: Playable, inputs: TrialInputs, person: Actor, watch: Watch, find_refusal: FindRefusal | None = None
+) -> Tried:
     """Return what comes of a definition with these inputs; it is played in a thread, which ends when the watch says so.
 
-    Raises pydantic's ValidationError for a case that is none.
+    `find_refusal` is asked in the loop of the caller, to which the client of a portal belongs. Raises
+    pydantic's ValidationError for a case that is none.
     """
+    loop = asyncio.get_running_loop()
+
+    async def ask(kind: str, method: str, params: JsonObject) -> str:
+        assert find_refusal is not None  # noqa: S101 - it is set below only then
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_await(find_refusal(kind, method, params)), loop))
+
+    watch.find_refusal = ask if find_refusal is not None else None
     return await asyncio.to_thread(lambda: asyncio.run(_try(playable, inputs, person, watch)))
+
+
+async def _await(refusal: Awaitable[str]) -> str:
+    return await refusal
 
 
 async def _try(playable: Playable, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:

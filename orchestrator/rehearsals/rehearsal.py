@@ -51,7 +51,7 @@ CALLS: Final = "calls"
 _MODEL: Final[Origins] = frozenset({"model"})
 TakeText = Callable[[str], Awaitable[None]]
 """Takes the next piece of an answer while it comes."""
-Kind = Literal["message", "question", "answer", "effect", "model", "agent", "wait", "child", "failure"]
+Kind = Literal["message", "question", "answer", "effect", "model", "agent", "wait", "child", "log", "failure"]
 
 
 class RehearsalStopped(Exception):
@@ -88,7 +88,7 @@ class Happening:
     controls: tuple[str, ...] = ()
     """The codes of the program's own buttons below them."""
     data: Any = None
-    """JSON data: of an effect {kind, method, params, comment, confirm, status, result}, of an answer what the run gets."""
+    """JSON data: of an effect {kind, method, params, comment, confirm, status, result}, of an answer what it gets, of a log its level."""
 
 
 class Outside(Protocol):

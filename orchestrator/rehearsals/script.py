@@ -1,11 +1,13 @@
 """Answers for everything outside of a rehearsal by a script: the inputs in order, the mocks by step."""
 
+import re
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Literal, Protocol
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from orchestrator.definitions.calls import LATER
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.outcome import Outcome
@@ -15,11 +17,14 @@ from orchestrator.engines.runs import Ask, RunEffect, RunFailed, RunModelRequest
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import SHIPPED, load_policy
 from orchestrator.language.foreign_text import split_foreign_text
+from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, Given
 from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, RehearsalStopped, TakeText
 from state.canonical import dumps
+from state.stored import JsonObject
 
 NO_MOCK: Final = object()
+_UNFILLED: Final = re.compile(r"\{[^{}]+\}")
 Asked = Literal["model", "effect", "agent", "documents", "memo", "run"]
 """What is asked for in the place of the outside."""
 Ending = Callable[[Place, str], Awaitable[str | None]]
@@ -35,6 +40,15 @@ def _load_catalogue() -> Catalogue:
 def find_shipped_classes(kind: str, method: str) -> Collection[str] | None:
     """Return the class letters that a call of this method may have by the shipped policy, None for one that it does not know."""
     return find_method_classes(_load_catalogue(), kind, method)
+
+
+FindRefusal = Callable[[str, str, JsonObject], Awaitable[str]]
+"""Returns why an effect of (kind, method, parameters) would be refused as it is written, "" if it would not be."""
+
+
+async def find_shipped_refusal(kind: str, method: str, params: JsonObject) -> str:
+    """Return why an effect is refused as it is written, by the shipped policy and with no portal, "" if it is not."""
+    return await CallForms(_load_catalogue).find_refusal(kind, method, params)
 
 
 class ScriptEnded(RehearsalStopped):
@@ -84,21 +98,29 @@ class Script:
         model: AskModel = ask_no_model,
         find_classes: FindClasses = find_shipped_classes,
         is_strict: bool = True,
+        find_refusal: FindRefusal = find_shipped_refusal,
     ) -> None:
         """Answer by the inputs and mocks of this test.
 
         What they lack of answers is asked of `ask_further`, answers of models first of `model`. With `is_strict` a search of documents
-        without a mock ends the rehearsal, otherwise it is one without documents. `find_classes` says which effects only read.
+        without a mock ends the rehearsal, otherwise it is one without documents. `find_classes` says which effects only read, and
+        `find_refusal` which are written so that a run would be refused.
         """
         self._inputs = deque(dialogue.inputs)
         self._dialogue, self._further, self._model, self._is_strict = dialogue, ask_further, model, is_strict
-        self._find_classes = find_classes
+        self._find_classes, self._find_refusal = find_classes, find_refusal
+        self._has_planned = False
+        """Whether an effect was only planned, so that nobody knows what it would have given."""
         self._used: Counter[str] = Counter()
         self._taken: dict[Place, Any] = {}
         """The mocks of steps whose file was asked for, for the effects that send these files."""
         self.happenings: list[Happening] = []
         self.at = Place("", "")
         """The step that is being done, as the engine's steps tell it."""
+
+    def judge_by(self, forms: CallForms) -> None:
+        """Refuse what is written wrong for this installation and its portal."""
+        self._find_refusal = forms.find_refusal
 
     @property
     def left(self) -> int:
@@ -143,19 +165,33 @@ class Script:
         return found if is_call else to_written(found)
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
-        """Return the mock of this step as the result of the effect; without one it is only planned."""
-        del params
+        """Return the mock of this step as the result of the effect; without one it is only planned, unless a run would refuse it."""
+        if (refused := await self.refuse_form(place, effect, params)) is not None:
+            return refused
         found = self._taken.pop(_find_step(place), NO_MOCK)
         return self.build_outcome(place, effect, self.take_mock(place, "effect") if found is NO_MOCK else found)
 
+    async def refuse_form(self, place: Place, effect: RunEffect, params: JsonObject) -> Outcome | None:
+        """Return the refusal of an effect that is written wrong; None for any other."""
+        is_own = effect.kind == "bitrix" and find_shipped_classes("bitrix", effect.method) is None
+        if is_own and self._find_classes("bitrix", effect.method) is not None:  # a method that the policy of the installation adds
+            return None
+        why = await self._find_refusal(effect.kind, effect.method, _open_planned(params) if self._has_planned else params)
+        if not why:
+            return None
+        effect_id = f"rehearsal:{place.definition}/{place.node}"
+        return Outcome(status="refused", effect_id=effect_id, method=effect.method, detail=why, is_form=True)
+
     def build_outcome(self, place: Place, effect: RunEffect, found: Any) -> Outcome:
-        """Return the outcome of an effect by its mock."""
+        """Return the outcome of an effect by its mock: a mock that failed is one that the other side has not done."""
         classes = "".join(sorted(self._find_classes(effect.kind, effect.method) or ()))
         told = {"effect_id": f"rehearsal:{place.definition}/{place.node}", "method": effect.method, "call_class": classes}
         if found is NO_MOCK:
+            self._has_planned = True
             return Outcome(status="planned", **told)
-        if (why := _read_problem(found, REFUSED)) is not None:
-            return Outcome(status="refused", detail=why, **told)
+        for key in (REFUSED, FAILED):
+            if (why := _read_problem(found, key)) is not None:
+                return Outcome(status="refused", detail=why, **told)
         return Outcome(status="succeeded", result=found, **told)
 
     async def ask_agent(self, place: Place, engine: str, args: Mapping[str, Any]) -> str:
@@ -236,6 +272,15 @@ class Script:
         if number >= len(values):
             raise ScriptEnded(f"step {place.step} of {place.definition} is done a further time, and {where}.{EACH} has no more")
         return values[number]
+
+
+def _open_planned(tree: Any) -> Any:
+    """Return parameters in which is open what a planned effect may have given: nothing, or a placeholder that nothing fills."""
+    if isinstance(tree, Mapping):
+        return {name: _open_planned(one) for name, one in tree.items()}
+    if isinstance(tree, list):
+        return [_open_planned(one) for one in tree]
+    return LATER if tree is None or (isinstance(tree, str) and (not tree or _UNFILLED.search(tree))) else tree
 
 
 def _find_step(place: Place) -> Place:

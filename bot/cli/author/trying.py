@@ -17,7 +17,7 @@ from bot.cli.author.faces import LIVE_FACE, TryOptions, find_family, refuse_miss
 from bot.cli.author.files import PartStore, load_file, open_part_store
 from bot.cli.author.writing import write_checked
 from bot.cli.definition_desk import write_findings
-from bot.cli.definition_files import SUFFIXES, load_engines, read_file
+from bot.cli.definition_files import SUFFIXES, load_call_forms, load_engines, read_file
 from bot.cli.ops import escape_text, open_models, write_json_lines
 from bot.i18n.translate import Translator
 from bot.plugins.loading import find_part_of_kind
@@ -111,7 +111,7 @@ def _play_again_and_again(playable: Playable, options: TryOptions, tr: Translato
     given, count = TrialInputs(case=_load_case(options.inputs_file), answers=options.inputs), 0
     while True:
         try:
-            tried = asyncio.run(try_definition(playable, given, PERSON, Watch()))
+            tried = asyncio.run(_try_installed(playable, given))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
@@ -124,6 +124,11 @@ def _play_again_and_again(playable: Playable, options: TryOptions, tr: Translato
             _write_end(tried, tr, as_json=options.as_json)
             return tried.status == "done"
         given = (given.drop_answer() if tried.wanted.is_unfit else given).add(tried.wanted, line)
+
+
+async def _try_installed(playable: Playable, inputs: TrialInputs) -> Tried:
+    async with load_call_forms() as forms:
+        return await try_definition(playable, inputs, PERSON, Watch(), forms.find_refusal)
 
 
 def _load_case(path: Path | None) -> JsonObject:
@@ -218,6 +223,8 @@ def _describe_happening(happening: Happening, tr: Translator) -> list[str]:
             return [f"[{step}] waits until {text}; the clock jumps there"]
         case "child":
             return [f"[{step}] begins {text}"]
+        case "log":
+            return [f"[{step}] {data} {cut_text(text)}"]
         case "failure":
             return [spoken, f"[{data}] {cut_text(text)}"]
 

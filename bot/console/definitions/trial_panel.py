@@ -152,7 +152,7 @@ class TrialPanel:
                 if self._is_stopped:
                     return
                 self._watch = Watch()  # its time begins when it is its turn
-                tried = await try_definition(playable, self._inputs, visit.actor, self._watch)
+                tried = await try_definition(playable, self._inputs, visit.actor, self._watch, visit.services.call_forms.find_refusal)
         except ValidationError:
             self._show_findings("console-trial-case-wrong", ())
             return
@@ -205,6 +205,8 @@ class TrialPanel:
                     self._draw_effect(happening)
                 case "model" | "agent":
                     show_text(visit.say("console-trial-model", text=cut_text(happening.text, limit=_LONGEST)))
+                case "log":
+                    show_text(f"{happening.data} {cut_text(happening.text, limit=_LONGEST)}", classes="mono muted")
                 case "wait":
                     show_text(visit.say("console-trial-wait", moment=visit.tr.format_time(happening.text)))
                 case "child":

@@ -1,5 +1,6 @@
 """Plays one dialogue of a scenario and says how what came of it differs from what was expected."""
 
+import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,8 +21,8 @@ from orchestrator.rehearsals.rehearsal import Happening, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded
 from state.stored import JsonObject
 
-NoteCall = Callable[[AnyStepCall], None]
-"""Is called before each step is done."""
+NoteCall = Callable[[AnyStepCall], AnyStepCall]
+"""Is called before each step is done, and returns the call with which it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +31,7 @@ class Played:
 
     result: RunResult
     variables: JsonObject
+    """Those at the end, or at the step at which it failed or stopped."""
     happenings: Sequence[Happening]
     visited: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The steps that were done, by the key of their scenario, each by its name."""
@@ -58,10 +60,24 @@ async def play_dialogue(
     """
     now = dialogue.find_start(now)
     visited: dict[str, set[str]] = {}
+    lines: set[tuple[str, str, str]] = set()
+    last: dict[str, JsonObject] = {}
+    """The variables at the step that was begun last, of the run that was started first."""
 
-    def note(call: AnyStepCall) -> None:
+    def note(call: AnyStepCall) -> AnyStepCall:
         script.at = rehearsal.find_place(call.ctx.run.definition.key, call.node)
         visited.setdefault(script.at.definition, set()).add(script.at.step)
+        if not call.ctx.run.parent:
+            last["variables"] = call.variables.to_value().data
+
+        def tell(level: int, text: str, /) -> None:
+            call.surroundings.note(level, text)
+            if (line := (call.ctx.run.run_id, call.node, text)) not in lines:  # each pass begins at the first step
+                lines.add(line)
+                place = rehearsal.find_place(call.ctx.run.definition.key, call.node)
+                script.tell(Happening(kind="log", place=place, text=text, data=logging.getLevelName(level)))
+
+        return replace(call, surroundings=replace(call.surroundings, note=tell))
 
     engine = ScenarioEngine(trace_types(types, note), find_documents=script.find_documents)
     names = find_known_steps(key, documents, types).names
@@ -72,7 +88,8 @@ async def play_dialogue(
         result = await rehearsal.play(KIND, key, {name: Value(arg, PERSONS) for name, arg in dialogue.args.items()})
     except ScriptEnded as error:
         problem = str(error)
-    variables = result.value.data if isinstance(result.value.data, Mapping) else {}
+    ended = result.value.data if isinstance(result.value.data, Mapping) else {}
+    variables = ended if result.status == "done" and not problem else {**last.get("variables", {}), **ended}
     steps = {name: frozenset(one) for name, one in visited.items()}
     return Played(result=result, variables=variables, happenings=script.happenings, visited=steps, problem=problem, left=script.left)
 
@@ -84,8 +101,7 @@ def trace_types(types: StepTypes, note: NoteCall) -> StepTypes:
 
 def _trace(kind: AnyStepType, note: NoteCall) -> Callable[[AnyStepCall], Awaitable[StepResult]]:
     async def perform(call: AnyStepCall) -> StepResult:
-        note(call)
-        return await kind.perform(call)
+        return await kind.perform(note(call))
 
     return perform
 

@@ -12,7 +12,7 @@ from bot.cli.author.faces import LiveFace, TryOptions
 from bot.cli.author.files import load_file
 from bot.cli.author.trying import write_end, write_happening
 from bot.cli.definition_desk import write_findings
-from bot.cli.definition_files import load_classes, read_file
+from bot.cli.definition_files import load_call_forms, load_classes, read_file
 from bot.cli.inputs import parse_arg
 from bot.cli.ops import escape_text, open_models, write_json_lines
 from bot.i18n.translate import Translator
@@ -181,15 +181,18 @@ def play_scenario(playable: PlayableScenario, options: TryOptions, tr: Translato
     show = lambda happening: write_happening(happening, tr, as_json=as_json, name="scenario")  # noqa: E731 - reads as the argument that it is
 
     async def play() -> Played:
-        async with _open_model(options.asks_model) as model:
+        async with _open_model(options.asks_model) as model, load_call_forms() as forms:
             script = Terminal(dialogue, model=model, show=show, stdin=sys.stdin, find_classes=load_classes())
+            script.judge_by(forms)
             return await play_dialogue(playable.key, playable.documents, playable.types, dialogue, script, now=SystemClock().now())
 
     played = asyncio.run(play())
     result = played.result
     if as_json:
         outcome = "unfinished" if played.problem else result.status
-        event = {"event": "end", "outcome": outcome, "code": result.code, "problem": played.problem, "variables": played.variables}
+        why = next((happening.text for happening in reversed(played.happenings) if happening.kind == "failure"), "")
+        problem = played.problem or (why if result.status == "failed" else "")
+        event = {"event": "end", "outcome": outcome, "code": result.code, "problem": problem, "variables": played.variables}
         write_json_lines([event])
     else:
         write_end(result.status, result.code, played.problem, played.own_variables)

@@ -108,7 +108,8 @@ class WorkflowScript(Script):
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
         """Return what a read gives; anything else is only planned. Raises RunFailed if the test does not say what is read."""
-        del params
+        if (refused := await self.refuse_form(place, effect, params)) is not None:
+            return refused
         if not effect.must_read:
             return self.build_outcome(place, effect, NO_MOCK)
         try:
