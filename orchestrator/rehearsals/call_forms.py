@@ -61,6 +61,8 @@ _CODES: Final = {
 """The findings that say what is wrong in words of their own; every other one quotes the gate."""
 _OF_NAME: Final = frozenset({"gate-param-unknown", "gate-filter-field", "gate-param-reserved", "gate-param-twice", "gate-origin"})
 """The refusals of a name, whatever stands there."""
+_OF_RECORD: Final = "gate-move-funnel"
+"""The refusal of a value that the record may have already, which only a run reads."""
 _LISTED: Final = frozenset({"gate-value-stage", "gate-value-choice", "gate-value-word"})
 Draft = dict[str, Any]
 """Parameters of a call that are mended while they are looked at."""
@@ -158,8 +160,12 @@ class CallForms:
                 break
             place = _find_place(spec, draft, problem.verdict)
             is_name = problem.verdict.reason.code in _OF_NAME
-            if place and not is_name and _has_open(_get_at(draft, place)):  # of what is not known nothing can be said
-                _get_at(draft, place[:-1]).pop(place[-1])
+            is_open = place and not is_name and _has_open(_get_at(draft, place))
+            if place and (is_open or problem.verdict.reason.code == _OF_RECORD):  # of what is not known nothing can be said
+                holder = _get_at(draft, place[:-1])
+                del holder[place[-1]]
+                if len(place) > 1:
+                    holder[_OPEN_FIELD] = _OPEN
                 is_partial = True
                 continue
             mistake = _describe(problem, spec, draft, place)
@@ -275,6 +281,7 @@ def _describe_choice(problem: _Problem, draft: JsonObject, mistake: CallMistake,
     meant = by_name.get(written) or near or suggest_name(standard_portal.drop_funnel(written), known)
     is_offline = not lists.has_stages if value is not None and value.kind == "stage" else lists.is_offline
     is_certain = value is None or value.kind == "code" or bool(value.field and value.field.choices) or not is_offline
+    is_certain = is_certain or not written.isascii()  # a name in place of its code
     if not is_certain and (standard_portal.is_own_value(written) or standard_portal.drop_funnel(written) in known):
         return None
     severity: Severity = "error" if is_certain or meant else "warning"
