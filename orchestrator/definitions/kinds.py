@@ -5,7 +5,7 @@ An engine registers its kind (`orchestrator/runs/registry.py`); the store keeps 
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from orchestrator.definitions.mistakes import SENTENCES
@@ -154,6 +154,8 @@ class DefinitionKind:
     """Returns the places of a correct document where a model or a person fills in what an effect writes."""
     find_title: Callable[[object], str] = find_no_title
     """Returns the title that a correct document gives itself; "" if its author says it when saving."""
+    recent_errors: frozenset[str] = frozenset()
+    """The codes of errors that versions may have which were published before these were looked for: to those they are warnings."""
     key_field: str = ""
     """The field of a document that repeats the key under which it is stored; "" if none does."""
     number_field: str = ""
@@ -176,6 +178,11 @@ def find_mistakes(kind: DefinitionKind, reading: Reading) -> tuple[Finding, ...]
             if not findings.has_errors:  # after mistakes of the text the draft may be of any shape
                 findings.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
     return findings.list_all()
+
+
+def soften_recent(kind: DefinitionKind, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings of a version that was published before, in which what is looked for only since then is a warning."""
+    return tuple(replace(one, severity="warning") if one.code in kind.recent_errors else one for one in findings)
 
 
 def find_linked_mistakes(kind: DefinitionKind, document: Document, named: Mapping[str, object]) -> tuple[Finding, ...]:

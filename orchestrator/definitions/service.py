@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from orchestrator.definitions.calls import CheckCall, check_no_call, find_call_mistakes, list_call_uses
 from orchestrator.definitions.changes import Difference, compare_documents
 from orchestrator.definitions.checking import Checked, Submission, check_calls, check_document, merge_findings, open_every_host, to_reading
-from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_writes
+from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_writes, soften_recent
 from orchestrator.definitions.reader import DefinitionReader
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, link_references
 from orchestrator.definitions.rules import (
@@ -168,6 +168,8 @@ class DefinitionService(DefinitionReader):
 
         def check(definition_version: DefinitionVersion) -> None:
             mistakes = find_mistakes(kind, to_reading(definition_version.document))
+            if definition_version.published_at:
+                mistakes = soften_recent(kind, mistakes)
             if has_errors(mistakes):
                 raise DefinitionRefused(mistakes)
             findings[:] = mistakes
@@ -253,7 +255,7 @@ class DefinitionService(DefinitionReader):
 
     async def _check_calls(self, kind: DefinitionKind, definition_version: DefinitionVersion) -> None:
         """Raise DefinitionRefused if a call that the document writes can never be right; the portal may have changed since it was saved."""
-        if definition_version.active:
+        if definition_version.published_at:  # those that were published before these were looked for go on
             return
         document = Document.from_data(definition_version.document)
         wrong = await find_call_mistakes(document, list_call_uses(kind, document.data), self._check_call)

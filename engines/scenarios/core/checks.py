@@ -1,5 +1,6 @@
 """Finds every mistake of a scenario before it runs, each with its place (S000-62, S000-A2, S000-A4, S000-A7, S000-A12)."""
 
+import keyword
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -24,6 +25,7 @@ from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import DefinitionRefused, Finding, Path, Severity, format_path
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.expressions.conditions import Condition, compile_condition
+from orchestrator.expressions.paths import parse_path
 from orchestrator.expressions.placeholders import SCENARIO, Template, TemplateRefused
 from state.stored import JsonObject
 
@@ -40,6 +42,12 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-step-unreachable": "nothing leads to this step",
     "finding-variable-unset": 'nothing sets the variable "{name}": whoever starts the scenario has to give it',
     "finding-variable-reserved": 'the name "{name}" is taken: only the program sets names with "__"',
+    "finding-variable-unreached": 'no placeholder reaches a variable "{name}": letters, digits, _ and - behind a letter or _ can be read',
+    "finding-variable-keyword": 'a condition cannot read "{name}" by its name: only {{{name}}} and context["{name}"] can',
+    "finding-schedule-when": "exactly one of run_in_seconds, at and cron says when it starts",
+    "finding-schedule-terms": "it would never start: {problem}",
+    "finding-prompt-missing": "the model is asked nothing: a prompt or messages are needed",
+    "finding-bounds-crossed": "no answer fits: {least} is more than {most}",
     "finding-variable-program": 'the value of "{name}" has no effect: the program itself says for whom, where and when a scenario runs',
     "finding-mapping-missing": "without output_mapping the sub-scenario overwrites all variables of the same names",
     "finding-step-internal": "{name} answers from all that the company knows, so it is not for a scenario for customers",
@@ -57,6 +65,11 @@ SYSTEM_NAMES: Final = (
     *sorted(ABOUT_PERSON),
 )
 """The variables that every run has without anybody setting them."""
+_NAMING: Final = ("updates", "values", "output_mapping")
+"""The parameters that hold names of variables which a step sets."""
+UNREACHED: Final = "finding-variable-unreached"
+TOLD_LATE: Final = ("finding-schedule-when", "finding-schedule-terms", "finding-prompt-missing", "finding-bounds-crossed")
+"""Mistakes that ended a run at its step, and that no check looked for once."""
 _HANDED_ON: Final = ("input_parameters", "context_to_pass")
 """The parameters that hold the variables of another scenario."""
 _SHOWN_LOOP: Final = 6
@@ -150,6 +163,7 @@ class _Checking:
         for name in node.type.list_outputs(node.params):
             if name.startswith(RESERVED):
                 self._add("finding-variable-reserved", params, name=quote_part(name))
+            self._check_name(name, (*params, *_find_name(given, name)))
         if node.type.name == "execute_sub_scenario" and "output_mapping" not in given:
             self._add("finding-mapping-missing", params, severity="warning")
 
@@ -243,14 +257,14 @@ class _Checking:
         for name in initial if isinstance(initial, Mapping) else ():
             if name.startswith(RESERVED):
                 self._add("finding-variable-reserved", ("initial_context", name), name=quote_part(name))
-        self._warn_of_program_variables(initial, ("initial_context",))
+        self._check_values(initial, ("initial_context",))
         for node in nodes:
             for field in _HANDED_ON:
-                self._warn_of_program_variables(node.params.get(field), ("steps", node.index, "params", field))
+                self._check_values(node.params.get(field), ("steps", node.index, "params", field))
         for node in nodes:
             if node.type is None:
                 return
-            known.update(node.type.list_outputs(node.params))
+            known.update(name.split(".")[0] for name in node.type.list_outputs(node.params))
             if node.type.name == "execute_sub_scenario" and "output_mapping" not in node.params:
                 return
         told: set[str] = set()
@@ -259,6 +273,19 @@ class _Checking:
                 told.add(name)
                 suggestion = self._suggest(name, known)
                 self._add("finding-variable-unset", path, severity="warning", suggestion=suggestion, name=quote_part(name))
+
+    def _check_values(self, variables: object, path: Path) -> None:
+        """Report what is wrong with the names of variables that are given with their values."""
+        self._warn_of_program_variables(variables, path)
+        for name in variables if isinstance(variables, Mapping) else ():
+            self._check_name(str(name), (*path, name))
+
+    def _check_name(self, name: str, path: Path) -> None:
+        """Report the name of a variable that nothing reaches, and warn of one that only braces do."""
+        if parse_path(name) is None or [str(part) for part in parse_path(name) or ()] != name.split("."):
+            self._add(UNREACHED, path, name=quote_part(name))
+        elif keyword.iskeyword(name.split(".", maxsplit=1)[0]):
+            self._add("finding-variable-keyword", path, severity="warning", name=quote_part(name.split(".", maxsplit=1)[0]))
 
     def _warn_of_program_variables(self, given: object, path: Path) -> None:
         """Warn of values for variables whose values the program gives."""
@@ -283,6 +310,18 @@ class _Checking:
     def _add(self, code: str, path: Path, *, severity: Severity = "error", suggestion: str = "", **args: str | int) -> None:
         message = SENTENCES[code].format(**args)
         self.findings.add(code, message, path, severity=severity, suggestion=suggestion, args=dict(args))
+
+
+def _find_name(params: JsonObject, name: str) -> Path:
+    """Return where in its parameters a step names a variable that it sets; nothing if it is the usual name."""
+    for param, value in params.items():
+        if value == name:
+            return (param,)
+        if param in _NAMING and isinstance(value, Mapping) and name in value:
+            return (param, name)
+        if param in _NAMING and isinstance(value, list) and name in value:
+            return (param, value.index(name))
+    return ()
 
 
 def _has_placeholder(value: object) -> bool:

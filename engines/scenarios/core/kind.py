@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal
 
-from engines.scenarios.core.checks import check_scenario
+from engines.scenarios.core.checks import TOLD_LATE, UNREACHED, check_scenario
 from engines.scenarios.core.definition import Scenario
 from engines.scenarios.core.plan import StepTypes, find_type
 from engines.scenarios.core.step_types import AnyStepType
@@ -28,6 +28,7 @@ def build_kind(types: StepTypes) -> DefinitionKind:
         list_addresses=partial(list_addresses, types=types),
         list_needs=partial(list_needs, types=types),
         find_title=find_title,
+        recent_errors=frozenset({UNREACHED, *TOLD_LATE}),
     )
 
 
@@ -94,7 +95,7 @@ def list_filled(document: object, types: StepTypes) -> Iterator[FilledField]:
     sources: dict[str, Literal["model", "person"]] = {}
     for _, kind, params in steps:
         if kind.source:
-            sources.update(dict.fromkeys(kind.list_outputs(params), kind.source))
+            sources.update(dict.fromkeys((name.split(".")[0] for name in kind.list_outputs(params)), kind.source))
     for index, kind, params in steps:
         written = params.get(kind.call_at, {}) if kind.call_at else {name: one for name, one in params.items() if name not in kind.unfilled}
         base: Path = ("steps", index, "params", *((kind.call_at,) if kind.call_at else ()))

@@ -212,7 +212,7 @@ def list_named(name: str, default: str) -> Callable[[Raw], Iterable[str]]:
 
     def list_outputs(raw: Raw) -> Iterable[str]:
         given = raw.get(name) or default
-        return (given.split(".")[0],) if isinstance(given, str) and given else ()
+        return (given,) if isinstance(given, str) and given else ()
 
     return list_outputs
 
@@ -233,7 +233,7 @@ class StepType(Generic[P]):
     ignores: frozenset[str] = frozenset()
     """Parameters of `params` that have no effect in this type."""
     list_outputs: Callable[[Raw], Iterable[str]] = list_none
-    """Returns the names of the variables that a step with these parameters sets."""
+    """Returns the names of the variables that a step with these parameters sets; with dots it is a part of an object."""
     list_calls: Callable[[Raw], Iterable[WrittenCall]] = list_none
     """Returns the calls of the portal that stand in its parameters, whose form is checked before anything runs."""
     list_writes: Callable[[Raw], Sequence[Write] | None] = list_none

@@ -1,8 +1,8 @@
 """The steps that act outside: calls of the portal, a database, later runs. Each is an effect that the gate decides (S000-A13)."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -15,6 +15,7 @@ from engines.scenarios.core.step_types import (
     AnyStepType,
     Raw,
     StepCall,
+    StepMistake,
     StepParams,
     StepResult,
     StepType,
@@ -29,7 +30,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.taint import NOWHERE, Origin, Origins, Value
 from orchestrator.engines.runs import RunEffect
 from orchestrator.expressions.placeholders import SCENARIO, Template
-from orchestrator.language.schedule_terms import is_plain_zone
+from orchestrator.language.schedule_terms import TermsError, is_plain_zone, parse_terms
 from state.stored import JsonObject
 
 _READ: Final[Mapping[str, Origin]] = {"bitrix": "prose", "mongo": "database", "http": "web", "file": "document"}
@@ -215,6 +216,28 @@ def _list_calls(raw: Raw) -> Iterable[WrittenCall]:
     ]
 
 
+def _list_schedule_mistakes(raw: Raw) -> Iterator[StepMistake]:
+    """Yield that it has no time or several, and what is wrong with the one that stands there."""
+    given = [name for name in ("run_in_seconds", "at", "cron") if raw.get(name) not in (None, "")]
+    if len(given) != 1:
+        yield StepMistake(path=tuple(given[1:2]), code="finding-schedule-when")
+        return
+    (name,), zone = given, raw.get("zone") or "UTC"
+    written = raw[name]
+    if name == "run_in_seconds" or not isinstance(written, str) or not isinstance(zone, str) or "{" in f"{written}{zone}":
+        return
+    try:
+        moment = datetime.fromisoformat(written) if name == "at" else None
+        at = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).isoformat() if moment is not None else None
+        parse_terms(at, written if name == "cron" else None, zone)
+    except TermsError as error:
+        yield StepMistake(
+            path=(error.param if error.param in raw else name,), code="finding-schedule-terms", args={"problem": error.detail}
+        )
+    except ValueError:
+        yield StepMistake(path=(name,), code="finding-schedule-terms", args={"problem": "a moment such as 2026-11-30T09:00 is needed"})
+
+
 def list_refused(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]:
     """Return the step to which a refusal leads."""
     target = raw.get("on_refused")
@@ -258,6 +281,7 @@ SCHEDULE: Final = StepType(
     example={"params": {"scenario_id": "follow_up", "run_in_seconds": 86400, "context_to_pass": {"client": "{client}"}}},
     list_outputs=list_named("task_id_output_var", "task_id"),
     list_writes=lambda _raw: (("schedule", "schedule.run.add"),),
+    list_mistakes=_list_schedule_mistakes,
     list_targets=list_refused,
     is_action=True,
 )

@@ -199,12 +199,12 @@ def _map_output(source: Any, known: JsonObject, values: Mapping[str, Value]) -> 
 
 def _list_updates(raw: Raw) -> Iterable[str]:
     updates = raw.get("updates")
-    return (name.split(".")[0] for name in updates) if isinstance(updates, Mapping) else ()
+    return (str(name) for name in updates) if isinstance(updates, Mapping) else ()
 
 
 def _list_calculated(raw: Raw) -> Iterable[str]:
     values = raw.get("values")
-    return (str(name).split(".")[0] for name in values) if isinstance(values, Mapping) else ()
+    return (str(name) for name in values) if isinstance(values, Mapping) else ()
 
 
 def _list_expressions(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]:
@@ -216,7 +216,7 @@ def _list_expressions(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]:
 def list_mapped(raw: Raw) -> Iterable[str]:
     """Return the names of the variables that an output_mapping sets."""
     mapping = raw.get("output_mapping")
-    return (str(name).split(".")[0] for name in mapping) if isinstance(mapping, Mapping | list) else ()
+    return (str(name) for name in mapping) if isinstance(mapping, Mapping | list) else ()
 
 
 def _list_sub_scenarios(raw: Raw) -> Iterable[tuple[str, str]]:

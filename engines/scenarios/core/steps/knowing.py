@@ -1,10 +1,11 @@
 """The steps that ask a model, the company's documents, and the tool agent (S000-56, S000-57, S000-X12, S000-X13)."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from pydantic import Field
 
-from engines.scenarios.core.step_types import StepCall, StepParams, StepResult, StepType, VariableName, Words, list_named
+from engines.scenarios.core.step_types import Raw, StepCall, StepMistake, StepParams, StepResult, StepType, VariableName, Words, list_named
 from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.models import ModelOptions
 from orchestrator.domain.taint import Value
@@ -84,6 +85,13 @@ async def _ask_tool_agent(call: StepCall[ToolAgentParams]) -> StepResult:
     return StepResult(changes={call.params.output_var: ended.value.get("text")})
 
 
+def _list_llm_mistakes(raw: Raw) -> Iterator[StepMistake]:
+    """Yield that the model is asked nothing."""
+    prompt = raw.get("prompt")
+    if not raw.get("messages") and (prompt is None or (isinstance(prompt, str) and not prompt.strip())):
+        yield StepMistake(path=tuple(name for name in ("prompt",) if name in raw), code="finding-prompt-missing")
+
+
 LLM_REQUEST: Final = StepType(
     name="llm_request",
     summary="Asks a language model.",
@@ -91,6 +99,7 @@ LLM_REQUEST: Final = StepType(
     perform=_ask_model,
     example={"params": {"prompt": "Write one polite sentence to {client}.", "output_var": "letter"}},
     list_outputs=list_named("output_var", "llm_result"),
+    list_mistakes=_list_llm_mistakes,
     source="model",
     is_action=True,
 )

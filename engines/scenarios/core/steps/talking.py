@@ -1,6 +1,6 @@
 """The steps that talk with the person of the run: a message, and a question with its answer (S000-23 … 29, S000-X18)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Any, Final
@@ -14,6 +14,7 @@ from engines.scenarios.core.step_types import (
     DONE,
     Raw,
     StepCall,
+    StepMistake,
     StepParams,
     StepResult,
     StepType,
@@ -190,6 +191,17 @@ MESSAGE: Final = StepType(
     perform=_say,
     example={"params": {"text": "Noted: {client}."}},
 )
+
+
+def _list_input_mistakes(raw: Raw) -> Iterator[StepMistake]:
+    """Yield bounds between which no answer lies."""
+    for least, most in (("minimum", "maximum"), ("min_length", "max_length")):
+        low, high = raw.get(least), raw.get(most, LONGEST_ANSWER if most == "max_length" else None)
+        is_number = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (low, high))
+        if is_number and low > high:
+            yield StepMistake(path=(least,), code="finding-bounds-crossed", args={"least": least, "most": most})
+
+
 INPUT: Final = StepType(
     name="input",
     summary="Asks the person and waits for the answer, also over restarts.",
@@ -197,6 +209,7 @@ INPUT: Final = StepType(
     perform=_ask,
     example={"params": {"prompt": "How large is the budget?", "input_variable": "budget", "type": "integer", "minimum": 1}},
     list_outputs=_list_input_outputs,
+    list_mistakes=_list_input_mistakes,
     source="person",
     list_targets=_list_input_targets,
     unfilled=frozenset({"regex", "next_step_map", "on_invalid", "on_timeout"}),
