@@ -17,6 +17,7 @@ from orchestrator.definitions.calls import LATER, CallMistake
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Field
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.address import REHEARSAL_PERSON
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.finding import Path, Severity
 from orchestrator.domain.suggestions import suggest_name
@@ -32,7 +33,7 @@ from orchestrator.gate.normalize.normalize import NormalizeContext, build_call, 
 from orchestrator.rehearsals import standard_portal
 from state.stored import JsonObject
 
-_ANYBODY: Final = Actor(key="tg:1", name="Test", role="admin", sees="all", bitrix_user_id=1, locale="en")
+_ANYBODY: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1, locale="en")
 """Who asks: somebody with all rights, so that only the form is judged."""
 PATIENCE: Final = 10.0
 """Seconds that the portal has to tell of its fields and lists."""
