@@ -20,7 +20,9 @@ PAGES = [
     *sorted((ROOT / "docs" / "ru").glob("*.md")),
     *sorted((ROOT / "engines").glob("*/README*.md")),
 ]
-_CALL = re.compile(r"(?:(?:\.venv/bin/|/opt/sdelka/\.venv/bin/)?python -m bot|\.venv/bin/sdelka|(?<![\w/.-])(?<!-u )sdelka)[ ]+([a-z][^\n`#|;&<>()…]*)")
+_CALL = re.compile(
+    r"(?:(?:\.venv/bin/|/opt/sdelka/\.venv/bin/)?python -m bot|\.venv/bin/sdelka|(?<![\w/.-])(?<!-u )sdelka)[ ]+([a-z][^\n`#|;&<>()…]*)"
+)
 _OPAQUE = {"demo", "sandbox"}
 """Commands whose words another program reads."""
 
