@@ -32,6 +32,8 @@ _NOT_FINITE: Final = frozenset({"nan", "infinity", "inf"})
 _NUMBER_LIKE: Final = re.compile(r"[-+.]?[0-9](?:[\w.]|(?<=[eE])[-+])*")
 _WORD: Final = re.compile(r"[-+]?[^\W\d][\w.$-]*")
 _OTHER: Final = re.compile(r"""[^\s\w{}\[\],:"'/#“”„«»]+|.""")
+_ENDS_KEY: Final = re.compile(r"\s*[:=]")
+_NEXT_KEY: Final = re.compile(r"""(?:["'“„«][^\n"'”“»]*["'”“»]?|[^\W\d][\w.$-]*)\s*[:=]""")
 _CLOSING: Final = {"{": "}", "[": "]"}
 
 
@@ -123,7 +125,8 @@ class JsonReader:
         elif found := (_WORD.match(self._text, start) or _NUMBER_LIKE.match(self._text, start)):
             key, self._at = found[0], found.end()
             quoted = f'"{key}"' if len(key) < _LONGEST_QUOTED else ""
-            self.reports.report("finding-key-unquoted", start, (*self._find_path(top), key), key=key, suggestion=quoted)
+            if _ENDS_KEY.match(self._text, self._at):  # if not, the key is not finished, which is reported
+                self.reports.report("finding-key-unquoted", start, (*self._find_path(top), key), key=key, suggestion=quoted)
         elif sign in ":{[":
             self.reports.report("finding-key-missing", start, self._find_path(top))
             key = ""
@@ -145,8 +148,17 @@ class JsonReader:
             self._at += 2 if self._text.startswith("=>", self._at) else 1
         elif sign == ",":
             self._miss_value(top)
+        elif "\n" in self._text[top.key_at : self._at] and _NEXT_KEY.match(self._text, self._at):
+            self._leave_unfinished(top)
         else:
             self.reports.report("finding-colon-missing", self._at, self._find_path(top, is_inside=True), key=top.key, suggestion=":")
+
+    def _leave_unfinished(self, top: _Open) -> None:
+        """Keep a key that is alone on its line as one without a value: what comes next is another key."""
+        if self._text[top.key_at] not in QUOTES or self._text[: self._at].rstrip().endswith(tuple(QUOTES.values())):
+            self.reports.report("finding-colon-missing", top.key_at, self._find_path(top, is_inside=True), key=top.key, suggestion=":")
+        self._keep(None, top.key_at)
+        top.expects = "key"
 
     def _miss_value(self, top: _Open) -> None:
         self.reports.report("finding-value-missing", top.key_at, self._find_path(top, is_inside=True), key=top.key)

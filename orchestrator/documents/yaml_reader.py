@@ -13,6 +13,7 @@ import yaml
 from orchestrator.documents.document import LineIndex, Spot
 from orchestrator.documents.numbers import JSON_NUMBER, read_number
 from orchestrator.documents.reports import MAX_DEPTH, MAX_VALUES, ReadingStopped, Reports
+from orchestrator.documents.unfinished_keys import find_unfinished_key
 from orchestrator.domain.finding import Path
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -57,10 +58,10 @@ class YamlReader:
                 try:
                     root = events.read()
                 except yaml.MarkedYAMLError as error:
-                    line = report_syntax(error, text, self.reports)
-                    if not line or line <= last or len(text) > _LONGEST_REPEATED:
+                    start, end = report_syntax(error, text, self.reports)
+                    if end <= last or len(text) > _LONGEST_REPEATED:
                         break
-                    text, last = _blank_line(text, self._lines, line), line
+                    text, last = _leave_out(text, start, end), end
                 except (yaml.YAMLError, RecursionError, ValueError) as error:
                     self.reports.report("finding-yaml-syntax", getattr(error, "position", 0), problem=str(error).split("\n")[0])
                     break
@@ -91,12 +92,10 @@ def is_text_when_plain(text: str, *, is_key: bool) -> bool:
     return not (is_other or JSON_NUMBER.fullmatch(text) or _NOT_FINITE.fullmatch(text))
 
 
-def _blank_line(text: str, lines: LineIndex, line: int) -> str:
-    """Return the text with the content of a line replaced by spaces; all offsets stay."""
-    start = lines.find_start(line)
-    end = text.find("\n", start)
-    end = len(text) if end < 0 else end
-    return text[:start] + " " * (end - start) + text[end:]
+def _leave_out(text: str, start: int, end: int) -> str:
+    """Return the text with a comment in place of what stands between two offsets; all offsets stay."""
+    blank = "".join(sign if sign == "\n" else " " for sign in text[start:end])
+    return f"{text[:start]}#{blank[1:]}{text[end:]}" if end > start else text
 
 
 class _Events:
@@ -275,18 +274,22 @@ _PROBLEMS: Final = (
 )
 """What the parser says, as a part of its text, and the finding that it becomes."""
 _IN_ESCAPE: Final = frozenset({"finding-bad-escape", "finding-lone-surrogate"})
+_NEAR_UNFINISHED_KEY: Final = frozenset({"finding-yaml-colon-missing", "finding-yaml-colon", "finding-yaml-indent"})
 _LAST: Final = frozenset({"finding-yaml-flow", "finding-yaml-indent", "finding-document-deep"})
 
 
-def report_syntax(error: yaml.MarkedYAMLError, text: str, reports: Reports) -> int:
+def report_syntax(error: yaml.MarkedYAMLError, text: str, reports: Reports) -> tuple[int, int]:
     """Report a mistake of syntax where the author can mend it.
 
-    Return its line, 0 if what follows it cannot be judged because it may belong to what is not closed.
+    Return the start and the end of what to leave out, so that what follows can be judged; nothing if that may belong to what is not closed.
     """
     problem = error.problem or str(error)
     code = next((code for part, code in _PROBLEMS if part in problem), "finding-yaml-syntax")
     mark = error.problem_mark or error.context_mark
     at = min(mark.index, len(text)) if mark is not None else 0
+    if code in _NEAR_UNFINISHED_KEY and (unfinished := find_unfinished_key(error, at, text)) is not None:
+        reports.report("finding-yaml-colon-missing", unfinished[0])
+        return unfinished
     if code == "finding-yaml-quote" and error.context_mark is not None:
         at = error.context_mark.index
     sign = text[at : at + 1]
@@ -296,4 +299,8 @@ def report_syntax(error: yaml.MarkedYAMLError, text: str, reports: Reports) -> i
         at = max(text.rfind("\\", 0, at + 1), 0)
         sign = text[at : at + 2]
     reports.report(code, at, sign=sign, problem=problem, most=1000)
-    return 0 if code in _LAST else reports.lines.locate(at)[0]
+    if code in _LAST:
+        return 0, 0
+    start = reports.lines.find_start(reports.lines.locate(at)[0])
+    end = text.find("\n", start)
+    return start, len(text) if end < 0 else end

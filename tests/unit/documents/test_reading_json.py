@@ -178,3 +178,22 @@ def test_any_text_ends_in_a_value_or_an_error_and_what_is_read_can_be_stored(tex
         assert one.line >= 1
         assert one.column >= 1
         parse_path(one.path)
+
+
+@pytest.mark.parametrize(
+    ("unfinished", "code"),
+    [
+        ('"tri"', "colon-missing"),
+        ("tri", "colon-missing"),
+        ('"tri', "text-unclosed"),
+        ('"tri",', "value-missing"),
+        ("tri,", "value-missing"),
+        ('"tri":,', "value-missing"),
+    ],
+)
+def test_an_unfinished_key_is_one_mistake_at_its_line(unfinished: str, code: str) -> None:
+    """What follows it is read as it is written."""
+    reading = read_document(f'{{\n "a": {{"x": 1}},\n {unfinished}\n "c": 2,\n "d": [3]\n}}', "json")
+    assert [(one.code, one.line) for one in reading.findings] == [(f"finding-{code}", 3)]
+    assert reading.draft is not None
+    assert reading.draft.data == {"a": {"x": 1}, "tri": None, "c": 2, "d": [3]}

@@ -187,3 +187,63 @@ def test_what_is_written_is_never_deeper_than_what_is_read(form: str) -> None:
     assert read_document(text, form).require_document().data == deepest  # type: ignore[arg-type]
     with pytest.raises(NotCanonical):
         write_document([deepest], form)  # type: ignore[arg-type]
+
+
+FLOW = """name: Предложение
+steps:
+  - id: ask
+    params:
+      text: |
+        Два слова
+    next: write
+  - id: write
+    options:
+    - да
+    - нет
+end: done
+"""
+
+
+@pytest.mark.parametrize("line", range(len(FLOW.split("\n"))))
+@pytest.mark.parametrize("word", ["tri", "два слова", "tri:5", '"tri"', "tri # a comment", "https://a.example"])
+def test_an_unfinished_key_is_one_mistake_at_its_line(word: str, line: int) -> None:
+    """Wherever an author begins to write a key, and everything else is read as without it; in places where YAML takes it for a part of a text, it is none."""
+    lines = FLOW.split("\n")
+    for indent in {len(one) - len(one.lstrip(" -")) for one in lines[max(0, line - 1) : line + 1] if one}:
+        text = "\n".join([*lines[:line], " " * indent + word, *lines[line:]])
+        if yaml_takes_it(text):
+            continue
+        reading = read_document(text, "yaml")
+        found = [(one.code, one.line) for one in reading.findings]
+        assert found == [("finding-yaml-colon-missing", line + 1)], text
+        assert reading.draft is not None
+        if "|" not in lines[line - 1]:  # such a word ends a text that has not begun
+            assert reading.draft.data == read_document(FLOW, "yaml").require_document().data, text
+
+
+def yaml_takes_it(text: str) -> bool:
+    return read_document(text, "yaml").document is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 1\ntri\n  - x\n  - y\nc: 2\n",
+        "a: 1\ntri\n- x\n- y\nc: 2",
+        "a: 1\ntri\n  x: 1\n  y: 2\nc: 2\n",
+        "a: 1\ntri |\n  x: 1\n\n  y\nc: 2\n",
+    ],
+)
+def test_what_stands_below_an_unfinished_key_is_no_mistake_of_its_own(text: str) -> None:
+    """An author who forgets the colon is told of this alone."""
+    reading = read_document(text, "yaml")
+    assert [(one.code, one.line) for one in reading.findings] == [("finding-yaml-colon-missing", 2)]
+    assert reading.draft is not None
+    assert reading.draft.data == {"a": 1, "c": 2}
+
+
+def test_each_unfinished_key_is_named() -> None:
+    reading = read_document("tri\na: 1\nb: 2\nqua\nsen\nc:\n  oct\n  d: 3\n", "yaml")
+    assert [(one.code, one.line) for one in reading.findings] == [("finding-yaml-colon-missing", line) for line in (1, 4, 5, 7)]
+    assert reading.draft is not None
+    assert reading.draft.data == {"a": 1, "b": 2, "c": {"d": 3}}
