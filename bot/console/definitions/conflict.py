@@ -37,7 +37,7 @@ async def open_conflict(
                 await chosen(present)
 
             ui.button(visit.say("console-conflict-later"), on_click=dialog.close).props("flat no-caps")
-            ui.button(visit.say("console-conflict-take"), on_click=lambda: choose(take_theirs)).props("outline no-caps")
+            ui.button(visit.say("console-conflict-take"), on_click=lambda: choose(take_theirs)).props("unelevated no-caps color=primary")
             if save_over is not None:
-                ui.button(visit.say("console-conflict-over"), on_click=lambda: choose(save_over)).props("unelevated no-caps color=primary")
+                ui.button(visit.say("console-conflict-over"), on_click=lambda: choose(save_over)).props("outline no-caps color=negative")
     dialog.open()

@@ -11,7 +11,7 @@ from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.form.comments import has_comments
 from bot.console.definitions.form.form_view import FormView
 from bot.console.definitions.graph import GraphView
-from bot.console.definitions.publishing import open_publishing
+from bot.console.definitions.publishing import PublishDialog, load_verdict
 from bot.console.definitions.saving import Details, Saver, SomebodyWasFirst, says_title
 from bot.console.definitions.text_editor import TextEditor
 from bot.console.definitions.trial_panel import TrialPanel
@@ -22,6 +22,7 @@ from bot.console.definitions.work import (
     build_path,
     explain,
     find_title,
+    name_account,
     reading,
     submit_text,
     write_text,
@@ -42,6 +43,8 @@ from orchestrator.domain.finding import DefinitionRefused, Finding
 from state.model.definitions import DefinitionVersion
 
 _FORBIDDEN: Final = 403
+_LOOK_EVERY: Final = 4.0
+"""Seconds between two looks at what is stored: a command in a terminal tells the pages of nothing."""
 
 
 async def show_editor(visit: Visit) -> None:
@@ -94,6 +97,9 @@ class _EditorPage:
         self._kept = KeptTexts(visit, name=f"{document.kind}/{document.key}")
         self._questions = ui.element("div")
         self._draw_head()
+        self._newer = ui.element("div").props("aria-live=assertive")
+        self._told_of: tuple[int, int] = (0, 0)
+        """The version and revision of somebody else that the person was told of."""
         with ui.element("div").classes("def-editor"):
             with ui.element("div").classes("def-left"):
                 self._editor = TextEditor(visit, document, save=self.save, kept=self._kept)
@@ -102,6 +108,9 @@ class _EditorPage:
         document.on_text(self._show_status)
         document.on_checked(self._show_checked)
         self._show_status()
+        if document.base is not None:
+            visit.follow(self._look_for_newer)
+            ui.timer(_LOOK_EVERY, self._look_for_newer, immediate=False)
 
     def _draw_head(self) -> None:
         visit, document = self._visit, self._document
@@ -179,6 +188,8 @@ class _EditorPage:
         with self._status:
             if not document.is_saved or document.base is None:
                 show_badge(visit.say("console-editor-unsaved"), tone="warn")
+            elif self._newer.default_slot.children:
+                show_badge(visit.say("console-editor-not-last"), tone="warn")
             elif document.base.status == "draft":
                 show_badge(visit.say("console-editor-saved", number=document.base.version), tone="good")
             else:
@@ -251,15 +262,7 @@ class _EditorPage:
             text, details = self._document.text, self._read_details()
             saved = await (self._saver.save(details) if over is None else self._saver.save_over(over, details))
         except SomebodyWasFirst as error:
-            can_save = self._document.base is not None
-            await open_conflict(
-                self._visit,
-                error.present,
-                text,
-                self._document.format,
-                save_over=self._store if can_save else None,
-                take_theirs=self._take_theirs,
-            )
+            await self._open_conflict(error.present)
         except DefinitionRefused as error:
             self._document.take_findings(error.findings)
             tell(self._visit, explain(self._visit, error), tone="negative")
@@ -283,7 +286,7 @@ class _EditorPage:
             return
         self._kept.tell_saved(text, beside=title)
         self._note.set_value("")
-        self._show_status()
+        self._forget_newer()
 
     async def _take_theirs(self, present: DefinitionVersion) -> None:
         """Go on with what is stored; the person's own text stays in the browser, and is offered."""
@@ -296,21 +299,71 @@ class _EditorPage:
         self._document.set_text(text)
         self._title.set_value(present.title)
         self._kept.tell_saved(text, beside=present.title)
-        self._show_status()
+        self._forget_newer()
 
     async def _publish(self) -> None:
-        """Open the publication of the draft; what is not stored cannot be published."""
+        """Open the publication of the draft that this page holds; what is not stored, or was replaced since, cannot be published."""
         await self._document.settle()
-        base = self._document.base
+        visit, base = self._visit, self._document.base
         if base is None or not self._document.is_saved:
-            tell(self._visit, self._visit.say("console-editor-save-first"), tone="warning")
+            tell(visit, visit.say("console-editor-save-first"), tone="warning")
             return
-        await open_publishing(self._visit, base.kind, base.key, base.version, self._take_published)
+        try:
+            verdict = await load_verdict(visit, base.kind, base.key, base.version)
+        except REFUSALS as error:
+            tell(visit, explain(visit, error), tone="negative")
+            return
+        if verdict.version.document != base.document:
+            await self._open_conflict(verdict.version)
+            return
+        with visit.page:
+            PublishDialog(visit, verdict, self._look_for_newer)
 
-    async def _take_published(self) -> None:
-        base = self._document.base
-        if base is not None:
-            self._document.base = await self._visit.services.definitions.find_version(
-                build_editor(self._visit), base.kind, base.key, base.version
-            )
+    async def _look_for_newer(self) -> None:
+        """Say so if what is stored by now is not what this page was based on; the page knows of a publication of its own text, too."""
+        visit, document = self._visit, self._document
+        base = document.base
+        if base is None or self._is_saving or visit.is_away or visit.page.is_deleted or visit.is_over:
+            return
+        try:
+            now = await visit.services.definitions.find_version(build_editor(visit), base.kind, base.key)
+        except REFUSALS:
+            return  # whoever saves or publishes is told
+        if self._is_saving or document.base is not base:
+            return
+        if now.version == base.version and now.document == base.document:
+            document.base = now
+            self._forget_newer()
+        elif (now.version, now.revision) not in {(base.version, base.revision), self._told_of}:
+            self._tell_of_newer(now)
+
+    def _tell_of_newer(self, now: DefinitionVersion) -> None:
+        visit = self._visit
+        self._told_of = now.version, now.revision
+        self._newer.clear()
+
+        async def compare() -> None:
+            await self._open_conflict(now)
+
+        with self._newer, ui.element("div").classes("def-trouble def-newer"):
+            who = name_account(visit, now.updated_by or now.author, "" if now.updated_by else now.author_name)
+            told = visit.say("console-editor-newer", who=who, number=now.version, moment=visit.tr.format_time(now.updated_at))
+            ui.label(told).props("role=alert")
+            ui.button(visit.say("console-editor-compare"), on_click=compare).props("outline dense no-caps")
         self._show_status()
+
+    def _forget_newer(self) -> None:
+        self._told_of = 0, 0
+        self._newer.clear()
+        self._show_status()
+
+    async def _open_conflict(self, present: DefinitionVersion) -> None:
+        can_save = self._document.base is not None
+        await open_conflict(
+            self._visit,
+            present,
+            self._document.text,
+            self._document.format,
+            save_over=self._store if can_save else None,
+            take_theirs=self._take_theirs,
+        )

@@ -107,13 +107,16 @@ class OpenPage:
 
     async def settle(self) -> None:
         """Wait until nothing that was begun on the page is under way."""
-        while running := [task for task in background_tasks.running_tasks if _is_handler(task.get_name())]:
+        while running := [task for task in background_tasks.running_tasks if _is_handler(task)]:
             await asyncio.wait(running, timeout=5)
         await asyncio.sleep(0)
 
 
-def _is_handler(name: str) -> bool:
-    """Whether a task of this name does what a button or field has begun; NiceGUI names it by its function, and its own loops too."""
+def _is_handler(task: asyncio.Task[Any]) -> bool:
+    """Whether a task does what a button or field has begun; NiceGUI names it by its function, and its own loops and timers too."""
+    name = task.get_name()
+    if getattr(task.get_coro(), "__name__", "") == "_run_in_loop":
+        return False
     return any(word in name for word in ("handle", "await", "bound method", "<function ")) and "prune" not in name
 
 

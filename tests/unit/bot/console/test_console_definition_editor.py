@@ -393,3 +393,82 @@ async def test_a_text_that_could_not_be_checked_is_not_said_to_be_right(tmp_path
         assert seen == [False, True]
         assert page.has("Шага «nowhere» нет.")
         assert not page.has("Текст сейчас проверить нельзя")
+
+
+@pytest.mark.req("C-31", "C-40")
+async def test_nobody_publishes_a_text_that_the_page_does_not_show(tmp_path: Path) -> None:
+    """Whose draft was replaced by somebody else sees the difference in place of the publication, and chooses."""
+    async with a_console(tmp_path) as made:
+        draft = await store(made)
+        page = await open_editor(made)
+        await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
+
+        await page.press("Опубликовать…")
+        assert page.has("Кто-то успел раньше")
+        assert not page.has("Публикация версии 1")
+        assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 0
+
+        await page.press("Взять их")
+        await page.press("Опубликовать…")
+        await page.press("Опубликовать")
+        assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 1
+        assert "Чужое" in find_code(page).value
+
+
+@pytest.mark.req("C-40")
+async def test_a_page_says_that_its_draft_was_replaced(tmp_path: Path) -> None:
+    """The next change that pages hear of is told with who and when; a text that is the same is no news."""
+    async with a_console(tmp_path) as made:
+        draft = await store(made)
+        page = await open_editor(made)
+        await page.visit.feed.refresh_all()
+        assert page.has("Сохранено: версия 1, черновик")
+
+        await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
+        await page.visit.feed.refresh_all()
+        assert page.has("Вера сохранил(а) версию 1")
+        assert page.has("В этом редакторе — прежний текст")
+        assert page.has("Уже не последняя")
+        assert not page.has("Сохранено: версия 1, черновик")
+
+        await page.press("Сравнить и выбрать…")
+        await page.press("Моё поверх")
+        await page.visit.feed.refresh_all()
+        assert "Здравствуйте" in await read_draft(made)
+        assert page.has("Сохранено: версия 1, черновик")
+        assert not page.has("В этом редакторе — прежний текст")
+
+
+@pytest.mark.req("C-31", "C-40")
+async def test_a_publication_of_what_the_page_shows_is_seen_there(tmp_path: Path) -> None:
+    """What is typed on becomes the next version, and no conflict with oneself."""
+    async with a_console(tmp_path) as made:
+        draft = await store(made)
+        page = await open_editor(made)
+        await get_service(made).publish(be(), "scenario", "hello", 1, expected=draft.revision)
+        await page.visit.feed.refresh_all()
+        assert page.has("Опубликована: версия 1")
+
+        await type_text(page, MINE)
+        await page.press("Сохранить черновик")
+        assert "Моё" in await read_draft(made, 2)
+
+
+@pytest.mark.req("C-31", "C-40")
+async def test_a_published_text_that_the_page_never_had_is_not_reverted(tmp_path: Path) -> None:
+    """Somebody saves while the dialog of the publication is open, and theirs is published from it: the page goes on with its own text as one that conflicts."""
+    async with a_console(tmp_path) as made:
+        draft = await store(made)
+        page = await open_editor(made)
+        await page.press("Опубликовать…")
+        await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
+        await page.press("Опубликовать")
+        assert page.has("Ничего не опубликовано")
+        await page.press("Опубликовать")
+        assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 1
+        assert page.has("Уже не последняя")
+
+        await type_text(page, MINE)
+        await page.press("Сохранить черновик")
+        assert page.has("Кто-то успел раньше")
+        assert (await get_service(made).find_key(be(), "scenario", "hello")).last_version == 1
