@@ -16,6 +16,7 @@ from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
     from orchestrator.runs.orders import Order
+    from state.events.runs import RunFinished
     from state.journal.run_index import RunRow
     from state.journal.store import Store
     from state.model.run_state import RunState
@@ -69,16 +70,19 @@ def show(run: _Id, *, as_json: _Json = False) -> None:
         run_id = find_run(store, run)
         state, _ = _load_run(store, run_id)
         calls = list_open_model_calls(store, f"run:{run_id}")
-        why = _find_reason(store, run_id) if state.status == "failed" else ""
+        end = _find_end(store, run_id) if state.is_over else None
+    why = end.detail if end is not None and state.status == "failed" else ""
+    left = {"changes": f"{end.changes_made} made, {end.changes_left} not made"} if end is not None and end.changes_left else {}
     if as_json:
         open_calls = {"model_calls_without_answer": [call.to_json() for call in calls]} if calls else {}
-        write_json_lines([{"id": run_id, **_hide_owner(state.to_stored()), **({"detail": why} if why else {}), **open_calls}])
+        write_json_lines([{"id": run_id, **_hide_owner(state.to_stored()), **({"detail": why} if why else {}), **left, **open_calls}])
         return
     parent = {"started by": state.parent} if state.parent else {}
     told = {
         "run": run_id,
         "status": f"{state.status} ({state.code})" if state.code else state.status,
         **({"why": why} if why else {}),
+        **left,
         **({"title": state.title} if state.title else {}),
         "definition": f"{state.definition} version {state.version} ({state.engine})",
         "works for": state.owner,
@@ -247,13 +251,13 @@ def _load_run(store: "Store", run_id: str) -> "tuple[RunState, int]":
     return state.run, seq
 
 
-def _find_reason(store: "Store", run_id: str) -> str:
-    """Return why a run failed, in a sentence for operations staff; "" if its end does not say it."""
+def _find_end(store: "Store", run_id: str) -> "RunFinished | None":
+    """Return the event with which a run ended."""
     from orchestrator.reports.conversations import read_conversation  # noqa: PLC0415 - see list_
     from state.events.runs import RunFinished  # noqa: PLC0415 - see list_
 
     ends = list(read_conversation(store, f"run:{run_id}", last=1, types={"RunFinished"}))
-    return RunFinished.from_data(ends[-1].data).detail if ends else ""
+    return RunFinished.from_data(ends[-1].data) if ends else None
 
 
 def _build_cells(row: "RunRow") -> tuple[object, ...]:

@@ -55,7 +55,7 @@ class FlowFollower:
 
     def tell_result(self, result: Mapping[str, object], *, today: str, locale: Locale) -> Sequence[tuple[str, str]]:
         """Return (title, text) of all that the result tells."""
-        return tell_result(self.flow, result, today=today, locale=locale)
+        return tell_result(self.flow, result, self.history.list_answers(), today=today, locale=locale)
 
 
 def follow(document: object) -> FlowFollower | None:

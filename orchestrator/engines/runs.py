@@ -226,6 +226,14 @@ class Heard:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Changes:
+    """How many of the changes that a run proposed were made (or planned, or there already), and how many were left undone."""
+
+    made: int = 0
+    left: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResult:
     """What a run gives when it ends: to the person as a message, and to the run that started it as a value."""
 
@@ -236,6 +244,8 @@ class RunResult:
     code: str = ""
     detail: str = ""
     """Why it failed, as an English sentence for programs and operations staff."""
+    changes: Changes = Changes()
+    """What became of the changes that it proposed."""
     title: str = ""
     """What people call a run that another one started and that failed; "" if nothing but its key is known."""
     reasons: Reasons = NO_REASONS

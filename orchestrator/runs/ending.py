@@ -64,6 +64,8 @@ async def finish_run(
         result=result.value.data,
         origins=sorted(result.value.origins),
         detail=result.detail[:MAX_DETAIL],
+        changes_made=result.changes.made,
+        changes_left=result.changes.left,
     )
 
     def end_waits(step: Commit, state: SessionState) -> Commit:

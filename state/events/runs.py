@@ -140,9 +140,12 @@ class RunFinished(Event):
     by: str = ""
     result: Personal[Any] = None
     origins: list[str] = Field(default_factory=list)
-    later: ClassVar[frozenset[str]] = frozenset({"detail"})
+    later: ClassVar[frozenset[str]] = frozenset({"detail", "changes_made", "changes_left"})
     detail: Personal[str] = ""
     """Why it failed, as an English sentence for programs and operations staff; "" where only the code is known."""
+    changes_made: int = 0
+    changes_left: int = 0
+    """How many of the changes that it proposed were made, and how many not: a run may end well of which people have denied everything."""
 
 
 class RunForgotten(Event):

@@ -7,10 +7,11 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from bot.console.runs.starting import StartDialog, list_choices
-from bot.console.runs.words import STATUSES, TONES, say_engine, say_failure, say_status
+from bot.console.runs.words import STATUSES, TONES, say_engine, say_failure, say_left, say_status
 from bot.console.visit import Visit
 from bot.console.widgets import show_badge, show_empty, show_text
-from bot.http_api.runs.run_models import RunError, RunLine, RunQuery, Status
+from bot.http_api.runs.run_models import RunLine, RunQuery, Status
+from bot.http_api.runs.run_reader import RunEnding
 from bot.http_api.server.errors import ApiError
 from orchestrator.runs.titles import LONGEST_TITLE
 from state.events.runs import RunStarted
@@ -39,11 +40,11 @@ class Filters:
 
 @dataclass(frozen=True, kw_only=True)
 class ListedRun:
-    """One run with its title, and with why it failed if it did."""
+    """One run with its title, and how it has ended if it has."""
 
     run: RunLine
     title: str
-    failure: RunError | None
+    ending: RunEnding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +99,7 @@ async def _load(visit: Visit, filters: Filters, cursor: str | None) -> ListView:
 
 
 async def _complete_line(visit: Visit, line: RunLine) -> ListedRun:
-    return ListedRun(run=line, title=await _find_title(visit, line), failure=await visit.services.runs.find_failure(line))
+    return ListedRun(run=line, title=await _find_title(visit, line), ending=await visit.services.runs.find_ending(line))
 
 
 async def _find_title(visit: Visit, line: RunLine) -> str:
@@ -142,8 +143,10 @@ def _draw_line(visit: Visit, shown: ListedRun) -> None:
     with ui.link(target=f"/runs/{line.id}").classes("line job-line"):
         with ui.element("div"):
             ui.label(shown.title).classes("strong job-line-title").props("dir=auto")
-            if shown.failure is not None:
-                show_text(say_failure(visit, shown.failure), classes="small job-bad")
+            if shown.ending.failure is not None:
+                show_text(say_failure(visit, shown.ending.failure), classes="small job-bad")
+            elif said := say_left(visit, shown.ending.changes):
+                show_text(said, classes="small job-left")
         show_badge(say_status(visit, line.status), tone=TONES[line.status])
         ui.label(f"{say_engine(visit, line.engine)} · {line.owner.name or line.owner.id}").classes("muted small job-line-who").props(
             "dir=auto"

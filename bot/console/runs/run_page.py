@@ -13,7 +13,7 @@ from bot.console.runs.node_panel import NodeLoader, StepNodes, draw_nodes
 from bot.console.runs.raw_text import draw_raw_text
 from bot.console.runs.shown import NOTHING, ShownUpdate, UpdateReader
 from bot.console.runs.watch import RunView, RunWatch, StepLine
-from bot.console.runs.words import TONES, say_engine, say_failure, say_state, say_status, say_use
+from bot.console.runs.words import TONES, say_engine, say_failure, say_left, say_state, say_status, say_use
 from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_badge, show_heading, show_text
 from bot.console.words import format_count, format_duration, format_money
@@ -235,6 +235,8 @@ class _RunPage:
         if is_over and run.result is not None:
             show_heading(visit.say("console-runs-result"))
             with build_panel():
+                if said := say_left(visit, run.changes):
+                    show_badge(said, tone="warn")
                 self._draw_result(run.result, outcome.told)
                 _draw_streaming(visit, update)
 

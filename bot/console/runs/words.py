@@ -6,7 +6,7 @@ from typing import Final
 from bot.console.runs.history import NodeLine, StepState, name_step
 from bot.console.visit import Visit
 from bot.console.words import format_duration
-from bot.http_api.runs.run_models import RunError, Status
+from bot.http_api.runs.run_models import RunChanges, RunError, Status
 from bot.http_api.server.errors import ApiError
 
 TONES: Final[Mapping[str, str]] = {
@@ -67,6 +67,11 @@ def say_failure(visit: Visit, error: RunError, failed: str = "") -> str:
     if said := visit.tr.translate_complete(error.code, **({"step": step} if step else {})):
         return said
     return visit.say("console-runs-failed-step" if step else "console-runs-failed", step=step)
+
+
+def say_left(visit: Visit, changes: RunChanges) -> str:
+    """Return how much of what a run proposed was not made; "" if nothing was left."""
+    return visit.say("console-runs-left", made=changes.made, left=changes.left) if changes.left else ""
 
 
 def say_origins(visit: Visit, origins: Sequence[str]) -> str:

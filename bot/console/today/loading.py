@@ -136,7 +136,10 @@ async def _load_runs(visit: Visit, statuses: tuple[Status, ...], *, since: str =
     titles = await find_run_titles(visit, ((line.engine, line.definition) for line in shown))
     return RunPart(
         shown=tuple(
-            [ShownRun(run=one, title=titles[one.engine, one.definition], failure=await services.runs.find_failure(one)) for one in shown]
+            [
+                ShownRun(run=one, title=titles[one.engine, one.definition], failure=(await services.runs.find_ending(one)).failure)
+                for one in shown
+            ]
         ),
         count=len(lines),
     )

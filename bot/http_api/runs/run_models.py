@@ -118,6 +118,13 @@ class RunError(ApiModel):
     detail: str = Field("", description="What happened, for operations staff; empty where the token may not read it.")
 
 
+class RunChanges(ApiModel):
+    """What became of the changes that the run proposed."""
+
+    made: int = Field(0, description="Made, planned, or there already.")
+    left: int = Field(0, description="Not made: denied, refused, or behind one that was.")
+
+
 class Run(RunLine):
     """One run as it is now."""
 
@@ -126,5 +133,6 @@ class Run(RunLine):
     nodes_done: int
     waits: Sequence[Wait] = ()
     last_error: RunError | None = None
+    changes: RunChanges = Field(RunChanges(), description="Known at its end.")
     result: JsonValue = Field(None, description="What it gave at its end; null where the token may not read it.")
     may_control: bool = Field(description="Whether this token may pause, resume, retry and cancel it.")

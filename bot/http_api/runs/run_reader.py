@@ -7,7 +7,7 @@ from typing import Final
 
 from bot.http_api.approvals.card_models import Person
 from bot.http_api.audit.run_events import format_question, format_value, list_options
-from bot.http_api.runs.run_models import Run, RunError, RunLine, RunQuery, Runs, Wait
+from bot.http_api.runs.run_models import Run, RunChanges, RunError, RunLine, RunQuery, Runs, Wait
 from bot.http_api.server.endpoint_context import EndpointContext, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
@@ -23,6 +23,7 @@ from state.model.run_state import RunState
 from state.model.session_state import SessionState
 
 _KIND: Final = "r"
+_NO_CHANGES: Final = RunChanges()
 _PARTS: Final = 2
 _SCANNED: Final = 1000
 """How many runs one request of the list looks at; if there are more, the page is short and has a next one."""
@@ -46,6 +47,14 @@ class FoundRun:
     def key(self) -> str:
         """The session key of the run, which is also the name of its stream."""
         return f"{PREFIX}{self.run_id}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEnding:
+    """How a run of a list has ended: why it failed, if it did, and what became of the changes that it proposed."""
+
+    failure: RunError | None = None
+    changes: RunChanges = _NO_CHANGES
 
 
 class RunReader:
@@ -84,22 +93,22 @@ class RunReader:
         lines = [_to_line(row.run_id, row, viewer) for row in seen]
         return Runs(runs=lines, next=encode_cursor(_KIND, last.started_at, last.run_id) if last else None)
 
-    async def find_failure(self, line: RunLine) -> RunError | None:
-        """Return why a run of a list failed, without what is for operations staff; None for one that did not fail.
+    async def find_ending(self, line: RunLine) -> RunEnding:
+        """Return how a run of a list has ended, without what is for operations staff.
 
-        Its `node` is the one that failed last since the run began or was retried.
+        The `node` of its failure is the one that failed last since the run began or was retried.
         """
-        if line.status != "failed":
-            return None
+        if line.status not in {"failed", "done"}:
+            return RunEnding()
         stream = f"{PREFIX}{line.id}"
         seq, _ = await self._desk.store.read_head(stream)
         tail = await self._desk.store.read_events(stream, after=max(0, seq - _END), limit=_END)
         end = next((RunFinished.from_data(one.data) for one in reversed(tail) if one.type == "RunFinished"), None)
-        if end is None:
-            return None
+        if end is None or line.status == "done":
+            return RunEnding(changes=_count_changes(end))
         retried = next((one.seq for one in reversed(tail) if one.type == "RunWoken" and RunWoken.from_data(one.data).node == WHOLE), 0)
         node = _find_failed_node([one for one in tail if one.seq > retried])
-        return RunError(code=end.code, node=node.node if node is not None else "", at=line.updated_at)
+        return RunEnding(failure=RunError(code=end.code, node=node.node if node is not None else "", at=line.updated_at))
 
     async def describe_run(self, client: Client, found: FoundRun) -> Run:
         """Return the run as the API shows it to this caller."""
@@ -115,9 +124,14 @@ class RunReader:
             nodes_done=run.done,
             waits=[_to_wait(node, found, tail, viewer, tr, shows_words=shows_words) for node in run.waits],
             last_error=_find_last_error(tail, run, end, shows_words=shows_words and not client.actor.for_customers),
+            changes=_count_changes(end),
             result=end.result if end is not None and shows_words else None,
             may_control=may_control(client.actor, run),
         )
+
+
+def _count_changes(end: RunFinished | None) -> RunChanges:
+    return RunChanges(made=end.changes_made, left=end.changes_left) if end is not None else _NO_CHANGES
 
 
 def build_not_found() -> ApiError:

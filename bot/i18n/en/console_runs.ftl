@@ -130,6 +130,10 @@ console-runs-stored = Stored, and done soon.
 console-runs-answered = The answer is taken.
 console-runs-not-yours = Only its owner, leads and administrators may do this.
 console-runs-went-on = The run was retried since and has stopped again: look why, and decide once more.
+console-runs-left = { $made ->
+    [0] The changes were not made
+   *[other] Changes made: { $made }, not made: { $left }
+}
 console-runs-failed = The run has stopped because of an error.
 console-runs-failed-step = The step “{ $step }” failed.
 console-runs-late = Too late: the run is in another status by now.

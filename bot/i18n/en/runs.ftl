@@ -38,6 +38,14 @@ run-ended = { $status ->
     [cancelled] The scenario “{ $definition }” is cancelled.
    *[failed] ⚠️ The scenario “{ $definition }” was not completed.
 }
+run-changes-left = ⚠️ { $made ->
+    [0] The changes were not made
+   *[other] Changes made: { $made }, not made: { $left }
+}{ $why ->
+    [denied] : denied.
+    [expired] : nobody decided in time.
+   *[other] .
+}
 run-ended-outside = Sorry, this could not be completed. Begin again, or write to us directly.
 run-not-for-customers = The step answers from all that the company knows, so it is not carried out for customers.
 run-was-cancelled = { $who } cancelled it. What was done before stays, and the cards that waited are withdrawn.

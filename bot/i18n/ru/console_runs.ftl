@@ -130,6 +130,10 @@ console-runs-stored = Принято, скоро будет сделано.
 console-runs-answered = Ответ принят.
 console-runs-not-yours = Это может только тот, кто запустил, руководитель или администратор.
 console-runs-went-on = С тех пор запуск уже повторяли, и он остановился снова: посмотрите, почему, и решите ещё раз.
+console-runs-left = { $made ->
+    [0] Изменения не сделаны
+   *[other] Сделано изменений: { $made }, не сделано: { $left }
+}
 console-runs-failed = Запуск остановился из-за ошибки.
 console-runs-failed-step = Шаг «{ $step }» не выполнен.
 console-runs-late = Поздно: запуск уже в другом состоянии.

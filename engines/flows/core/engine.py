@@ -16,11 +16,12 @@ from engines.flows.core.person_memory import LongChannels, NoMemory, PersonMemor
 from engines.flows.core.prompt import build_request
 from engines.flows.core.routes import find_route_after_failure, find_route_after_success
 from engines.flows.core.telling import build_result_reply
-from orchestrator.domain.outputs import Reply
+from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import NOWHERE, Origins, Value, combine
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunUpdate
 from orchestrator.engines.shared.budget import StepCounter
+from orchestrator.engines.shared.changes import build_left_notice, count_changes
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT, check_names, check_trigger, find_parameters, read_object
 from orchestrator.engines.step_nodes import name_step_node
 from state.stored import JsonObject
@@ -123,6 +124,9 @@ class _Playing:
         self._visits = self._counter.visits
         self._steps = {step.id: step for step in flow.steps}
         self._outputs = StepOutputs()
+        self._reports: list[JsonObject] = []
+        """What became of the operations of all steps."""
+        self._reasons: list[Notice] = []
         self._marks: dict[str, StepMark] = {}
         self._attempts = Attempts(ctx, surroundings.find_documents, self._show)
 
@@ -151,14 +155,16 @@ class _Playing:
             raise RunFailed("flow-step-failed", f"step {doomed.id} failed: {why}", step=doomed.name or doomed.id, why=why)
         result = self._outputs.resolve(self._flow.outputs)
         caused = Value(result.data, result.origins | self._attempts.heard.origins)
-        return RunResult(value=caused, reply=self._build_reply(result.data))
+        return RunResult(value=caused, reply=self._build_reply(result.data), changes=count_changes(self._reports))
 
     def _build_reply(self, result: Mapping[str, object]) -> Reply | None:
         """Return the last message; None for a flow that another run started, whose author decides what the person reads of it."""
         run, locale = self._ctx.run, self._ctx.actor.locale
         if run.parent:
             return None
-        return build_result_reply(self._flow, self._outputs, result, today=run.today, locale=locale)
+        reply = build_result_reply(self._flow, self._outputs, result, today=run.today, locale=locale)
+        left = build_left_notice(self._reports)
+        return reply.model_copy(update={"notices": (left, *self._reasons)}) if left is not None else reply
 
     async def _show(self, step: FlowStep, attempt: int) -> None:
         """Show how far the flow is: a draft in the chat, and a picture to clients that watch the run."""
@@ -187,6 +193,8 @@ class _Playing:
                 heard = self._attempts.heard
                 done = await submit_operations(self._ctx, f"{base}/{OPERATIONS}", made.operations, output, heard.origins)
                 output, why = done.output, "" if done.is_success else "refused"
+                self._reports += output.data[OPERATIONS]
+                self._reasons += [done.reason] if done.reason is not None else []
                 heard.add(output.origins)
             self._outputs.add(step.id, output)
         if why or output is None:
@@ -252,6 +260,7 @@ class _Playing:
         self._attempts.heard.add(left.origins)
         if left.data["output"] is not None:
             self._outputs.add(step.id, Value(left.data["output"], left.origins))
+            self._reports += left.data["output"].get(OPERATIONS, [])
         self._outputs.note_failure(step.id)
         why: Why = left.data["why"]
         return why

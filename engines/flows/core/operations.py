@@ -11,8 +11,10 @@ from typing import Final
 from engines.flows.core.agents import Agent
 from orchestrator.domain.effect import BatchUnwritable, write_batch
 from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
+from orchestrator.engines.shared.changes import MADE, explain_unmade, find_untold_reason
 from state.stored import JsonObject
 
 OPERATIONS: Final = "operations"
@@ -42,6 +44,8 @@ class Done:
 
     output: Value
     is_success: bool
+    reason: Notice | None = None
+    """Why they were not made, of what no card tells."""
 
 
 def describe_operations(agent: Agent) -> str:
@@ -109,7 +113,7 @@ def report_operations(operations: Sequence[Operation], output: Value, outcome: O
     """Return the output with what became of its operations. Pure, so that whoever reads the journal of a run reads the same of it."""
     reports = _list_reports(operations, outcome)
     told = Value({**output.data, OPERATIONS: reports}, output.origins | (_PROSE if outcome.foreign_text else NOWHERE))
-    return Done(output=told, is_success=all(report["status"] in {"succeeded", "planned", "already"} for report in reports))
+    return Done(output=told, is_success=all(report["status"] in MADE for report in reports), reason=find_untold_reason(outcome))
 
 
 def _build_effect(operations: Sequence[Operation], origins: Origins) -> RunEffect:
@@ -143,6 +147,6 @@ def _list_reports(operations: Sequence[Operation], outcome: Outcome) -> list[Jso
         report: JsonObject = {"method": operation.method, "status": status}
         if len(operations) == 1 and outcome.created:
             report = {**report, "created": outcome.created}
-        error = command.error if command is not None else "" if status in {"succeeded", "planned"} else outcome.detail
+        error = command.error if command is not None else explain_unmade(outcome)
         reports.append({**report, "error": error} if error else report)
     return reports

@@ -14,6 +14,7 @@ from orchestrator.domain.outputs import Passage, Reply, Text
 from orchestrator.language.date_format import format_day
 from orchestrator.language.text import Locale
 from state.canonical import dumps
+from state.stored import JsonObject
 
 LONGEST_TEXT: Final = 15_000
 LONGEST_QUOTE: Final = 3_000
@@ -41,10 +42,19 @@ def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, ob
     return Reply(parts=(*((Text(text=shown),) if shown else ()), *_keep_some(quotes, _ROOM - len(dumps(shown)))))
 
 
-def tell_result(flow: Flow, result: Mapping[str, object], *, today: str, locale: Locale) -> Sequence[tuple[str, str]]:
-    """Return (title, text) of all that the result of a flow tells: its payload, without one its summary. `today` is as above."""
+def tell_result(
+    flow: Flow, result: Mapping[str, object], answers: Sequence[tuple[str, JsonObject]], *, today: str, locale: Locale
+) -> Sequence[tuple[str, str]]:
+    """Return (title, text) of all that the result of a flow tells: its payload, without one its summary, without either the answers.
+
+    `answers` are (step, its output), of which the last one counts most. `today` is as above.
+    """
     words = _find_words(flow, today, locale)
-    return tuple((words.find_title(name), words.write(one)) for name, one in words.list_main(result))
+    if main := words.list_main(result):
+        return tuple((words.find_title(name), words.write(one)) for name, one in main)
+    names = {step.id: step.name or step.id for step in flow.steps}
+    told = [(names.get(step, step), _cut(words.tell_answer(output), LONGEST_TEXT)) for step, output in reversed(answers)]
+    return tuple((title, text) for title, text in told if text)[:_MOST_QUOTES]
 
 
 def _find_words(flow: Flow, today: str, locale: Locale) -> "_Words":

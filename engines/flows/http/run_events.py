@@ -144,6 +144,14 @@ class FlowHistory:
         """The executions in the order in which they began."""
         return list(self._executions.values())
 
+    def list_answers(self) -> list[tuple[str, JsonObject]]:
+        """Return (step, what it gave) of each step that gave something, of one that ran several times the last."""
+        found: dict[str, JsonObject] = {}
+        for execution in self._executions.values():
+            if execution.output is not None and execution.key not in self.left_behind:
+                found[execution.step] = execution.output
+        return list(found.items())
+
     @property
     def is_over(self) -> bool:
         """Whether nothing happens any more, unless somebody has it retried."""

@@ -17,7 +17,8 @@ from orchestrator.domain.effect import BatchUnwritable, write_batch
 from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import NOWHERE, Origins, Value
-from orchestrator.engines.runs import TOLD_BY_CARD, RunContext, RunEffect, RunFailed
+from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
+from orchestrator.engines.shared.changes import MADE, explain_unmade, find_untold_reason
 from state.canonical import dumps
 from state.stored import JsonObject
 
@@ -31,7 +32,6 @@ _UNMADE: Final = "card-already-refused"
 """The reason of a call that was begun after a consent and certainly not made, because the program stopped."""
 AWAY: Final = frozenset({"portal-unreadable", "portal-not-reached", "portal-wait", "portal-unread", "portal-no-answer"})
 """The reasons of calls and reads that were not made because the portal did not answer: nothing is known of the record then."""
-_DONE: Final = frozenset({"succeeded", "planned", "already"})
 Recheck = Callable[[int, Mapping[int, Emitted]], Awaitable[Mapping[int, Emitted]]]
 """Returns, for the number of a card that is not the first and its operations by place, those that shall be applied now."""
 
@@ -100,9 +100,8 @@ async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], reche
         if any(report["status"] == "unknown" for report in applied.reports):
             raise RunFailed("workflow-outcome-unknown", f"apply/{number}: it is not known which operations happened")
         is_planned = outcome.status == "planned"
-        if any(report["status"] not in _DONE for report in applied.reports):
-            if left := _add_left(applied, cards[number:], "not_run"):
-                applied.notices.append(Notice(code="workflow-operations-left", args={"count": left}))
+        if any(report["status"] not in MADE for report in applied.reports):
+            _add_left(applied, cards[number:], "not_run", explain_unmade(outcome))
             break
     return applied
 
@@ -132,11 +131,10 @@ def _raise_undone(node: str, outcome: Outcome) -> None:
         raise RunFailed("workflow-operations-moved", f"{node}: {outcome.detail}")
 
 
-def _add_left(applied: Applied, cards: Sequence[Sequence[Command]], status: str, error: str = "") -> int:
-    """Report all operations of these cards as not done, and return how many there are."""
-    found = {place: _report(one, status, error) for card in cards for command in card for place, one in command.operations.items()}
-    applied.found |= found
-    return len(found)
+def _add_left(applied: Applied, cards: Sequence[Sequence[Command]], status: str, error: str) -> None:
+    """Report all operations of these cards as not done."""
+    commands = [command for card in cards for command in card]
+    applied.found |= {place: _report(one, status, error) for command in commands for place, one in command.operations.items()}
 
 
 async def _write_anew(
@@ -179,13 +177,12 @@ def _add_outcome(applied: Applied, card: Sequence[Command], outcome: Outcome) ->
         status: str = "already" if outcome.already else outcome.status
         if report is not None and outcome.status == "succeeded":
             status = {"success": "succeeded", "error": "failed"}.get(report.status, report.status)
-        error = report.error if report is not None else "" if status in _DONE else outcome.detail
+        error = report.error if report is not None else explain_unmade(outcome)
         created = outcome.created if len(card) == 1 else ""
         applied.found |= {place: _report(operation, status, error, created) for place, operation in command.operations.items()}
     if outcome.foreign_text:
         applied.origins |= _READ
-    reason = outcome.reason
-    if outcome.status == "refused" and not outcome.already and reason is not None and not reason.code.startswith(TOLD_BY_CARD):
+    if (reason := find_untold_reason(outcome)) is not None:
         applied.notices.append(reason)
 
 

@@ -24,6 +24,7 @@ from orchestrator.domain.outputs import Notice, Reply, Row
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import RunContext, RunFailed, RunResult
 from orchestrator.engines.shared.budget import build_limits
+from orchestrator.engines.shared.changes import build_left_notice, count_changes
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT, check_names, check_trigger, find_parameters
 from orchestrator.engines.shared.rendering import build_result_reply, list_record_keys
 from orchestrator.expressions.scripts.runner import ScriptRunner
@@ -145,16 +146,18 @@ class WorkflowEngine:
         applied = await apply_operations(ctx, operations, work.recheck if work is not None else keep_all)
         told = await work.finish(execution, operations, applied) if work is not None else {}
         await notifier.tell_end("Complete", execution.raw_text.data)
-        return RunResult(value=_build_value(execution, applied, told), reply=await self._build_reply(ctx, execution, applied))
+        reply = await self._build_reply(ctx, execution, applied)
+        return RunResult(value=_build_value(execution, applied, told), reply=reply, changes=count_changes(applied.reports))
 
     async def _build_reply(self, ctx: RunContext, execution: Execution, applied: Applied) -> Reply | None:
-        """Return the last message: the text with its options and records, and why operations were refused.
+        """Return the last message: the text with its options and records, how many operations were not made, and why they were refused.
 
         Of a workflow that another run started it is the refusal alone, which that run knows nothing of; its author decides about the rest.
         """
         reply = None if ctx.run.parent else build_result_reply(execution.raw_text, ctx.run.run_id, await self._find_rows(ctx, execution))
-        if applied.notices:
-            return (reply or Reply()).model_copy(update={"notices": tuple(applied.notices)})
+        left = None if ctx.run.parent else build_left_notice(applied.reports)
+        if notices := (*((left,) if left is not None else ()), *applied.notices):
+            return (reply or Reply()).model_copy(update={"notices": notices})
         return reply or self._build_quiet_reply(ctx, execution, applied)
 
     def _build_quiet_reply(self, ctx: RunContext, execution: Execution, applied: Applied) -> Reply | None:

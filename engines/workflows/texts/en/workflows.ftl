@@ -16,10 +16,6 @@ workflow-operations-unmade = The changes were approved, but the program stopped 
 workflow-card-unwritten = Card { $number } of { $cards } could not be made: while the earlier ones waited, the record was changed so that the new value cannot be computed, or it cannot be read any more. Nothing of this card was changed. Retry will try once more.
 workflow-operations-moved = The record was changed while the card waited, so what was computed from it is wrong by now. Nothing of this card was changed; retry computes it anew and asks once more.
 workflow-operations-away = Bitrix24 did not answer, so the changes of this card were not made. Retry a little later; nothing else is done again.
-workflow-operations-left = So nothing further that the workflow proposed was done either: { $count } { $count ->
-    [one] change
-   *[other] changes
-}.
 workflow-field-doubtful = It is not clear which field of the record the workflow changes: several fit “{ $name }”. Nothing was changed. Its author must write the name of the field exactly as in Bitrix24.
 workflow-record-unread = The record { $name } cannot be read, so nothing was changed.
 workflow-shadow-unread = In shadow mode no records of Bitrix24 are read, and this workflow cannot do without them, so it goes no further. Nothing was changed. It works as soon as the shadow mode is switched off.

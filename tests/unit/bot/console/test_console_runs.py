@@ -14,11 +14,13 @@ from bot.console.runs.list_page import PAGE
 from bot.console.runs.watch import RunWatch
 from bot.console.runs.words import say_failure
 from bot.http_api.runs.run_models import Person, RunError, Wait
+from engines.flows.run_face import RUN_FACE
 from orchestrator.domain.errors import ModelClientError
 from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, OpenPage
 from tests.unit.bot.console.runs_kit import HOSTILE, a_console_of_runs, asking, list_rows, start_run, workflow
+from tests.unit.engines.flows import flow_kit
 from tests.unit.runs.runs_kit import events
-from tests.unit.spine_kit import until
+from tests.unit.spine_kit import press, until
 
 QUESTION = {"name": "client", "type": "string", "description": "Для кого?"}
 TWO = workflow(
@@ -408,3 +410,59 @@ async def test_a_failure_is_said_in_words(tmp_path: Path, code: str, node: str, 
         page = await made.open("/runs", ANNA)
 
         assert say_failure(page.visit, RunError(code=code, node=node, at="2026-11-21T12:00:00Z")) == said
+
+
+DENIED = workflow(
+    {
+        "tuumId": "only",
+        "runes": [
+            {
+                "runeType": "set",
+                "variable": "list",
+                "value": [
+                    {
+                        "operationType": "ModifyEntity",
+                        "entityType": "deal",
+                        "entityId": "481",
+                        "attributeKey": "OPPORTUNITY",
+                        "modifyOperator": "=",
+                        "modifyValue": 20,
+                    }
+                ],
+            }
+        ],
+        "outputMappings": {"list": "list"},
+    },
+    terminal={"operations": "list"},
+)
+
+
+@pytest.mark.req("C-33", "S003-19")
+async def test_a_run_whose_changes_were_denied_is_told_from_one_that_made_them(tmp_path: Path) -> None:
+    """Both are done; the list and the page say which one has changed nothing, and so does the API."""
+    async with a_console_of_runs(tmp_path, {"plan": DENIED}) as made, made.world.working():
+        run = await start_run(made)
+        (card,) = [row for row in made.world.outbox() if row.kind == "card"]
+        await made.world.put(press(card.body, key=f"run:{run}", approve=False))
+        await made.world.idle()
+        assert [row.status for row in list_rows(made)] == ["done"]
+
+        page = await made.open("/runs", ANNA)
+        assert page.has("Изменения не сделаны")
+        assert (await made.open(f"/runs/{run}", ANNA)).has("Изменения не сделаны")
+
+
+@pytest.mark.req("C-33", "S002-43")
+async def test_a_flow_without_outputs_shows_what_its_steps_answered(tmp_path: Path) -> None:
+    """The last answer first, each under the name of its step, as the chat shows them."""
+    agents = {"writer": flow_kit.agent("Ты пишешь.")}
+    document = flow_kit.flow(flow_kit.step("one", success="two"), flow_kit.step("two"))
+    follower = RUN_FACE.follow(document)
+    assert follower is not None
+    async with flow_kit.a_flow_world(tmp_path, document, agents) as (world, _):
+        world.model.will("Собрал три факта", "Уважаемые коллеги!")
+        await world.work(flow_kit.start())
+        for event in events(world):
+            follower.add(event)
+        told = follower.tell_result(flow_kit.result(world), today="2026-11-27", locale="ru")
+    assert list(told) == [("TWO", "Уважаемые коллеги!"), ("ONE", "Собрал три факта")]

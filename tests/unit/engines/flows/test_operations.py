@@ -93,7 +93,24 @@ async def test_a_refused_operation_leads_to_the_handler_and_is_not_tried_again(t
         await world.work(press(shown.body, approve=False, key=RUN))
         assert (index(world).status, len(world.model.prompts), world.portal.written()) == ("done", 2, [])
         assert result(world)["failedSteps"] == ["work"]
-        assert result(world)["payload"]["done"][0]["status"] == "refused"
+        assert result(world)["payload"]["done"] == [{"method": "crm.deal.update", "status": "refused", "error": "A person has denied it."}]
+        told = [notice for row in world.outbox() if row.kind == "reply" for notice in row.body["notices"]]
+        assert [(one["code"], one["args"]) for one in told] == [("run-changes-left", {"made": 0, "left": 1, "why": "denied"})]
+        (*_, end) = events(world, "RunFinished")
+        assert (end.data.get("changes_made", 0), end.data["changes_left"]) == (0, 1)
+
+
+async def test_what_a_rule_refuses_is_told_with_its_reason(tmp_path: Path) -> None:
+    """No card says why, so the last message does, whatever the flow went on with."""
+    other = {**RAISE, "params": {"id": 500, "fields": {"OPPORTUNITY": 1}}}
+    document = flow(step("work", failure="explain"), step("explain"), outputs=RESULT)
+    async with a_flow_world(tmp_path, document, CLERK) as (world, _):
+        world.model.will(propose(other), "не сделано")
+        await world.work(start())
+        told = [notice["code"] for row in world.outbox() if row.kind == "reply" for notice in row.body["notices"]]
+        assert told[0] == "run-changes-left"
+        assert len(told) == 2
+        assert (index(world).status, world.portal.written()) == ("done", [])
 
 
 async def test_a_person_s_retry_asks_anew_and_not_the_agent(tmp_path: Path) -> None:

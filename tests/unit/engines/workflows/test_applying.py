@@ -95,7 +95,7 @@ async def test_two_fields_of_nearly_one_name_never_take_each_others_value(tmp_pa
     """The portal knows UF_CRM_1_23 and UF_CRM_12_3 apart; a call that the gate takes for one field given twice is refused whole."""
     own = [change(481, "а", field="UF_CRM_1_23"), change(481, "б", field="UF_CRM_12_3")]
     came = await play(tmp_path, *own, before={"UF_CRM_1_23": "", "UF_CRM_12_3": ""})
-    assert (came.written, came.told) == ({}, ["gate-param-twice"])
+    assert (came.written, came.told) == ({}, ["run-changes-left", "gate-param-twice"])
     assert [one["status"] for one in came.applied] == ["refused"] * 2
 
 
@@ -150,7 +150,7 @@ async def test_a_deletion_refuses_all_that_was_proposed_with_it(tmp_path: Path) 
     """The gate does not delete; nothing of the set is written, no card is shown, and the reports name the deletion."""
     delete = {"operationType": "DeleteEntity", "entityType": "deal", "entityId": "482"}
     came = await play(tmp_path, change(481, 5), delete)
-    assert (came.status, came.written, came.told) == ("done", {}, ["gate-batch-delete"])
+    assert (came.status, came.written, came.told) == ("done", {}, ["run-changes-left", "gate-batch-delete"])
     assert [(one["status"], "crm.deal.delete" in one["error"]) for one in came.applied] == [("refused", True)] * 2
 
 
@@ -161,7 +161,7 @@ async def test_a_sum_is_not_emptied_by_a_list_of_nothing(tmp_path: Path, nothing
     """Neither alone nor beside others, where a batch carries an empty list as a list of one empty text: no card, no write."""
     came = await play(tmp_path, change(481, nothing), *[change(482, 7)] * beside)
     assert (came.status, came.written) == ("done", {})
-    assert came.told == (["gate-batch-refused"] if beside else ["gate-value-empty"])
+    assert came.told == ["run-changes-left", "gate-batch-refused" if beside else "gate-value-empty"]
 
 
 UNFIT = {

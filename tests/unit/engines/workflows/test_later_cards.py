@@ -12,7 +12,7 @@ from state.journal.store import OutboxRow
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
 from tests.unit.engines.workflows.test_record_runs import answers, blocks, change, codes, on_deal
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
-from tests.unit.runs.runs_kit import RUN, index
+from tests.unit.runs.runs_kit import RUN, events, index
 from tests.unit.runs.test_runs_wait import click, order
 from tests.unit.spine_kit import World, codes_of, press, until
 from tests.unit.spine_portal import deal
@@ -187,7 +187,7 @@ async def test_what_the_gate_refuses_on_a_later_card_refuses_the_whole_set(tmp_p
         add_first(world)
         await world.work(start())
         rows = world.outbox()
-        assert [code for row in rows for code in codes_of(row)] == [["gate-not-yours"], ["gate-batch-refused"]][len(more)]
+        assert [code for row in rows for code in codes_of(row)] == ["run-changes-left", ["gate-not-yours", "gate-batch-refused"][len(more)]]
         assert (index(world).status, world.portal.written()) == ("done", [])
         assert {one["status"] for one in result(world)["applied"]} == {"refused"}
 
@@ -213,5 +213,24 @@ async def test_who_denies_a_card_reads_how_much_of_the_rest_is_not_done(tmp_path
         (card,) = list_cards(world)
         await world.work(press(card.body, key=RUN, approve=False))
         (notice,) = [one for body in answers(world) for one in body["notices"]]
-        assert (notice["code"], notice["args"]) == ("workflow-operations-left", {"count": 2})
+        assert (notice["code"], notice["args"]) == ("run-changes-left", {"made": 0, "left": len(FIRST) + 2, "why": "denied"})
         assert (index(world).status, world.portal.written()) == ("done", [])
+
+
+@pytest.mark.req("S003-19")
+async def test_a_denied_change_is_said_under_the_text_of_the_author(tmp_path: Path) -> None:
+    """The author wrote «Готово» before anybody decided; the result says in plain words why it is not, and counts it."""
+    runes = [put("list", [{key: value for key, value in of_deal("OPPORTUNITY", 20).items() if key != "runeType"}]), put("said", "Готово!")]
+    document = workflow(
+        tuum("only", *runes, outputMappings={"list": "list", "said": "said"}), terminal={"operations": "list", "rawText": "said"}
+    )
+    async with a_workflow_world(tmp_path, document) as world:
+        await world.work(start())
+        (card,) = list_cards(world)
+        await world.work(press(card.body, key=RUN, approve=False))
+        (last,) = answers(world)
+        assert "Готово!" in str(last["parts"])
+        assert [one["code"] for one in last["notices"]] == ["run-changes-left"]
+        assert [one["error"] for one in result(world)["applied"]] == ["A person has denied it."]
+        (*_, end) = events(world, "RunFinished")
+        assert (end.data["status"], end.data.get("changes_made", 0), end.data["changes_left"]) == ("done", 0, 1)
