@@ -283,6 +283,8 @@ class AccessRequest(Input, kind="knock"):
     """Whether the administrators are asked; False if they were asked about this person within a day."""
     answered: bool = False
     """Whether the person is told that they have no access; False if they were told within a minute."""
+    begins: bool = False
+    """Whether the person pressed Start: this is answered although something else was within the minute."""
 
 
 class PeopleClick(Input, kind="people_press"):

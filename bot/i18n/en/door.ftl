@@ -89,6 +89,7 @@ choice-outdated = That choice is no longer valid. Please write your request agai
 iteration-limit = I stopped: { $limit } steps were not enough. Please be more specific.
 refused-twice = The same was refused a second time, so I do not try again. Tell me what to do instead.
 stranger = You are not on the list. Your ID is { $id }: give it to your administrator.
+stranger-seen = You are not on the list yet. Your administrator sees your request; as soon as you are added, I will write. Your ID is { $id }, in case they ask.
 too-long = The message is too long ({ $length } characters). Please send no more than { $limit }.
 only-text = { $kind ->
     [photo] I cannot see what is in a photo.

@@ -48,6 +48,7 @@ class ChatPeople:
         """Look up people and their languages in `access`; no stranger has got an answer yet."""
         self.access = access
         self._replied_at: dict[str, _Claim] = {}
+        self._started_at: dict[str, _Claim] = {}
         self._requested_at: dict[str, _Claim] = {}
 
     def build_translator(self, session: str) -> Translator:
@@ -59,8 +60,8 @@ class ChatPeople:
     def throttle_strangers(self, rows: Sequence[InboxRow], now: datetime) -> tuple[InboxRow, ...]:
         """Return the inbox rows `rows` of one message, limited so that a stranger (person without access) cannot flood the bot.
 
-        A stranger gets at most one answer a minute, and the administrators are asked about them at most once a day. An access request that
-        does neither is left out. All other rows are returned unchanged.
+        A stranger gets at most one answer a minute, and one to /start, and the administrators are asked about them at most once a day. An
+        access request that does neither is left out. All other rows are returned unchanged.
         """
         return tuple(limited for row in rows if (limited := self._limit_request(row, now)) is not None)
 
@@ -68,8 +69,9 @@ class ChatPeople:
         if row.kind != AccessRequest.KIND:
             return row
         asks = _claim_turn(self._requested_at, row, now, ACCESS_REQUEST_INTERVAL)
-        answered = _claim_turn(self._replied_at, row, now, REPLY_INTERVAL)
-        return replace(row, body=AccessRequest(asks=asks, answered=answered).to_json()) if asks or answered else None
+        request = AccessRequest.model_validate(row.body)
+        answered = _claim_turn(self._started_at if request.begins else self._replied_at, row, now, REPLY_INTERVAL)
+        return replace(row, body=request.model_copy(update={"asks": asks, "answered": answered}).to_json()) if asks or answered else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +127,8 @@ def parse_stranger_message(message: Message, source: str, now: datetime) -> tupl
         proof = build_proof(payload)
         brought = JoinRequest(token_id=proof.fingerprint, unlock=proof.unlock, locale=locale)
         return (_build_row(brought, source, _describe_sender(user), now),)
-    return (_build_row(AccessRequest(answered=True), source, _describe_sender(user), now),)
+    request = AccessRequest(answered=True, begins=(message.text or "").strip().partition(" ")[0].partition("@")[0] == "/start")
+    return (_build_row(request, source, _describe_sender(user), now),)
 
 
 def parse_people_click(data: str, source: str, session: str, actor: Actor, now: datetime) -> InboxRow | None:

@@ -165,7 +165,7 @@ NO_LEAD: Final = "not shown: the person decides about cards of others no more"
 _DECIDING_ROLES: Final = frozenset({"lead", "admin"})
 _FOR_STRANGERS: Final = ("people-link-", "people-lost-")
 """Beginnings of the codes of notices about invalid links and lost access, which contain no data of the company."""
-_REPLIES_FOR_STRANGERS: Final = frozenset({"no-access-any-more", "stranger", "restored-not-worked"})
+_REPLIES_FOR_STRANGERS: Final = frozenset({"no-access-any-more", "stranger", "stranger-seen", "restored-not-worked"})
 """Codes of notices without data of the company: what a person without access may be told in reply to a message."""
 
 

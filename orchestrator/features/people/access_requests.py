@@ -17,7 +17,7 @@ from orchestrator.features.people import access_removal, screens
 from orchestrator.features.people.joining import LONGEST_NAME, admit_person
 from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.preferences import set_preference_by_click
-from orchestrator.features.people.registry import may_ask
+from orchestrator.features.people.registry import may_ask, was_asked
 from orchestrator.features.people.staff import Employee
 from orchestrator.language.text import replace_yo, to_visible_line
 from orchestrator.sessions import outbox
@@ -35,16 +35,14 @@ async def request_access(row: InboxRow, session: Session, _tools: Tools, *, desk
     The administrators are asked at most once a day about each such person.
     """
     person, access_request = row.actor_key, AccessRequest.model_validate(row.body)
-    told = _build_stranger_answer(person, session) if access_request.answered and desk.staff.find_actor_by_key(person) is None else []
-    if (
-        not access_request.asks
-        or desk.staff.find_actor_by_key(person) is not None
-        or desk.staff.is_fixed(person)
-        or not may_ask(desk.get_registry(session), person, session.now)
-    ):
+    is_stranger = desk.staff.find_actor_by_key(person) is None
+    registry, admins = desk.get_registry(session), desk.staff.list_admins()
+    asks = access_request.asks and is_stranger and not desk.staff.is_fixed(person) and may_ask(registry, person, session.now)
+    is_seen = bool(admins) and (asks or was_asked(registry, person, session.now))
+    told = _build_stranger_answer(person, session, is_seen=is_seen) if access_request.answered and is_stranger else []
+    if not asks:
         await desk.commit(session, actor=person, outbox=told, done=[row.id])
         return
-    admins = desk.staff.list_admins()
     if not admins:
         log.warning("a stranger asks for access, and nobody is an administrator", extra={"action": "access_asked"})
     name = to_visible_line(Actor.model_validate(row.actor).name, limit=LONGEST_NAME)
@@ -52,8 +50,8 @@ async def request_access(row: InboxRow, session: Session, _tools: Tools, *, desk
     await desk.commit(session, AccessAsked(person=person, name=name), actor=person, outbox=[*told, *cards], done=[row.id])
 
 
-def _build_stranger_answer(person: str, session: Session) -> list[OutboxRow]:
-    notice = Notice(code="stranger", args={"id": screens.to_telegram_number(person)})
+def _build_stranger_answer(person: str, session: Session, *, is_seen: bool) -> list[OutboxRow]:
+    notice = Notice(code="stranger-seen" if is_seen else "stranger", args={"id": screens.to_telegram_number(person)})
     return [outbox.build_reply_row(person, build_reply(notice), session.now)]
 
 

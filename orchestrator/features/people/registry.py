@@ -55,9 +55,14 @@ def may_ask(registry: Registry, person: str, now: datetime) -> bool:
 
     They get at most one a day about each stranger, and none while too many strangers ask (`ASKED_AT_ONCE` within an hour).
     """
-    if person in registry.asked and now - parse_iso(registry.asked[person].at) < ASK_AGAIN:
+    if was_asked(registry, person, now):
         return False
     return sum(now - parse_iso(item.at) < TRIES_WITHIN for item in registry.asked.values()) < ASKED_AT_ONCE
+
+
+def was_asked(registry: Registry, person: str, now: datetime) -> bool:
+    """Whether the administrators got a message within a day that this stranger asks for access."""
+    return person in registry.asked and now - parse_iso(registry.asked[person].at) < ASK_AGAIN
 
 
 _BYTES = 48

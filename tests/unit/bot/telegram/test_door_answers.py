@@ -78,7 +78,7 @@ async def test_a_stranger_whose_update_could_not_be_stored_at_first_is_answered_
             await _came(door, 5, raw_message("пустите", sender=STRANGER))
         await _came(door, 5, raw_message("пустите", sender=STRANGER))
     (row,) = world.sql.list_waiting_inbox("access", "express")
-    assert row.body == {"asks": True, "answered": True}
+    assert row.body == {"asks": True, "answered": True, "begins": False}
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ async def test_a_stranger_reads_their_id_and_every_administrator_gets_a_card(off
     await office.work(*writes("здравствуйте"))
     sent = office.world.outbox()
     assert [(row.session, row.body["notices"]) for row in sent if row.kind == "reply"] == [
-        ("tg:666", [{"code": "stranger", "args": {"id": "666"}}])
+        ("tg:666", [{"code": "stranger-seen", "args": {"id": "666"}}])
     ]
     first, second = (office.shown(row) for row in sent if row.kind == "people")
     assert (first[0], first[1].splitlines()[0]) == ("tg:1001", "Просит доступ: Gleb (@user666), ID 666.")
@@ -43,6 +43,19 @@ async def test_a_stranger_reads_their_id_and_every_administrator_gets_a_card(off
     assert second[0] == "tg:1002"
     assert second[1].startswith("Asks for access: Gleb (@user666), ID 666.")
     assert first[2] == second[2] == ["p1:who:666:m:0", "p1:who:666:l:0", "p1:deny:666"]
+
+
+async def test_a_stranger_hears_that_they_were_seen_until_the_request_is_a_day_old(office: Office) -> None:
+    """Also of messages after the first; where nobody could be asked they are told what to do themselves."""
+    await office.work(*writes("здравствуйте", GLEB))
+    office.world.outbox()
+    await office.work(*writes("как получить доступ?", GLEB))
+    [again] = [row.body["notices"] for row in office.world.outbox() if row.kind == "reply"]
+    assert [one["code"] for one in again] == ["stranger-seen"]
+    for who in range(5000, 5040):
+        await office.work(*writes("пустите", who))
+    codes = [row.body["notices"][0]["code"] for row in office.world.outbox() if row.kind == "reply"]
+    assert codes == ["stranger-seen"] * 19 + ["stranger"] * 21, "nobody saw those of a crowd"
 
 
 async def test_the_administrators_are_asked_once_a_day_and_not_of_a_crowd(office: Office) -> None:
@@ -139,6 +152,8 @@ def test_a_stranger_is_answered_once_a_minute_and_heard_once_a_day() -> None:
 
     assert sent(GLEB, timedelta(0)) == [("knock", True, True)]
     assert sent(GLEB, timedelta(seconds=59)) == []
+    assert sent(GLEB, timedelta(seconds=59), "/start") == [("knock", False, True)], "who presses Start would think that it hangs"
+    assert sent(GLEB, timedelta(seconds=59), "/start") == []
     assert sent(LENA, timedelta(seconds=59)) == [("knock", True, True)]
     assert sent(GLEB, timedelta(seconds=60)) == [("knock", False, True)]
     assert sent(GLEB, timedelta(days=1, seconds=60)) == [("knock", True, True)]
