@@ -81,6 +81,10 @@ def test_passages_about_something_else_are_no_answer() -> None:
         ("(1200+800)*3", "calculate", "(1200+800)*3"),
         ("найди сделку «Ромашка»", "find_in_crm", "Ромашка"),
         ("посчитай 150000 + 20%", "calculate", "150000 + 20%"),
+        ("15% от 340 тысяч", "calculate", "15% от 340 тысяч"),
+        ("сколько будет 1,5 млн ₽ минус 7 процентов?", "calculate", "1,5 млн ₽ минус 7 процентов"),
+        ("what is 15% of 340 thousand", "calculate", "15% of 340 thousand"),
+        ("15 дней от оплаты", "rag_search", "15 дней от оплаты"),
     ],
 )
 def test_the_sandbox_calls_the_tool_that_the_words_mean(said: str, tool: str, parameter: str) -> None:

@@ -11,6 +11,7 @@ from orchestrator.engines.shared.calculator import NotCalculable, calculate_text
         ("150 000 + 20%", "180000", None),
         ("10% от 150 000", "15000", None),
         ("сколько будет 12,5% от 84 300 ₽?", "10537.5", "RUB"),
+        ("15% с 340 тысяч", "51000", None),
         ("1,5 млн ₽ / 3", "500000", "RUB"),
         ("150к - 15%", "127500", None),
         ("(100+50)+10%", "165", None),
