@@ -70,7 +70,8 @@ def list_call_uses(kind: DefinitionKind, document: object) -> Sequence[CallUse]:
         named = [CallUse(path=use.path, method=use.method, params=OPEN, locate=_find_nowhere) for use in kind.list_methods(document)]
         return list({(use.path, use.method): use for use in (*named, *kind.list_calls(document))}.values())
     except Exception as error:  # noqa: BLE001 - as for the other checks; what else is wrong with the draft is told anyway
-        log.info("the calls of a document of kind %s cannot be told: %s", kind.name, type(error).__name__)
+        said = "the calls of a document of kind %s cannot be told: %s"
+        log.info(said, kind.name, type(error).__name__, extra={"action": "definition_calls_untold"})
         return ()
 
 

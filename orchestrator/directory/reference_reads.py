@@ -173,7 +173,8 @@ def _build_rows(kind: type[_Row], rows: Sequence[object]) -> list[_Row]:
         try:
             built.append(kind.model_validate(row))
         except ValidationError as error:
-            log.warning("a row of the portal's %s is left out: %s", kind.__name__, error.errors(include_input=False)[0]["msg"])
+            why = error.errors(include_input=False)[0]["msg"]
+            log.warning("a row of the portal's %s is left out: %s", kind.__name__, why, extra={"action": "reference_row_left_out"})
     if rows and not built:
         raise Unreadable("no row of the list has its key", transient=False)
     return built

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, func, select, text
+from sqlalchemy import Connection, Engine, exists, func, select, text
 from sqlalchemy.engine import make_url
 
 from state.journal.process_lease import PREFIX as PROCESS
@@ -92,8 +92,12 @@ class BacklogReader:
             )
 
     def read_leases(self, now: str, limit: int) -> HeldLeases:
-        """Return which sessions are leased at the time `now` (ISO 8601), at most `limit` of them one by one."""
-        held = (leases.c.owner != "", leases.c.until > now, ~leases.c.session.startswith(PROCESS))
+        """Return in which sessions inputs are being worked on at the time `now` (ISO 8601), at most `limit` of them one by one.
+
+        A lease is kept for a while after the work, so one without new inputs is none.
+        """
+        work = exists().where(inbox.c.session == leases.c.session, inbox.c.status == "new")
+        held = (leases.c.owner != "", leases.c.until > now, ~leases.c.session.startswith(PROCESS), work)
         engine = self._open()
         with translate_errors(engine.dialect.loaded_dbapi.Error), engine.connect() as connection:
             _limit_time(connection)

@@ -1,7 +1,9 @@
 """Loads what a person should see first: what waits, what failed, what is unknown, how much of the limits is used, and what is wrong."""
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -49,10 +51,15 @@ class CardPart:
 
 @dataclass(frozen=True, kw_only=True)
 class RunPart:
-    """The runs in some statuses: the first ones, and how many there are."""
+    """The runs in some statuses: the first ones, and how many there are of each."""
 
     shown: tuple[ShownRun, ...] = ()
-    count: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many there are together."""
+        return sum(self.counts.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +148,7 @@ async def _load_runs(visit: Visit, statuses: tuple[Status, ...], *, since: str =
                 for one in shown
             ]
         ),
-        count=len(lines),
+        counts=Counter(line.status for line in lines),
     )
 
 

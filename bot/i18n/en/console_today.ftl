@@ -2,9 +2,14 @@
 console-today-waiting = Wait for your decision
 console-today-others = Wait for others
 console-today-unknown = Outcome unknown
-console-today-runs = Runs under way
+console-today-runs = Runs
 console-today-failed = Runs that failed in { $days } days
-console-today-failed-count = { $count } failed
+console-today-run-count = { $status ->
+    [running] at work: { $count }
+    [waiting] waiting: { $count }
+    [paused] paused: { $count }
+   *[failed] failed: { $count }
+  }
 console-today-changes = Your changes in 24 hours
 console-today-of = of { $limit }
 console-today-model = Model this month

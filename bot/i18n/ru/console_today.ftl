@@ -2,9 +2,14 @@
 console-today-waiting = Ждут вашего решения
 console-today-others = Ждут других
 console-today-unknown = Исход неизвестен
-console-today-runs = Запуски идут
+console-today-runs = Запуски
 console-today-failed = Запуски с ошибкой за { $days } дней
-console-today-failed-count = { $count } с ошибкой
+console-today-run-count = { $status ->
+    [running] идут: { $count }
+    [waiting] ждут: { $count }
+    [paused] на паузе: { $count }
+   *[failed] с ошибкой: { $count }
+  }
 console-today-changes = Ваши изменения за сутки
 console-today-of = из { $limit }
 console-today-model = Модель в этом месяце

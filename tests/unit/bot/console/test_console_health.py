@@ -82,6 +82,8 @@ async def test_parties_limits_queue_leases_and_providers_stand_there(tmp_path: P
         made.world.model.will(reply(raise_sum()))
         await made.world.work(message("подними сумму сделки 481 до 1200000"))
         held = await made.world.session(CHAT)
+        assert (await made.open("/health")).has("Диалоги и запуски в обработке: 0"), "a lease is kept for a while after the work"
+        await made.world.put(message("и ещё"))
         page = await made.open("/health")
 
         for words in ("Битрикс24", "не работает", "не отвечает", "Счётчик запросов: 1 из 50", "отправлены и ждут ответа: 1"):

@@ -145,6 +145,7 @@ async def test_runs_are_there_and_lead_to_their_pages(tmp_path: Path) -> None:
         for person in (ANNA, VERA):
             page = await made.open("/", person)
             assert find_tile(page, "console-today-runs") == ("1", "bad")
+            assert page.has("ждут: 1, с ошибкой: 1")
             assert {f"/runs/{key.removeprefix('run:')}" for key in (RUN, other)} <= set(find_targets(page))
         assert find_tile(await made.open("/", BORIS), "console-today-runs") == ("0", "")
 
