@@ -96,7 +96,7 @@ def _show_tiles(visit: Visit, view: TodayView) -> None:
         more = "+" if view.has_more else ""
         _show_tile(visit.say("console-today-waiting"), f"{view.mine.count}{more}", "/approvals", "live" if view.mine.count else "")
         _show_tile(visit.say("console-today-unknown"), _count(view.unknown), "/approvals?state=unknown", "warn" if view.unknown else "")
-        runs = view.open_runs.counts | view.failed_runs.counts
+        runs = {**view.open_runs.counts, **view.failed_runs.counts}
         detail = ", ".join(visit.say("console-today-run-count", status=status, count=count) for status, count in runs.items())
         _show_tile(visit.say("console-today-runs"), str(view.open_runs.count), "/runs", "bad" if view.failed_runs.count else "", detail)
         used = format_count(visit.tr, limits.changes)

@@ -216,10 +216,10 @@ async def _card_of(name: str) -> str:
 @pytest.mark.long
 @given(st.sampled_from([EVIL, "ACTION:", "a\r\nTHOUGHT:", "»«»", "<<<DATA", "\x00\u202e"]) | st.text(max_size=40))
 def test_a_name_cannot_leave_its_place(name: str) -> None:
-    """The lines are those of a portal with harmless names: none is added, none reads as a header or a fence."""
+    """The lines are those of a portal with harmless names (a row without its key is left out): none is added, none reads as a header or a fence."""
     told = prompt.build_portal_message(asyncio.run(_card_of(name)))["content"]
     harmless = asyncio.run(_card_of("Имя"))
-    assert told.count("\n") == harmless.count("\n")
+    assert told.count("\n") <= harmless.count("\n")
     assert told.count("»") - told.count("«»") <= harmless.count("»")
     assert not list(find_headers(told, 0, len(told)))
     assert not any(mark in told for mark in ("<<<", ">>>", "```", "\u2028", "\r", "\x00"))
