@@ -10,14 +10,12 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.language.lexicon import load_lexicon
 
-_KINDS: Final = {
-    sentence.casefold(): kind for kind, sentences in load_lexicon("portal_errors").read_lists("explained").items() for sentence in sentences
-}
+_LEXICON: Final = load_lexicon("portal_errors")
+_KINDS: Final = {said.casefold(): kind for kind, sentences in _LEXICON.read_lists("explained").items() for said in sentences}
 CLOSED: Final = frozenset({"tariff", "unpaid", "blocked", "deleted"})
 """What closes the portal as a whole to programs: the person hears of it wherever the portal is asked."""
 _EMPTY_FIELDS: Final = [
-    re.compile(re.escape(sentence).replace(r"\{field\}", "(?P<field>.{1,120}?)"), re.IGNORECASE)
-    for sentence in load_lexicon("portal_errors").read_words("empty_fields")
+    re.compile(re.escape(said).replace(r"\{field\}", "(?P<field>.{1,120}?)"), re.IGNORECASE) for said in _LEXICON.read_words("empty_fields")
 ]
 _CODE: Final = re.compile(r"(?P<code>[^\w\s]{1,3}|[A-Za-z][A-Za-z0-9_.-]{0,60}|[0-9]{1,5}): (?P<said>.+)", re.ASCII | re.DOTALL)
 _STATUS: Final = re.compile(r" \(HTTP [0-9]{3}\)$", re.ASCII)
@@ -30,8 +28,7 @@ def explain_portal_error(text: str, *, code: str = "", method: str = "", referen
     said = _STATUS.sub("", text).strip()
     if (found := _CODE.fullmatch(said)) is not None:
         code, said = code or found["code"], found["said"].strip()
-    kind = find_error_kind(code, said)
-    if kind:
+    if kind := find_error_kind(code, said):
         return Notice(code=f"portal-error-{kind}")
     if field := next((match["field"] for sentence in _EMPTY_FIELDS if (match := sentence.fullmatch(said.strip(".! ")))), ""):
         return Notice(code="portal-error-field", args={"field": escape_text(field, limit=_LONGEST)})

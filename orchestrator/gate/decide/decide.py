@@ -238,9 +238,8 @@ def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     except Refusal as refusal:
         return call, refusal.verdict
     text = effect.provenance.person_text
-    wrong = field_checks.find_field_problem(fine, facts=facts, actor=actor) or value_checks.find_value_problem(
-        fine, facts=facts, actor=actor, effect=effect
-    )
+    wrong = field_checks.find_field_problem(fine, facts=facts, actor=actor)
+    wrong = wrong or value_checks.find_value_problem(fine, facts=facts, actor=actor, effect=effect)
     if wrong is not None:
         return fine, replace(wrong, is_form=True)
     if (unlike := sums.check_currencies(fine, facts, money=policy.money, text=text)) is not None:

@@ -330,10 +330,9 @@ _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token",
 
 def _build_refusal_notice(performed: Rejected, order: Order) -> Notice:
     """Return the message to the person about a call that the portal rejected or that was not sent."""
-    call = order.call
     if performed.code == DECLINED:
         return Notice(code=DECLINED)
-    if call.kind != "bitrix":
+    if order.call.kind != "bitrix":
         at = {"at": format_iso(performed.free_at)} if performed.free_at is not None else {}
         said = escape_text(str(performed.args.get("text", performed.detail)), limit=_LONGEST_QUOTE)
         return Notice(code=performed.code, args={**performed.args, "text": said, **at})
@@ -341,10 +340,9 @@ def _build_refusal_notice(performed: Rejected, order: Order) -> Notice:
 
 
 def _build_portal_notice(performed: Rejected, order: Order) -> Notice:
-    call = order.call
     if performed.free_at is not None:
         return Notice(code="portal-wait", args={"at": format_iso(performed.free_at)})
-    why = explain_portal_error(performed.detail, code=performed.code, method=call.method, reference=order.effect_id[:_REFERENCE])
+    why = explain_portal_error(performed.detail, code=performed.code, method=order.call.method, reference=order.effect_id[:_REFERENCE])
     refused = Notice(code="portal-refused", args={"text": why.model_dump(mode="json"), "code": performed.code})
     if why.code.removeprefix("portal-error-") in CLOSED:
         return refused
@@ -353,7 +351,7 @@ def _build_portal_notice(performed: Rejected, order: Order) -> Notice:
     if performed.code in _NO_ACCESS:
         return Notice(code="portal-no-access", args={"code": performed.code})
     if performed.code == "insufficient_scope":
-        return Notice(code="portal-no-scope", args={"scope": call.spec.scope})
+        return Notice(code="portal-no-scope", args={"scope": order.call.spec.scope})
     if not performed.sent:
         return Notice(code="portal-not-reached")
     if performed.commands:
@@ -364,9 +362,8 @@ def _build_portal_notice(performed: Rejected, order: Order) -> Notice:
 
 
 def _format_detail(performed: Succeeded) -> str:
-    silent = (
-        f"the portal said yes, but these fields do not hold what was sent: {', '.join(performed.unchanged)}" if performed.unchanged else ""
-    )
+    fields = ", ".join(performed.unchanged)
+    silent = f"the portal said yes, but these fields do not hold what was sent: {fields}" if fields else ""
     return "; ".join(part for part in (silent, performed.note) if part)
 
 
