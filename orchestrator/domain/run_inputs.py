@@ -26,7 +26,7 @@ class RunStart(Input, kind="run_start"):
     depth: int = 0
     """How many runs wait for the end of this one, directly or through others."""
     pinned: tuple[JsonObject, ...] = ()
-    """The parent's definition and those that it fixed at its start, as {engine, definition, version, digest}."""
+    """The parent's definition and those that it fixed at its start, as {engine, definition, version, digest, edition}."""
     version: int = 0
     """The version that has to be in force when the run begins, because whoever starts it chose that one; 0 for whichever is."""
     since: str = ""

@@ -17,6 +17,7 @@ from orchestrator.domain.models import ModelRequest, Role
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, SentFile
 from orchestrator.domain.taint import NOWHERE, UNDECLARED, Origin, Origins, Value
+from state.model.definitions import EDITION
 from state.stored import JsonObject
 
 T = TypeVar("T")
@@ -105,6 +106,8 @@ class Definition:
     document: Any = None
     engine: str = ""
     """The engine that executes it."""
+    edition: int = EDITION
+    """By the rules of which edition it is executed: those that held when the version was first published."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +131,7 @@ class RunInfo:
     """How many runs wait for the end of this one."""
     args: Mapping[str, Value] = field(default_factory=dict)
     pins: Sequence[Mapping[str, Any]] = ()
-    """The texts that were fixed when the run began, which its children execute too: {engine, definition, version, digest}."""
+    """The texts that were fixed when the run began, which its children execute too: {engine, definition, version, digest, edition}."""
 
 
 @dataclass(frozen=True, kw_only=True)

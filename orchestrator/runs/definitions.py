@@ -81,9 +81,15 @@ async def describe_run(key: str, run: RunState, started: RunStarted, started_at:
 
 
 def build_pins(definitions: Sequence[Definition]) -> list[dict[str, Any]]:
-    """Return what says which texts these are, as {engine, definition, version, digest} of each."""
+    """Return what says which texts these are, as {engine, definition, version, digest, edition} of each."""
     return [
-        {"engine": one.engine, "definition": one.key, "version": one.version, "digest": hash_text(dumps(one.document))}
+        {
+            "engine": one.engine,
+            "definition": one.key,
+            "version": one.version,
+            "digest": hash_text(dumps(one.document)),
+            "edition": one.edition,
+        }
         for one in definitions
     ]
 
@@ -105,7 +111,7 @@ async def load_definition(started: RunStarted, tools: Tools) -> Definition:
 
 
 def _build_own_pin(started: RunStarted) -> dict[str, Any]:
-    return {"engine": started.engine, "definition": started.definition, "version": started.version, "digest": started.digest}
+    return {name: getattr(started, name) for name in ("engine", "definition", "version", "digest", "edition")}
 
 
 async def _load_text(pin: Mapping[str, Any], engine: str, store: AsyncStore, title: str = "") -> Definition:
@@ -119,7 +125,7 @@ async def _load_text(pin: Mapping[str, Any], engine: str, store: AsyncStore, tit
         raise RunFailed("run-definition-gone", f"the text of {key} is gone", definition=title or key)
     if hash_text(text) != pin["digest"]:  # what is left of it is not what its author wrote
         raise RunFailed("run-definition-damaged", f"the text of {key} is not the one with which the run began", definition=title or key)
-    return Definition(engine=_name_of(pin, engine)[0], key=key, version=pin["version"], document=loads(text))
+    return Definition(engine=_name_of(pin, engine)[0], key=key, version=pin["version"], document=loads(text), edition=pin.get("edition", 0))
 
 
 def _name_of(pin: Mapping[str, Any], engine: str) -> tuple[str, str]:

@@ -110,6 +110,7 @@ class Runner:
             definition=own["definition"],
             version=own["version"],
             digest=own["digest"],
+            edition=own["edition"],
             pinned=pins,
             replay=registered.engine.replay,
             home=_choose_home(order.home, actor, mode),

@@ -74,7 +74,12 @@ class StoredDefinitions:
             raise RunFailed(DAMAGED, str(error), definition=head.key) from error
         if definition_version is None:
             raise _build_off(head)  # since the moment before; the program's own definition never takes the place of one that is off
-        return Definition(key=definition_version.key, version=definition_version.version, document=definition_version.document)
+        return Definition(
+            key=definition_version.key,
+            version=definition_version.version,
+            document=definition_version.document,
+            edition=definition_version.edition,
+        )
 
 
 def _check_enabled(head: DefinitionKey) -> None:

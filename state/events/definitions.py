@@ -3,7 +3,7 @@
 They hold no text of a definition, but its digest. They stand in the stream of session `definitions` and change no session's state.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from state.events.base import Event
 from state.events.personal import Personal
@@ -44,6 +44,9 @@ class DefinitionPublished(Event):
     user: int | None = None
     note: Personal[str] = ""
     via: str
+    later: ClassVar[frozenset[str]] = frozenset({"edition"})
+    edition: int = 0
+    """The edition by whose rules it is played; 0 for those from before there were editions."""
 
 
 class DefinitionSwitched(Event):

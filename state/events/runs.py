@@ -31,7 +31,7 @@ class RunStarted(Event):
     version: int
     digest: str
     pinned: Personal[list[dict[str, Any]]] = Field(default_factory=list)
-    """The definitions that this one uses, as {engine, definition, version, digest}; the text of each is the blob of its digest."""
+    """The definitions that this one uses, as {engine, definition, version, digest, edition}; the text of each is the blob of its digest."""
     replay: int
     home: str
     mode: str
@@ -43,11 +43,13 @@ class RunStarted(Event):
     """The person with whose rights the run works, as a stored `Actor`."""
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
     """The values with which the run was started, each as a stored `Value`: {data, origins}."""
-    later: ClassVar[frozenset[str]] = frozenset({"title", "since"})
+    later: ClassVar[frozenset[str]] = frozenset({"title", "since", "edition"})
     title: Personal[str] = ""
     """What people call it: the title of its definition at that time; "" if that has none."""
     since: str = ""
     """The moment of a schedule for which it was started, or when the run at the top of it began, as an ISO time; otherwise ""."""
+    edition: int = 0
+    """The edition by whose rules the definition is executed; 0 for those from before there were editions."""
 
 
 class NodeDone(Event):

@@ -46,6 +46,7 @@ class VersionRow(NamedTuple):
     published_by: str
     published_by_name: str
     published_at: str
+    edition: int
 
 
 class HistoryRow(NamedTuple):

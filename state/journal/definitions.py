@@ -15,6 +15,7 @@ from state.journal.definition_rows import DefinitionChange, KeyRow, StoredVersio
 from state.journal.definition_turn import format_writers, parse_writers, take_turn
 from state.journal.store import InboxRow, Store
 from state.model.definitions import (
+    EDITION,
     Author,
     DefinitionDamaged,
     DefinitionKey,
@@ -83,6 +84,7 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
             published_by="",
             published_by_name="",
             published_at="",
+            edition=0,
         )
         old = old or KeyRow(kind, key, "", 1, 0, 0, 0, 1, "", "")
         head = _update_head(old, author, last_version=row.version, drafts=old.drafts + 1, title=_pick_title(old, row))
@@ -164,6 +166,7 @@ def publish_version(  # noqa: PLR0913 - as `create_version`
             published_by=author.key,
             published_by_name=canonical.to_storable_text(author.name),
             published_at=format_iso(author.at),
+            edition=stored.row.edition if stored.row.published_at else EDITION,
         )
         event = DefinitionPublished(
             kind=kind,
@@ -172,6 +175,7 @@ def publish_version(  # noqa: PLR0913 - as `create_version`
             revision=row.revision,
             digest=row.digest,
             replaced=old.active_version,
+            edition=row.edition,
             note=canonical.to_storable_text(note),
             **turn.who,
         )

@@ -5,12 +5,17 @@ A definition is named by its kind and key, and has numbered versions. `state.jou
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from state.journal.store import StoreError
 
 Status = Literal["draft", "published"]
 HistoryKind = Literal["created", "saved", "published", "deactivated", "switched_off", "switched_on", "rolled_back", "imported"]
+EDITION: Final = 1
+"""The edition of what is published now: by which rules an engine plays it. 0 is that of versions published before there were editions.
+
+1: in scenarios the values of a caller and of `initial_context` win over those that the program has under the same names.
+"""
 Origin = Literal["created", "rolled_back", "imported"]
 """Where the text of a new version comes from: it was written, is that of an earlier version, or came from a file."""
 
@@ -67,6 +72,8 @@ class DefinitionVersion:
     published_by_name: str
     published_at: str
     """When the version was last published, by `published_by`."""
+    edition: int = 0
+    """The edition of the time when it was first published, which it keeps; 0 until then. See `EDITION`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -213,6 +213,7 @@ definitions = Table(
     _text("published_by"),
     _text("published_by_name"),
     _text("published_at"),
+    Column("edition", BigInteger, nullable=False, server_default="0"),
     UniqueConstraint("kind", "key", "version"),
 )
 

@@ -25,7 +25,7 @@ TRIES: Final = 3
 _TYPES: Final = frozenset(one.__name__ for one in (DefinitionSaved, DefinitionPublished, DefinitionSwitched))
 _NAMES: Final[Mapping[Table, tuple[str, ...]]] = {
     definition_keys: ("kind", "key", "enabled", "active_version", "last_version", "drafts", "revision"),
-    definitions: ("kind", "key", "version", "status", "revision", "digest", "writers", "published_by"),
+    definitions: ("kind", "key", "version", "status", "revision", "digest", "writers", "published_by", "edition"),
     definition_history: ("seq", "kind", "key", "version", "what", "by", "digest"),
 }
 """The columns that are compared: those that follow from the readable part of the records. Names and notes are in the encrypted part."""
@@ -58,7 +58,7 @@ class _Expected:
         place = head["kind"], head["key"], data["version"]
         if place not in self.rows[definitions]:
             head |= {"last_version": data["version"], "drafts": head["drafts"] + 1}
-        old = self.rows[definitions].get(place, {"writers": "[]", "status": "draft", "published_by": ""})
+        old = self.rows[definitions].get(place, {"writers": "[]", "status": "draft", "published_by": "", "edition": 0})
         writers = format_writers([*parse_writers(old["writers"]), Writer(key=data["by"], user=data["user"])])
         named = dict(zip(("kind", "key", "version"), place, strict=True))
         self.rows[definitions][place] = {**old, **named, "revision": data["revision"], "digest": data["digest"], "writers": writers}
@@ -68,7 +68,7 @@ class _Expected:
     def _publish(self, head: _Row, seq: int, data: Mapping[str, Any]) -> None:
         row = self.rows[definitions][head["kind"], head["key"], data["version"]]
         head["drafts"] -= row["status"] == "draft"
-        row |= {"status": "published", "revision": data["revision"], "published_by": data["by"]}
+        row |= {"status": "published", "revision": data["revision"], "published_by": data["by"], "edition": data.get("edition", 0)}
         head |= {"active_version": data["version"], "revision": head["revision"] + 1}
         self._add_history(seq, "published", data)
         if data["replaced"]:
