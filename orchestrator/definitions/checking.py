@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator.definitions.calls import OPEN, CheckCall, find_call_mistakes, list_call_uses
 from orchestrator.definitions.kinds import DefinitionKind, find_mistakes, find_program_mistakes, find_writes
-from orchestrator.definitions.methods import find_method_mistakes, list_closed_hosts, list_critical_values
+from orchestrator.definitions.methods import find_method_mistakes, list_closed_hosts, list_critical_values, list_given_names
 from orchestrator.definitions.rules import FindClasses, IsCriticalField, MayFetch, find_critical_writes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import LEFT_OUT
@@ -61,6 +61,7 @@ def check_document(
         return Checked(findings=findings, read=reading.draft)
     told = (
         *list_critical_values(reading.document, kind.list_filled(data), is_critical),
+        *list_given_names(reading.document, kind.list_given(data), find_classes),
         *list_closed_hosts(reading.document, kind.list_addresses(data), may_fetch),
     )
     return Checked(

@@ -73,6 +73,18 @@ class FilledField:
     """Who gives it: a model, or a person who answers a question."""
 
 
+@dataclass(frozen=True, slots=True)
+class GivenName:
+    """A place in a document that decides or writes by who somebody is, as whoever starts a run may say it under this name."""
+
+    path: Path
+    name: str
+    own: str
+    """The name under which stands what the program itself knows."""
+    writes: Sequence[Write] | None = None
+    """The effects that get the value; None for a decision, and if it cannot be told."""
+
+
 def report_nothing(_document: Document) -> Iterable[Finding]:
     """Return no findings: of a kind that takes every document which can be read."""
     return ()
@@ -85,6 +97,11 @@ def report_nothing_linked(_document: Document, _named: Mapping[str, object]) -> 
 
 def list_no_fields(_document: object) -> Iterable[FilledField]:
     """Return nothing: of documents of this kind it cannot be told which values runs fill in."""
+    return ()
+
+
+def list_no_given(_document: object) -> Iterable[GivenName]:
+    """Return nothing: nobody who starts documents of this kind says who somebody is."""
     return ()
 
 
@@ -152,6 +169,8 @@ class DefinitionKind:
     """Returns the definitions that must be published when a document is, and that it goes on naming by their keys. It gets any draft."""
     list_filled: Callable[[object], Iterable[FilledField]] = list_no_fields
     """Returns the places of a correct document where a model or a person fills in what an effect writes."""
+    list_given: Callable[[object], Iterable[GivenName]] = list_no_given
+    """Returns the places of a correct document that decide or write by who somebody is, as whoever starts it may say."""
     find_title: Callable[[object], str] = find_no_title
     """Returns the title that a correct document gives itself; "" if its author says it when saving."""
     recent_errors: frozenset[str] = frozenset()

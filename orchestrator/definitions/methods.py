@@ -5,7 +5,7 @@ Also which values of it make a card, and whether the hosts are open from which i
 
 from collections.abc import Iterable
 
-from orchestrator.definitions.kinds import AddressUse, FilledField, MethodUse
+from orchestrator.definitions.kinds import AddressUse, FilledField, GivenName, MethodUse
 from orchestrator.definitions.mistakes import SENTENCES
 from orchestrator.definitions.rules import FindClasses, IsCriticalField, MayFetch
 from orchestrator.documents.document import Document
@@ -35,6 +35,16 @@ def list_critical_values(document: Document, filled: Iterable[FilledField], is_c
         if is_critical(filled_field.write, filled_field.place):
             args: dict[str, str | int] = {"field": quote_part(format_path(filled_field.place)), "source": filled_field.source}
             findings.add(code, SENTENCES[code].format(**args), filled_field.path, severity="info", of_value=True, args=args)
+    return findings.list_all()
+
+
+def list_given_names(document: Document, uses: Iterable[GivenName], find_classes: FindClasses) -> tuple[Finding, ...]:
+    """Return warnings where a way is chosen or something written by who a caller says somebody is; what is only read is their own."""
+    findings, code = Findings(document), "finding-name-given"
+    for use in uses:
+        if use.writes is None or any(find_classes(*write) != _READS for write in use.writes):
+            args: dict[str, str | int] = {"name": quote_part(use.name), "own": quote_part(use.own)}
+            findings.add(code, SENTENCES[code].format(**args), use.path, severity="warning", of_value=True, args=args)
     return findings.list_all()
 
 

@@ -38,6 +38,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-method-writes": 'the method "{name}" changes something, and only reading methods may stand here',
     "finding-method-reads": 'the method "{name}" only reads, so nothing is there to propose',
     "finding-host-closed": "the policy does not open the host of {name} for http.get, so nothing is fetched from there",
+    "finding-name-given": 'whoever starts it may give "{name}": to decide or write by it use "{own}", which the program gives',
     "finding-value-critical": "a {source} gives this value, and {field} is critical: a card asks a person before it is written",
     "finding-value-unfit": '"{name}" does not fit: {problem}',
 }

@@ -48,7 +48,6 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-schedule-terms": "it would never start: {problem}",
     "finding-prompt-missing": "the model is asked nothing: a prompt or messages are needed",
     "finding-bounds-crossed": "no answer fits: {least} is more than {most}",
-    "finding-variable-program": 'the value of "{name}" has no effect: the program itself says for whom, where and when a scenario runs',
     "finding-mapping-missing": "without output_mapping the sub-scenario overwrites all variables of the same names",
     "finding-step-internal": "{name} answers from all that the company knows, so it is not for a scenario for customers",
     "finding-address-host-open": "the host of the address is a fixed text: placeholders may stand behind it only",
@@ -63,10 +62,12 @@ SYSTEM_NAMES: Final = (
     *("__current_scenario_id__", "__scenario_instance_id__", "agent_id"),
     "text",
     *sorted(ABOUT_PERSON),
+    *(RESERVED + name for name in sorted(ABOUT_PERSON)),
 )
 """The variables that every run has without anybody setting them."""
 _NAMING: Final = ("updates", "values", "output_mapping")
 """The parameters that hold names of variables which a step sets."""
+TAKEN: Final = "finding-variable-reserved"
 UNREACHED: Final = "finding-variable-unreached"
 TOLD_LATE: Final = ("finding-schedule-when", "finding-schedule-terms", "finding-prompt-missing", "finding-bounds-crossed")
 """Mistakes that ended a run at its step, and that no check looked for once."""
@@ -162,7 +163,7 @@ class _Checking:
         self._report_mistakes(node.type.list_mistakes(given), params)
         for name in node.type.list_outputs(node.params):
             if name.startswith(RESERVED):
-                self._add("finding-variable-reserved", params, name=quote_part(name))
+                self._add(TAKEN, params, name=quote_part(name))
             self._check_name(name, (*params, *_find_name(given, name)))
         if node.type.name == "execute_sub_scenario" and "output_mapping" not in given:
             self._add("finding-mapping-missing", params, severity="warning")
@@ -254,9 +255,6 @@ class _Checking:
         """Warn of variables that nothing sets: the caller may, or they are misspelt. After a whole context was merged nothing is known."""
         initial = self._data.get("initial_context")
         known = {*SYSTEM_NAMES, *(initial if isinstance(initial, Mapping) else ())}
-        for name in initial if isinstance(initial, Mapping) else ():
-            if name.startswith(RESERVED):
-                self._add("finding-variable-reserved", ("initial_context", name), name=quote_part(name))
         self._check_values(initial, ("initial_context",))
         for node in nodes:
             for field in _HANDED_ON:
@@ -276,8 +274,9 @@ class _Checking:
 
     def _check_values(self, variables: object, path: Path) -> None:
         """Report what is wrong with the names of variables that are given with their values."""
-        self._warn_of_program_variables(variables, path)
         for name in variables if isinstance(variables, Mapping) else ():
+            if str(name).startswith(RESERVED):
+                self._add(TAKEN, (*path, name), name=quote_part(str(name)))
             self._check_name(str(name), (*path, name))
 
     def _check_name(self, name: str, path: Path) -> None:
@@ -286,11 +285,6 @@ class _Checking:
             self._add(UNREACHED, path, name=quote_part(name))
         elif keyword.iskeyword(name.split(".", maxsplit=1)[0]):
             self._add("finding-variable-keyword", path, severity="warning", name=quote_part(name.split(".", maxsplit=1)[0]))
-
-    def _warn_of_program_variables(self, given: object, path: Path) -> None:
-        """Warn of values for variables whose values the program gives."""
-        for name in sorted(ABOUT_PERSON.intersection(given) if isinstance(given, Mapping) else ()):
-            self._add("finding-variable-program", (*path, name), severity="warning", name=quote_part(name))
 
     def _warn_of_misspelt_fields(self, path: Path, given: JsonObject, known: Sequence[str], *, every: bool = False) -> None:
         """Warn of fields that look like one of `known`, or with `every` of all that are none: they have no effect (S000-11)."""

@@ -48,7 +48,14 @@ BRANCHES: Final = ("if", "else")
 RESERVED: Final = "__"
 """How the names of variables begin that only the engine sets (S000-X5)."""
 ABOUT_PERSON: Final = frozenset({"user_id", "user_name", "employee_id", "chat_id", "today", "time_zone"})
-"""The variables that say for whom, where and when a scenario runs. Nobody who starts one can give them: none poses as somebody else."""
+"""The variables that say for whom, where and when a scenario runs, as long as no author or caller gives them another value.
+
+What the program itself knows stands under the same names behind `RESERVED` always.
+"""
+IDENTITIES: Final = frozenset({"user_id", "user_name", "employee_id", "chat_id"})
+"""Those of them that say who somebody is: a decision by one that a caller has given is the caller's."""
+GIVEN_WINS: Final = 1
+"""The edition since which the values of authors and callers win. Before, what was given under these names was left out."""
 
 
 def is_for_customers(document: object) -> bool:

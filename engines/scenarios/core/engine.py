@@ -7,12 +7,13 @@ from typing import Final, Literal
 
 from pydantic import ValidationError
 
+from engines.scenarios.core.definition import GIVEN_WINS, RESERVED
 from engines.scenarios.core.executor_log import ExecutorLog
 from engines.scenarios.core.logged_context import LoggedContext
 from engines.scenarios.core.plan import Plan, PlannedStep, Plans, StepTypes
 from engines.scenarios.core.steering import CANCELLED, Point, Steering
 from engines.scenarios.core.step_types import AnyStepCall, StepCall, StepResult, Surroundings
-from engines.scenarios.core.variables import ReservedName, Variables, VariablesRefused
+from engines.scenarios.core.variables import ReservedName, Variables, VariablesRefused, find_reserved
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunFailed, RunInfo, RunResult, RunSuspended
@@ -89,11 +90,20 @@ class ScenarioEngine:
         return await playing.play()
 
     def _build_variables(self, ctx: RunContext, plan: Plan) -> Variables:
-        """Return the variables at the beginning: the author's, the caller's, those about the person, the system's (S000-X5)."""
-        system = {"__current_scenario_id__": ctx.run.definition.key, "__scenario_instance_id__": ctx.run.run_id, _AGENT: self._agent}
-        caller = {**ctx.run.args, **_describe_person(ctx.run)}
+        """Return the variables at the beginning: those about the person, the author's, the caller's, the system's (S000-X5).
+
+        Raises RunFailed for a caller's value under a name of the system.
+        """
+        run, about = ctx.run, _describe_person(ctx.run)
+        names = {"__current_scenario_id__": run.definition.key, "__scenario_instance_id__": run.run_id, _AGENT: self._agent}
+        system = {name: Value(one) for name, one in names.items()} | {RESERVED + name: one for name, one in about.items()}
+        caller = dict(run.args)
+        if run.definition.edition < GIVEN_WINS:
+            caller |= about
+        elif (taken := find_reserved(caller, is_child=bool(run.parent))) is not None:
+            raise RunFailed("scenario-given-reserved", f"the start gives {taken}", name=taken)
         try:
-            return Variables(plan.initial, caller, {name: Value(one) for name, one in system.items()})
+            return Variables(about, plan.initial, caller, system)
         except VariablesRefused as error:
             raise RunFailed("scenario-values-large", f"at the beginning: {error}", step="1") from None
 

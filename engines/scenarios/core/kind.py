@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal
 
-from engines.scenarios.core.checks import TOLD_LATE, UNREACHED, check_scenario
+from engines.scenarios.core.checks import TAKEN, TOLD_LATE, UNREACHED, check_scenario
 from engines.scenarios.core.definition import Scenario
+from engines.scenarios.core.given_names import list_given_names
 from engines.scenarios.core.plan import StepTypes, find_type
 from engines.scenarios.core.step_types import AnyStepType
 from orchestrator.definitions.calls import OPEN, mark_later
-from orchestrator.definitions.kinds import AddressUse, CallUse, DefinitionKind, FilledField, Reference, Write
+from orchestrator.definitions.kinds import AddressUse, CallUse, DefinitionKind, FilledField, GivenName, Reference, Write
 from orchestrator.domain.finding import Path
 from orchestrator.expressions.placeholders import SCENARIO, Template
 from state.stored import JsonObject
@@ -24,11 +25,12 @@ def build_kind(types: StepTypes) -> DefinitionKind:
         check=lambda document: check_scenario(document, types),
         list_writes=partial(list_writes, types=types),
         list_filled=partial(list_filled, types=types),
+        list_given=partial(list_given, types=types),
         list_calls=partial(list_calls, types=types),
         list_addresses=partial(list_addresses, types=types),
         list_needs=partial(list_needs, types=types),
         find_title=find_title,
-        recent_errors=frozenset({UNREACHED, *TOLD_LATE}),
+        recent_errors=frozenset({TAKEN, UNREACHED, *TOLD_LATE}),
     )
 
 
@@ -103,6 +105,12 @@ def list_filled(document: object, types: StepTypes) -> Iterator[FilledField]:
             for place in Template(written, SCENARIO).placeholders:
                 if (source := sources.get(place.name)) is not None:
                     yield FilledField((*base, *place.at), write, place.at, source)
+
+
+def list_given(document: object, types: StepTypes) -> Iterator[GivenName]:
+    """Yield each place of a correct scenario that decides or writes by who somebody is, as whoever starts it may say."""
+    steps = document["steps"] if isinstance(document, Mapping) else ()
+    return list_given_names([(index, steps[index], kind, params) for index, kind, params in _find_steps(document, types)])
 
 
 def list_steps(document: object, types: StepTypes) -> list[tuple[AnyStepType, JsonObject]]:

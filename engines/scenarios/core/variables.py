@@ -22,9 +22,9 @@ _AUTHOR: Final[Origins] = frozenset({"definition"})
 class Variables:
     """The variables by name, each with where its value comes from."""
 
-    def __init__(self, initial: JsonObject, caller: Mapping[str, Value], system: Mapping[str, Value]) -> None:
-        """Start with the author's values, which those of the caller replace; the system's replace both."""
-        self._values = {name: Value(one, _AUTHOR) for name, one in initial.items()}
+    def __init__(self, usual: Mapping[str, Value], initial: JsonObject, caller: Mapping[str, Value], system: Mapping[str, Value]) -> None:
+        """Start with what is usual, which the author's values replace, which those of the caller replace; the system's replace all."""
+        self._values = {**usual, **{name: Value(one, _AUTHOR) for name, one in initial.items()}}
         self._values |= {name: one for name, one in caller.items() if not name.startswith(RESERVED)}
         self._values |= system
         self._system = frozenset(system)
@@ -83,11 +83,17 @@ class Variables:
 
     def copy(self) -> "Variables":
         """Return the variables as they are now; what is set afterwards changes one of the two only."""
-        variables = Variables({}, {}, {})
+        variables = Variables({}, {}, {}, {})
         variables._values, variables._system, variables.decided_by = dict(self._values), self._system, self.decided_by
         variables._sizes, variables._size = dict(self._sizes), self._size
         variables.with_blocks = self.with_blocks
         return variables
+
+
+def find_reserved(given: Mapping[str, Value], *, is_child: bool) -> str | None:
+    """Return the first name of the system under which a caller gives a value, None if there is none."""
+    own = {DECIDED_BY} if is_child else frozenset()
+    return next((name for name in given if name.startswith(RESERVED) and name not in own), None)
 
 
 class ReservedName(ValueError):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from engines.scenarios.core.definition import RESERVED
+from engines.scenarios.core.definition import ABOUT_PERSON, GIVEN_WINS, RESERVED
 from engines.scenarios.core.steering import CANCELLED
 from engines.scenarios.core.step_types import (
     AUTHOR,
@@ -24,7 +24,7 @@ from engines.scenarios.core.step_types import (
     list_fields,
     mark_author,
 )
-from engines.scenarios.core.variables import DECIDED_BY, NEVER_HANDED_ON
+from engines.scenarios.core.variables import DECIDED_BY, NEVER_HANDED_ON, Variables
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import FOREIGN, Value, join_origins, split_values
 from orchestrator.engines.runs import RunFailed, RunResult
@@ -166,7 +166,15 @@ async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
     if params.output_mapping is None:
         text = f"step {call.node} has no output_mapping: {params.sub_scenario_id} overwrites all variables of the same names"
         call.surroundings.note(logging.WARNING, text)
-    return StepResult(changes=map_outputs(params.output_mapping, ended.value))
+    changes = map_outputs(params.output_mapping, ended.value)
+    if params.output_mapping is None and call.ctx.run.definition.edition >= GIVEN_WINS:
+        changes = {name: value for name, value in changes.items() if not _is_usual(name, value, call.variables)}
+    return StepResult(changes=changes)
+
+
+def _is_usual(name: str, value: Value, variables: Variables) -> bool:
+    """Return whether this is what the program says of the person to every scenario, which is no result of one."""
+    return name in ABOUT_PERSON and value.data == variables.values[RESERVED + name].data
 
 
 def fail_with_child(call: AnyStepCall, ended: RunResult, engine: str, key: str) -> RunFailed:

@@ -37,6 +37,7 @@ scenario-step-unknown = Nothing here can do the step “{ $step }”: the progra
 scenario-target-unknown = The step “{ $step }” leads to “{ $target }”, which does not exist. Please tell the scenario's author.
 scenario-condition-failed = The condition of step “{ $step }” could not be checked, so nothing more is done. Please tell the scenario's author.
 scenario-calculation-failed = The step “{ $step }” could not calculate “{ $name }”, so nothing more is done. Please tell the scenario's author.
+scenario-given-reserved = Only the program gives “{ $name }”, so a start cannot set it: the scenario was not begun.
 scenario-name-reserved = The step “{ $step }” changes “{ $name }”, a name that belongs to the program. Please tell the scenario's author.
 scenario-values-large = The step “{ $step }” makes too much data. Please tell the scenario's author.
 scenario-value-unfit = The value “{ $name }” does not fit in step “{ $step }”. Please tell the scenario's author.

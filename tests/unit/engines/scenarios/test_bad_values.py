@@ -116,7 +116,7 @@ async def test_scenarios_in_a_circle_end_at_the_depth(tmp_path: Path) -> None:
 
 def test_variables_take_back_what_was_replaced() -> None:
     """The bound is on what there is, not on what there was; and a plugin's name of too many parts is refused, too."""
-    variables = Variables({}, {}, {})
+    variables = Variables({}, {}, {}, {})
     for _ in range(100):
         variables.assign({"a": Value("x" * (MOST_CHARACTERS - 10)), "b.c": Value(1)})
         variables.assign({"a": Value("y" * (MOST_CHARACTERS - 20))})

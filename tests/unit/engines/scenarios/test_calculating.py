@@ -39,11 +39,11 @@ async def test_today_is_the_day_of_the_beginning_where_the_person_lives(tmp_path
         assert texts(world)[-1] == today
 
 
-async def test_who_starts_a_scenario_does_not_choose_the_day(tmp_path: Path) -> None:
-    """Values of the caller replace neither the day nor the employee: a customer's program may hand in what a customer typed."""
-    async with a_scenario_world(tmp_path, say("{today} {employee_id} {other}")) as world:
-        await world.work(start(today=Value("2099-01-01"), employee_id=Value(1), other=Value("так")))
-        assert texts(world) == ["2026-11-21 7 так"]
+async def test_who_starts_a_scenario_does_not_choose_the_day_of_the_program(tmp_path: Path) -> None:
+    """Values of the caller replace neither the day nor the employee under the program's own names."""
+    async with a_scenario_world(tmp_path, calculate(due="add_days(__today, 1)"), say("{due} {__employee_id} {today}")) as world:
+        await world.work(start(today=Value("2099-01-01"), employee_id=Value(1)))
+        assert texts(world) == ["2026-11-22 7 2099-01-01"]
 
 
 async def test_expressions_count_with_the_variables_as_they_were(tmp_path: Path) -> None:

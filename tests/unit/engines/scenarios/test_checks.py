@@ -130,15 +130,18 @@ def test_no_target_is_made_of_a_variable(given: str) -> None:
         assert set(errors(plan)) == {"finding-step-target-variable"}, plan
 
 
-def test_values_for_what_the_program_says_itself_are_a_warning() -> None:
-    """Who and where are given neither at the beginning nor to another scenario."""
-    call = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "x", "input_parameters": {"user_id": "1"}, "output_mapping": []}}
-    later = {"type": "schedule_scenario_run", "params": {"scenario_id": "x", "run_in_seconds": 1, "context_to_pass": {"chat_id": "1"}}}
-    found = check_scenario(Document.from_data(scenario(call, later, initial_context={"user_name": "А"})), TYPES)
-    assert {(one.severity, one.code, one.path) for one in found} == {
-        ("warning", "finding-variable-program", "initial_context.user_name"),
-        ("warning", "finding-variable-program", "steps[0].params.input_parameters.user_id"),
-        ("warning", "finding-variable-program", "steps[1].params.context_to_pass.chat_id"),
+def test_a_value_under_a_name_of_the_program_is_an_error() -> None:
+    """Neither at the beginning nor handed to another scenario; under the seed's names it is the author's own."""
+    call = {
+        "type": "execute_sub_scenario",
+        "params": {"sub_scenario_id": "x", "input_parameters": {"__user_id": "1"}, "output_mapping": []},
+    }
+    later = {"type": "schedule_scenario_run", "params": {"scenario_id": "x", "run_in_seconds": 1, "context_to_pass": {"__today": "1"}}}
+    plan = scenario(call, later, initial_context={"user_name": "А", "__user_name": "А"})
+    assert {(one.severity, one.code, one.path) for one in check_scenario(Document.from_data(plan), TYPES)} == {
+        ("error", "finding-variable-reserved", "initial_context.__user_name"),
+        ("error", "finding-variable-reserved", "steps[0].params.input_parameters.__user_id"),
+        ("error", "finding-variable-reserved", "steps[1].params.context_to_pass.__today"),
     }
 
 

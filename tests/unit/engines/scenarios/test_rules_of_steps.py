@@ -171,10 +171,10 @@ async def test_the_caller_s_values_replace_the_author_s_and_the_system_s_replace
         say("{city} {agent_id} {__scenario_instance_id__}"),
         initial_context={"city": "Томск", "agent_id": "я", "__scenario_instance_id__": "x"},
     )
-    (said,) = await play(tmp_path, plan, city="Омск", agent_id="он", __scenario_instance_id__="y")
+    (said,) = await play(tmp_path, plan, city="Омск", agent_id="он")
     city, agent, instance = said.split()
     assert (city, agent) == ("Омск", "sdelka")
-    assert instance not in {"x", "y"}
+    assert instance != "x"
     reserved = {"type": "update_context", "params": {"updates": {"__mine": 1}}}
     async with a_scenario_world(tmp_path / "other", reserved, say("никогда")) as world:
         await world.work(start())

@@ -8,7 +8,6 @@ import pytest
 from bot.plugins.building import load_installed_engines
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.wiring import connect
-from orchestrator.domain.taint import Value
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, say, scenario, start, texts
 from tests.unit.runs.runs_kit import events, index
@@ -40,30 +39,6 @@ async def test_the_minimal_scenario_says_both_and_ends(tmp_path: Path) -> None:
         await world.work(start())
         assert texts(world) == ["Привет, Гость!", "Пока, Гость!"]
         assert index(world).status == "done"
-
-
-@pytest.mark.req("S000-22")
-async def test_the_order_example_fills_from_nested_objects(tmp_path: Path) -> None:
-    """Item and count stand in one text; the name is not declined (M1)."""
-    plan = scenario(
-        say("Заказ для {user_name}: {order_details.item} (x{order_details.count})."),
-        initial_context={"user_name": "Алиса", "order_details": {"item": "книга", "count": 2}},
-    )
-    async with a_scenario_world(tmp_path, plan) as world:
-        await world.work(start())
-        assert texts(world) == ["Заказ для Анна: книга (x2)."]
-
-
-async def test_nobody_who_starts_a_scenario_poses_as_somebody_else(tmp_path: Path) -> None:
-    """Who, where and when are the program's own, whatever the start, the author or a scenario around this one says of them."""
-    names = ("user_id", "user_name", "employee_id", "chat_id", "today", "time_zone")
-    shows = say(" ".join(f"{{{name}}}" for name in names))
-    false = dict.fromkeys(names, "чужой")
-    sub = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "inner", "input_parameters": false, "output_mapping": []}}
-    plan = scenario(shows, sub, initial_context=false)
-    async with a_scenario_world(tmp_path, plan, others={"inner": scenario(shows)}) as world:
-        await world.work(start(**{name: Value("чужой", frozenset({"person"})) for name in names}))
-        assert texts(world) == ["tg:1007 Анна 7 tg:1007 2026-11-21 Europe/Moscow"] * 2
 
 
 @pytest.mark.req("S000-31")

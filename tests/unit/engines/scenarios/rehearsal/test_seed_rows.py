@@ -193,7 +193,7 @@ async def test_an_action_is_the_step_that_its_action_type_names() -> None:
 async def test_the_callers_values_override_the_authors_and_nobody_overrides_the_systems() -> None:
     """A name with dots makes objects; a name with __ is refused by the check, and ends a run that gets it by a mapping."""
     plan = scenario(say("{a} {__current_scenario_id__}"), {"type": "update_context", "params": {"updates": {"x.y.z": 1}}}, say("{x.y.z}"))
-    played = await play({**plan, "initial_context": {"a": "автор"}}, args={"a": "кто запустил", "__current_scenario_id__": "evil"})
+    played = await play({**plan, "initial_context": {"a": "автор"}}, args={"a": "кто запустил"})
     assert list_messages(played.happenings) == ["кто запустил plan", "1"]
     assert ("error", "finding-variable-reserved") in codes(scenario({"type": "update_context", "params": {"updates": {"__x": 1}}}))
     broken = await play(scenario({"type": "update_context", "params": {"updates": {"__x": 1}}}))
