@@ -5,12 +5,14 @@ Standard output has nothing but the seed's sentences; everything else is in the 
 
 import asyncio
 import logging
+import re
 import sys
 import threading
 import unicodedata
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +21,7 @@ import typer
 
 from bitrix.masking import mask
 from bot.cli.ask_face import ASK_FACE, FAILED, INTERRUPTED, AskFace, AskPorts
+from bot.composition.model_checks import find_mute_reason
 from bot.composition.model_providers import build_providers
 from bot.composition.tool_services import build_service_clients, open_documents
 from bot.monitoring.logging_setup import configure_logging
@@ -26,8 +29,12 @@ from bot.plugins.loading import list_parts
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
+from orchestrator.model_client.plain_calls import PlainClient
 
 LOG_FILE: Final = "tool_agent.log"
+REQUESTS: Final = "orchestrator.model_client"
+"""The log of the requests to models: stack traces of those that failed, with --verbose what was asked and answered."""
+_PREFIX: Final = re.compile(r"\[[a-z]+\] ")
 _LOG_BYTES: Final = 5_000_000
 READING_SECONDS: Final = 60.0
 """How long the first prompt waits for documents that are read for the first time: a full disk or a large folder must not hide it."""
@@ -48,35 +55,55 @@ def make_printable(text: str) -> str:
 
 
 class LogLines(logging.Formatter):
-    """One record a line: time, level, and the message, which begins with the prefix of its step. Further lines are set in."""
+    """One record a line: time, level, and the message, which begins with the prefix of its step. Further lines are set in.
+
+    Records of the requests to models have the prefix of the step that makes them.
+    """
+
+    def __init__(self) -> None:
+        """No step has begun yet."""
+        super().__init__()
+        self._prefix = ""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the lines of a record; a text of others cannot make a line that looks like another record."""
         moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
-        first, *others = make_printable(mask(record.getMessage())).split("\n")
+        message = record.getMessage()
+        if record.name.startswith(REQUESTS):
+            message = self._prefix + message
+        elif step := _PREFIX.match(message):
+            self._prefix = step[0]
+        if record.exc_info:
+            message += f"\n{self.formatException(record.exc_info)}"
+        first, *others = make_printable(mask(message)).split("\n")
         return "\n".join([f"{moment} {record.levelname} {first}", *(f"    {line}" for line in others)])
 
 
 def open_log(name: str, folder: Path, *, verbose: bool) -> None:
-    """Write the agent's log, which has this name, into its file in `folder`, and with `verbose` on stderr too. Raises SettingsError."""
+    """Write the agent's log, which has this name, and that of its requests to models into its file in `folder`.
+
+    With `verbose` they are written on stderr too. Raises SettingsError.
+    """
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if verbose else []
     try:
         folder.mkdir(0o750, parents=True, exist_ok=True)
         handlers.append(RotatingFileHandler(folder / LOG_FILE, maxBytes=_LOG_BYTES, backupCount=3, encoding="utf-8", errors="replace"))
     except OSError as error:
         raise SettingsError(f"LOG_DIR {folder} cannot be used: {error.strerror}") from None
-    logger = logging.getLogger(name)
-    logger.setLevel(logging.DEBUG)
-    logger.propagate = False
     for handler in handlers:
         handler.setFormatter(LogLines())
-        logger.addHandler(handler)
+    for logger in map(logging.getLogger, (name, REQUESTS)):
+        logger.setLevel(logging.DEBUG)
+        logger.propagate = False
+        logger.handlers.extend(handlers)
 
 
 @app.command()
 def ask(verbose: bool = typer.Option(False, "--verbose", help="Show the log on stderr too.")) -> None:  # noqa: FBT001 - an option of typer
     """Ask the tool agent in this terminal: questions about documents, haiku, sums."""
     settings = load_settings()
+    if reason := find_mute_reason(settings, "tool"):
+        raise SettingsError(reason)
     configure_logging("ERROR")
     face = next(iter(list_parts(ASK_FACE).values()), None)
     if face is None:
@@ -85,16 +112,22 @@ def ask(verbose: bool = typer.Option(False, "--verbose", help="Show the log on s
     for stream in (sys.stdin, sys.stdout):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
-    raise typer.Exit(run_ask(face, settings))
+    code = run_ask(face, settings, verbose=verbose)
+    if code == FAILED:
+        typer.echo(f"Why it ended stands in {settings.log_dir / LOG_FILE}.", err=True)
+    raise typer.Exit(code)
 
 
-def run_ask(face: AskFace, settings: Settings) -> int:
-    """Let the engine hold the conversation with the services of the settings; return the exit code."""
-    models = build_providers(settings)
+def run_ask(face: AskFace, settings: Settings, *, verbose: bool = False) -> int:
+    """Let the engine hold the conversation with the services of the settings; return the exit code.
+
+    With `verbose` what models are asked and what they answer is logged.
+    """
+    models = build_providers(settings, wrap=partial(PlainClient, verbose=verbose))
     reader = _open_portal(settings)
     with run_beside() as run:
         stack = AsyncExitStack()
-        documents = run(open_documents(settings, stack))
+        documents = run(open_documents(settings, stack, models.router, vectors=models.router))
         services = build_service_clients(settings, models.router, documents=documents)
         ports = AskPorts(
             settings=settings,

@@ -18,16 +18,21 @@ log = logging.getLogger(__name__)
 
 
 async def build_documents(
-    settings: Settings, stack: AsyncExitStack, folder: Path | None = None, *, find_models: FindModels | None = None
+    settings: Settings,
+    stack: AsyncExitStack,
+    folder: Path | None = None,
+    *,
+    find_models: FindModels | None = None,
+    vectors: Models | None = None,
 ) -> RagService:
     """Return the started service for `folder`, by default RAG_DOCS_DIR; `stack` ends it. Raises SettingsError and IndexUnavailable.
 
-    `find_models` gives the models for who asks, so that an embedding program counts their cost. Without it, models are asked that the
-    settings name, and nothing is counted; without any model the passages themselves are the answer.
+    `find_models` gives the models for who asks, so that an embedding program counts their cost, and `vectors` are those that make vectors.
+    Without them, models are asked that the settings name, and nothing is counted; without any model the passages themselves are the answer.
     """
     embedding = _find_embedding_model(settings)
-    models: Models | None = None
-    if find_models is None or embedding:
+    models = vectors
+    if models is None and (find_models is None or embedding):
         models = _build_router(settings, stack)
     answering = find_models or ((lambda _: models) if models is not None else None)
     service = build_rag_service(
@@ -41,15 +46,15 @@ async def build_documents(
 
 
 async def open_embedded_documents(
-    settings: Settings, stack: AsyncExitStack, *, find_models: FindModels | None = None
+    settings: Settings, stack: AsyncExitStack, *, find_models: FindModels | None = None, vectors: Models | None = None
 ) -> EmbeddedRag | None:
     """Return the started service over RAG_DOCS_DIR inside of this process; `stack` ends it.
 
-    `find_models` is as in `build_documents`. None if the index cannot be opened: then whoever asks reads that documents cannot be opened,
-    and all else goes on.
+    `find_models` and `vectors` are as in `build_documents`. None if the index cannot be opened: then whoever asks reads that documents
+    cannot be opened, and all else goes on.
     """
     try:
-        return connect_embedded(await build_documents(settings, stack, find_models=find_models))
+        return connect_embedded(await build_documents(settings, stack, find_models=find_models, vectors=vectors))
     except IndexUnavailable as error:
         log.error("documents: %s; nobody can ask them", error.reason, extra={"action": "documents_unavailable"})  # noqa: TRY400 - the reason says it, a trace adds nothing
         return None

@@ -59,8 +59,8 @@ def _list_tuning(spec: ProviderSpec) -> Iterator[str]:
         yield f"extra {', '.join(spec.extra_body)}"
 
 
-def find_mute_reason(settings: Settings) -> str:
-    """Return why no model can answer people, "" if one can be asked. A service within the own network needs no key.
+def find_mute_reason(settings: Settings, role: Role = "agent") -> str:
+    """Return why no model of this role can answer, "" if one can be asked. A service within the own network needs no key.
 
     A plan that cannot be used is not judged: whoever builds the models says what is wrong with it.
     """
@@ -69,17 +69,18 @@ def find_mute_reason(settings: Settings) -> str:
     except SettingsError:
         return ""
     lacking = []
-    for name in plan.list_chain("agent"):
+    for name in plan.list_chain(role):
         spec = plan.providers[name]
         if not lacks_key(spec, settings):
             return ""
         lacking.append(name_key(spec) or f"`key` of {name}")
-    return f"there is no key for a model that answers people: set {' or '.join(dict.fromkeys(lacking))}"
+    return f"there is no key for a model that answers{' people' if role == 'agent' else ''}: set {' or '.join(dict.fromkeys(lacking))}"
 
 
 def lacks_key(spec: ProviderSpec, settings: Settings) -> bool:
     """Return whether a provider cannot be asked because it has no key. GigaChat always needs one."""
-    return find_key(spec, settings) is None and (spec.kind == "gigachat" or not is_internal(find_base(spec, settings)))
+    key = find_key(spec, settings)
+    return (key is None or not key.get_secret_value().strip()) and (spec.kind == "gigachat" or not is_internal(find_base(spec, settings)))
 
 
 def list_talking_models(settings: Settings) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.model_client.breaker import CircuitBreaker
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.gigachat_token import GigaChatToken
-from orchestrator.model_client.providers import GigaChatProvider, OpenAiProvider
+from orchestrator.model_client.providers import GigaChatProvider, OpenAiProvider, WireClient
 from orchestrator.model_client.router import ModelRouter, Observe, Route
 from orchestrator.model_client.settings import ModelSettings, is_internal
 
@@ -36,12 +36,13 @@ def build_providers(
     *,
     heard: Callable[[Exception | None], None] = lambda _: None,
     observe: Observe = lambda *_: None,
+    wrap: Callable[[ModelClient], WireClient] = lambda client: client,
     transports: Mapping[str, httpx.AsyncBaseTransport] | None = None,
 ) -> Providers:
     """Build the router and its clients. Raises SettingsError.
 
     `heard` is called after each request to the only provider of the role "agent"; with several it gets what became of the whole chain, and
-    `observe` gets each call. Tests give `transports` by the name of the provider.
+    `observe` gets each call. `wrap` returns what makes the requests of a client. Tests give `transports` by the name of the provider.
     """
     plan = load_plan(settings)
     agents = plan.list_chain("agent")
@@ -52,7 +53,7 @@ def build_providers(
         client = build_client(name, spec, settings, heard=told, transport=(transports or {}).get(name))
         clients[name] = client
         breaker = CircuitBreaker(failures=spec.failures, cool_down=spec.cool_down)
-        routes.append(Route(name=name, provider=build_provider(spec, client, settings), parallel=spec.parallel, breaker=breaker))
+        routes.append(Route(name=name, provider=build_provider(spec, wrap(client), settings), parallel=spec.parallel, breaker=breaker))
     router = ModelRouter(routes, plan.roles, plan.services, observe=observe)
     if len(agents) > 1:
         router.observe = partial_of(_tell_chain, router, agents, heard, observe)
@@ -80,7 +81,7 @@ def _tell_chain(
         heard(None if closed else ModelClientError("No provider answers."))
 
 
-def build_provider(spec: ProviderSpec, client: ModelClient, settings: Settings) -> OpenAiProvider:
+def build_provider(spec: ProviderSpec, client: WireClient, settings: Settings) -> OpenAiProvider:
     """Return the provider of this kind over its client."""
     model, embeddings = find_model_names(spec, settings)
     tuning = build_tuning(spec, settings)

@@ -30,17 +30,19 @@ def build_service_clients(settings: Settings, models: Models, *, documents: "Emb
     return ServiceClients(clients, believed=frozenset({"rag"} if "Authorization" in clients["rag"].headers else ()))
 
 
-async def open_documents(settings: Settings, stack: AsyncExitStack, models: Models | None = None) -> "EmbeddedRag | None":
+async def open_documents(
+    settings: Settings, stack: AsyncExitStack, models: Models | None = None, *, vectors: Models | None = None
+) -> "EmbeddedRag | None":
     """Return the started service of the company's documents inside of this process; `stack` ends it.
 
-    `models` write its answers, by default those of the settings, whose cost is not counted. None if the service is at an address of its
-    own, or if there is no folder RAG_DOCS_DIR.
+    `models` write its answers and `vectors` make its vectors, by default those of the settings, whose cost is not counted. None if the
+    service is at an address of its own, or if there is no folder RAG_DOCS_DIR.
     """
     if settings.rag_service_url is not None or not settings.rag_docs_dir.is_dir():
         return None
     from bot.composition.document_service import open_embedded_documents  # noqa: PLC0415 - takes a while to import, and not everybody has documents
 
-    return await open_embedded_documents(settings, stack, find_models=None if models is None else lambda _: models)
+    return await open_embedded_documents(settings, stack, find_models=None if models is None else lambda _: models, vectors=vectors)
 
 
 def build_haiku_client(settings: Settings, models: Models) -> httpx.AsyncClient:

@@ -12,6 +12,7 @@ from orchestrator.domain.models import MalformedAnswer, ModelAnswer, ProviderUna
 from orchestrator.model_client.failures import NOT_UTF8, Scrub, build_reported_error, find_reported_error
 from orchestrator.model_client.tool_calls import CallCollector
 from state.canonical import to_storable_text
+from state.stored import JsonObject
 
 MAX_CHARACTERS = 200_000
 FINISHED = frozenset({"stop", "eos", "end_turn"})
@@ -103,7 +104,10 @@ class AnswerReader:
 
     def take(self, data: str) -> str:
         """Take the JSON data of one event and return the text that it adds to the answer, "" if none."""
-        loaded = load_object(data)
+        return self.take_object(load_object(data))
+
+    def take_object(self, loaded: JsonObject) -> str:
+        """Take what one event holds and return the text that it adds to the answer, "" if none."""
         if error := find_reported_error(loaded):
             raise build_reported_error(error, self._scrub)
         event = _Event.model_validate(loaded)
@@ -112,6 +116,13 @@ class AnswerReader:
         choice = _find_first_choice(event.choices or [])
         self._is_empty = not self._finish_reason and not self._size and choice == _Choice()
         return self._take_choice(choice)
+
+    def end(self) -> None:
+        """Take what has come as whole: a body that came to its end is finished, also if it does not say so."""
+        if not self._finish_reason and not self._is_empty:
+            if not self.has_text:
+                raise MalformedAnswer("The model service sent a choice without a message.")
+            self._finish_reason = "tool_calls" if self._calls else "stop"
 
     def finish(self, seconds: float) -> ModelAnswer:
         """Return the whole answer, which took `seconds`; raise `ModelClientError` if it is empty or the model did not finish it."""
@@ -179,6 +190,18 @@ class AnswerReader:
         return text
 
 
+def read_whole(body: JsonObject, seconds: float) -> ModelAnswer:
+    """Return the answer in the body of a request that was not streamed, which took `seconds`. Raises ModelClientError."""
+    reader = AnswerReader(str)
+    try:
+        reader.take_object(body)
+        reader.end()
+        return reader.finish(seconds)
+    except UnusableAnswer as error:
+        error.answer = reader.build_answer(seconds)
+        raise
+
+
 def decode(body: bytes) -> str:
     """Return the text of `body`; raise `ModelClientError` if it is not UTF-8."""
     try:
@@ -188,13 +211,13 @@ def decode(body: bytes) -> str:
 
 
 def load_object(text: str | bytes) -> dict[str, object]:
-    """Return the JSON object in `text`; raise `ModelClientError` on anything else."""
+    """Return the JSON object in `text`; raise `MalformedAnswer` on anything else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        raise ModelClientError("The model service sent something that is not JSON.") from None
+        raise MalformedAnswer("The model service sent something that is not JSON.") from None
     if not isinstance(value, dict):
-        raise ModelClientError("The model service sent JSON that is not an object.")
+        raise MalformedAnswer("The model service sent JSON that is not an object.")
     return value
 
 

@@ -156,10 +156,10 @@ class GigaChatProvider(OpenAiProvider):
 
 
 def _check_name(call: ToolCall, tools: Sequence[ModelTool]) -> ToolCall:
-    """Return the call, with a problem and without arguments if no tool of its name was offered."""
+    """Return the call, with a problem if no tool of its name was offered."""
     if call.problem or any(tool.name == call.name for tool in tools):
         return call
-    return replace(call, arguments={}, problem="no tool of this name was offered")
+    return replace(call, problem="no tool of this name was offered")
 
 
 def _describe_tool(tool: ModelTool) -> JsonObject:

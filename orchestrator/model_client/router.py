@@ -25,7 +25,6 @@ from orchestrator.model_client.breaker import Admission, CircuitBreaker
 from orchestrator.model_client.failures import RejectedRequest
 from orchestrator.model_client.providers import OpenAiProvider, WireClient
 from orchestrator.model_client.settings import PARALLEL
-from state.stored import JsonObject
 
 T = TypeVar("T")
 WAIT_FOR_PLACE: Final = 60.0
@@ -126,26 +125,6 @@ class ModelRouter:
             self.find_chain(request.role, request.service), lambda one: one.provider.embed(request)
         )
         return replace(answer, provider=route.name, failed_before=tuple(failed))
-
-    async def complete(self, payload: JsonObject, *, role: Role = "tool", verbose: bool = False) -> dict[str, object]:
-        """Return the body of a completion for a payload in the provider's own form, which is passed on as it is."""
-        payload = hide_installed(payload)
-
-        async def ask(route: Route) -> dict[str, object]:
-            model = payload.get("model") or route.provider.model
-            return await route.provider.client.post_chat_completions({**payload, **({"model": model} if model else {})}, verbose=verbose)
-
-        return (await self._ask_chain(self.find_chain(role), ask))[0]
-
-    async def complete_embeddings(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
-        """Return the body of an answer with vectors for a payload in the provider's own form."""
-        payload = hide_installed(payload)
-
-        async def ask(route: Route) -> dict[str, object]:
-            model = payload.get("model") or route.provider.find_embedding_model()
-            return await route.provider.client.post_embeddings({**payload, "model": model}, verbose=verbose)
-
-        return (await self._ask_chain(self.find_chain("embedding"), ask))[0]
 
     def find_model_name(self, request: ModelRequest) -> str:
         """Return the name of the model that is asked first for this request, "" if it is not known."""

@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import socket
+import ssl
 from collections.abc import Mapping
 from typing import Final
 
@@ -52,11 +55,26 @@ class ServiceClients:
                     content = await _read_limited(response)
         except TimeoutError:
             raise ServiceFailed(f"no answer within {seconds:g} seconds") from None
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:  # its text may quote an address with a password
-            raise ServiceFailed(f"the service cannot be asked ({type(error).__name__})") from None
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            raise ServiceFailed(f"the service cannot be asked ({_name_cause(error)})") from None
         if not response.is_success:
             raise ServiceFailed(f"HTTP {response.status_code}: {_quote(content)}")
         return _parse_object(content)
+
+
+def _name_cause(error: Exception) -> str:
+    """Return what went wrong, without the text of the error itself, which may quote an address with a password."""
+    innermost: BaseException = error
+    while (deeper := innermost.__cause__ or innermost.__context__) is not None:
+        innermost = deeper
+    why = ""
+    if isinstance(innermost, ssl.SSLError):
+        why = getattr(innermost, "verify_message", "") or getattr(innermost, "reason", "") or "TLS"
+    elif isinstance(innermost, socket.gaierror):
+        why = innermost.strerror or ""
+    elif isinstance(innermost, OSError) and innermost.errno:
+        why = os.strerror(innermost.errno)
+    return f"{type(error).__name__}: {why}" if why else type(error).__name__
 
 
 async def _read_limited(response: httpx.Response) -> bytes:

@@ -86,7 +86,7 @@ SESSION: Sequence[tuple[str, list[str]]] = (
         [*chosen("rag_search", f"question: {'я' * 31}"), "Вопрос слишком длинный. Просьба сформулировать более кратко."],
     ),
     ("пусто", [*chosen("generate_haiku", "—"), "Не совсем понял вопрос. Просьба переформулировать."]),
-    ("удали всё", [*chosen("delete_all", "—"), "Не удалось провалидировать запрос. Просьба переформулировать."]),
+    ("удали всё", [*chosen("delete_all", "deal: 1"), "Не удалось провалидировать запрос. Просьба переформулировать."]),
     ("сам", [*CHOSEN, "Не удалось определить инструмент. Просьба переформулировать запрос."]),
 )
 
@@ -206,12 +206,18 @@ async def test_what_fails_is_said_and_a_model_that_fails_ends_the_program(tmp_pa
             assert terminal.read_answer()[-1] == RAG_FAILED
             terminal.end_input()
             assert terminal.finish() == ([BYE], 0)
-            assert "ERROR [exec] check_health // Unexpected error: the service cannot be asked (ConnectError)" in terminal.read_log()
+            assert (
+                "ERROR [exec] check_health // Unexpected error: the service cannot be asked (ConnectError: Connection refused)"
+                in terminal.read_log()
+            )
             refused = Terminal({**env, "GIGACHAT_CREDENTIALS": "d3Jvbmc6d3Jvbmc="}, tmp_path)
             refused.read_answer()
             refused.type("Когда звонить?")
-            assert refused.finish() == ([ANALYSING, "Ошибка при запросе LLM, завершаюсь.."], 1)
-            assert refused.read_log()[-1].startswith("CRITICAL [cls] classify_intent // LLM Error: ")
+            log = tmp_path / "logs" / "tool_agent.log"
+            assert refused.finish() == ([ANALYSING, "Ошибка при запросе LLM, завершаюсь..", f"Why it ended stands in {log}."], 1)
+            trace, reason = refused.read_log()[-2:]
+            assert trace == "CRITICAL [cls] chat completions failed"
+            assert reason.startswith("CRITICAL [cls] classify_intent // LLM Error: ")
 
         await asyncio.to_thread(talk)
 

@@ -80,7 +80,6 @@ AMBIGUOUS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "an object after a text": ([event(part("read", '{"id": 1}', index=0)), event(part("read", {"id": 2}, index=0))], "sent twice"),
     "a name twice": ([event(part("delete", '{"id": 1, "id": 2}'))], "stands twice"),
     "a name twice, deeper": ([event(part("delete", '{"x": [{"id": 1, "id": 2}]}'))], "stands twice"),
-    "a tool that was not offered": ([event(part("drop_all", {"id": 1}))], "no tool of this name"),
     "no name": ([event(part(None, {"id": 1}, index=0))], "names no tool"),
     "infinity": ([event(part("read", '{"id": 1e999}'))], "NaN or infinity"),
     "NaN in an object": ([event(part("read", {"id": float("nan")}))], "NaN"),
@@ -99,6 +98,12 @@ async def test_what_is_not_certain_is_a_problem_and_no_argument_is_guessed(name:
     (call,) = (await ask(*events, END, tools=TOOLS)).calls
     assert (problem in call.problem, call.arguments) == (True, {})
     dumps(to_stored_calls((call,)))
+
+
+async def test_a_tool_that_was_not_offered_is_a_problem() -> None:
+    """What the model gave for it can be shown."""
+    (call,) = (await ask(event(part("drop_all", {"id": 1})), END, tools=TOOLS)).calls
+    assert ("no tool of this name" in call.problem, call.arguments) == (True, {"id": 1})
 
 
 async def test_names_that_no_journal_takes_are_replaced() -> None:

@@ -10,7 +10,7 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import EmbedRequest, ModelAnswer, ModelOptions, ModelRequest, ProviderUnavailable, UnusableAnswer
 from orchestrator.model_client.breaker import CircuitBreaker
 from orchestrator.model_client.client import ModelClient
-from orchestrator.model_client.plain_calls import PlainCalls
+from orchestrator.model_client.plain_calls import PlainClient
 from orchestrator.model_client.providers import BATCH, OpenAiProvider
 from orchestrator.model_client.router import ModelRouter, Route
 from orchestrator.model_client.settings import ModelSettings
@@ -100,10 +100,9 @@ async def test_a_cancelled_call_gives_its_place_back(moment: int) -> None:
 
 
 FAULTY: list[Any] = [
-    {},
-    {"messages": []},
-    {"messages": [{"role": "user", "content": object()}]},
-    {"messages": [{"content": "x" * 500_000}]},
+    [],
+    [{"role": "user", "content": object()}],
+    [{"content": "x" * 500_000}],
 ]
 
 
@@ -112,14 +111,17 @@ async def test_faulty_requests_of_one_engine_shut_the_model_for_nobody() -> None
     async with serving(lambda _: FINE) as service:
         one = build_route(service, breaker=CircuitBreaker(failures=2))
         one.provider.embedding_model = ""
-        plain = PlainCalls(ModelRouter([one], {}))
+        client = one.provider.client
+        one.provider.client = PlainClient(client)
+        router = ModelRouter([one], {})
         for _ in range(2):
-            for payload in FAULTY:
-                assert "error" in await plain.post_chat_completions(payload)
-            for payload in ({}, {"input": []}, {"input": "а"}):
-                assert "error" in await plain.post_embeddings(payload)
+            for messages in FAULTY:
+                with pytest.raises(ModelClientError):
+                    await router.chat(ModelRequest(messages=messages, role="tool"))
+            with pytest.raises(ModelClientError):
+                await router.embed(EmbedRequest(texts=["а"]))
         assert (one.breaker.state, service.seen) == ("closed", [])
-        await one.provider.client.aclose()  # type: ignore[attr-defined]  # a ModelClient
+        await client.aclose()  # type: ignore[attr-defined]  # a ModelClient
 
 
 ENDLESS = {

@@ -10,7 +10,6 @@ from pydantic import SecretStr
 
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.plain_calls import PlainCalls
-from orchestrator.model_client.router import ModelRouter
 from orchestrator.model_client.settings import ModelSettings
 
 KEY = "very-secret-0123456789"
@@ -32,7 +31,7 @@ def calls(*answers: httpx.Response | Exception) -> tuple[PlainCalls, list[httpx.
 
     told = ModelSettings(base_url="https://llm/v1", api_key=SecretStr(KEY), max_attempts=1)
     client = ModelClient(told, transport=httpx.MockTransport(answer))
-    return PlainCalls(ModelRouter.from_client(client, model="GigaChat-2-Max", embedding_model="Embeddings")), seen
+    return PlainCalls(client, model="GigaChat-2-Max", embedding_model="Embeddings"), seen
 
 
 @pytest.mark.req("S001-7", "S001-8", "S001-9", "S001-12")
@@ -149,7 +148,7 @@ async def test_two_retries_are_made_and_the_answer_is_the_third(name: str, failu
 
     told = ModelSettings(base_url="https://llm/v1", api_key=SecretStr(KEY))
     client = ModelClient(told, transport=httpx.MockTransport(answer), sleep=skip)
-    plain = PlainCalls(ModelRouter.from_client(client, embedding_model="Embeddings"))
+    plain = PlainCalls(client, embedding_model="Embeddings")
     assert await getattr(plain, name)(CHAT | {"input": "а"}) == BODY
     assert answers == []
 
@@ -165,7 +164,7 @@ async def test_other_parameters_pass_through_as_they_are(name: str) -> None:
         return httpx.Response(200, json=BODY)
 
     client = ModelClient(ModelSettings(base_url="https://llm/v1", api_key=SecretStr(KEY)), transport=httpx.MockTransport(answer))
-    plain = PlainCalls(ModelRouter.from_client(client, model="m", embedding_model="m"))
+    plain = PlainCalls(client, model="m", embedding_model="m")
     payload = {"messages": [{"role": "user", "content": "?"}], "input": ["а"], "functions": [{"name": "f"}], "repetition_penalty": 1.1}
     assert await getattr(plain, name)(payload) == BODY
     streamed = {"stream": False} if name == "post_chat_completions" else {}

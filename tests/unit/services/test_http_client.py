@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import socket
+import ssl
 from collections.abc import AsyncIterator
 
 import httpx
@@ -88,8 +90,32 @@ async def test_a_service_may_use_all_the_time_that_it_has() -> None:
 async def test_serving_that_is_not_there_is_a_failure() -> None:
     """Neither an unknown name nor a closed port raises anything else."""
     clients = ServiceClients({"rag": httpx.AsyncClient(base_url="http://127.0.0.1:1", trust_env=False)})
-    with pytest.raises(ServiceFailed, match=r"cannot be asked \(ConnectError\)"):
+    with pytest.raises(ServiceFailed, match=r"cannot be asked \(ConnectError: Connection refused\)"):
         await clients.check_health("rag")
     with pytest.raises(ServiceFailed, match="is not set"):
         await clients.check_health("other")
+    await clients.aclose()
+
+
+@pytest.mark.req("S001-60")
+@pytest.mark.parametrize(
+    ("cause", "told"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "ConnectError: Name or service not known"),
+        (ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number"), "ConnectError: TLS"),
+        (TimeoutError(110, "user:secret@host"), "ConnectError: Connection timed out"),
+        (ValueError("user:secret@host"), "ConnectError"),
+    ],
+)
+async def test_why_a_service_cannot_be_asked_is_told_without_its_address(cause: Exception, told: str) -> None:
+    """What the machine says of it, and nothing of texts that may quote a password."""
+
+    def fail(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("user:secret@host") from cause
+
+    clients = ServiceClients({"rag": httpx.AsyncClient(base_url="http://rag", transport=httpx.MockTransport(fail))})
+    with pytest.raises(ServiceFailed) as refused:
+        await clients.check_health("rag")
+    assert refused.value.reason.startswith(f"the service cannot be asked ({told}")
+    assert "secret" not in refused.value.reason
     await clients.aclose()

@@ -127,7 +127,7 @@ async def test_limits_of_time_and_length_come_from_the_settings_or_the_file(tmp_
     built = build_providers(write(tmp_path, text, model_timeout="2m", model_message_limit=9, **given))
     told = {name: client.settings for name, client in built.clients.items()}
     assert [(one.request_timeout, one.silence, one.message_limit) for one in told.values()] == [(7, 7, 5), (120, 120, 9)]
-    answer = await PlainCalls(built.router).post_chat_completions({"messages": [{"role": "user", "content": "123456"}]})
+    answer = await PlainCalls(built.clients["one"]).post_chat_completions({"messages": [{"role": "user", "content": "123456"}]})
     assert answer == {"error": "A message for the model has 6 characters, and at most 5 are sent (MODEL_MESSAGE_LIMIT)."}
     await close(built)
     built = build_providers(Settings(_env_file=None, **given))  # type: ignore[call-arg]  # as above
@@ -140,7 +140,7 @@ async def test_vectors_without_any_model_are_an_error_that_names_the_setting() -
     """No request without a model's name is sent."""
     async with serving(lambda _: reply({})) as service:
         built = build_providers(Settings(_env_file=None, openai_api_base=f"{service.base}/v1"))  # type: ignore[call-arg]  # as above
-        answer = await PlainCalls(built.router).post_embeddings({"input": "а"})
+        answer = await PlainCalls(*built.clients.values()).post_embeddings({"input": "а"})
         assert (answer, service.seen) == ({"error": "There is no embedding model: set DEFAULT_EMBEDDING_MODEL."}, [])
         await close(built)
 
