@@ -7,6 +7,7 @@ from typing import Final
 from engines.scenarios.core.answers import compile_pattern
 from engines.scenarios.core.definition import (
     ABOUT_PERSON,
+    AGENT,
     RESERVED,
     SCENARIO_FIELDS,
     STEP_FIELDS,
@@ -41,7 +42,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-loop-endless": "the steps {names} repeat without end: there is no question, wait or condition between them",
     "finding-step-unreachable": "nothing leads to this step",
     "finding-variable-unset": 'nothing sets the variable "{name}": whoever starts the scenario has to give it',
-    "finding-variable-reserved": 'the name "{name}" is taken: only the program sets names with "__"',
+    "finding-variable-reserved": 'the name "{name}" is taken: only the program gives it a value',
     "finding-variable-unreached": 'no placeholder reaches a variable "{name}": letters, digits, _ and - behind a letter or _ can be read',
     "finding-variable-keyword": 'a condition cannot read "{name}" by its name: only {{{name}}} and context["{name}"] can',
     "finding-schedule-when": "exactly one of run_in_seconds, at and cron says when it starts",
@@ -59,7 +60,7 @@ SENTENCES: Final[dict[str, str]] = {
 
 
 SYSTEM_NAMES: Final = (
-    *("__current_scenario_id__", "__scenario_instance_id__", "agent_id"),
+    *("__current_scenario_id__", "__scenario_instance_id__", AGENT),
     "text",
     *sorted(ABOUT_PERSON),
     *(RESERVED + name for name in sorted(ABOUT_PERSON)),
@@ -162,8 +163,8 @@ class _Checking:
             self._check_condition(source, (*params, *place))
         self._report_mistakes(node.type.list_mistakes(given), params)
         for name in node.type.list_outputs(node.params):
-            if name.startswith(RESERVED):
-                self._add(TAKEN, params, name=quote_part(name))
+            if name.startswith(RESERVED) or name.split(".")[0] == AGENT:
+                self._add(TAKEN, (*params, *_find_name(given, name)), name=quote_part(name))
             self._check_name(name, (*params, *_find_name(given, name)))
         if node.type.name == "execute_sub_scenario" and "output_mapping" not in given:
             self._add("finding-mapping-missing", params, severity="warning")
@@ -275,8 +276,8 @@ class _Checking:
     def _check_values(self, variables: object, path: Path) -> None:
         """Report what is wrong with the names of variables that are given with their values."""
         for name in variables if isinstance(variables, Mapping) else ():
-            if str(name).startswith(RESERVED):
-                self._add(TAKEN, (*path, name), name=quote_part(str(name)))
+            if str(name).startswith(RESERVED) or name == AGENT:
+                self._add(TAKEN, (*path, name), severity="warning" if name == AGENT else "error", name=quote_part(str(name)))
             self._check_name(str(name), (*path, name))
 
     def _check_name(self, name: str, path: Path) -> None:

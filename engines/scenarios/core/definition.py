@@ -47,6 +47,8 @@ SCENARIO_FIELDS: Final = tuple(Scenario.model_fields)
 BRANCHES: Final = ("if", "else")
 RESERVED: Final = "__"
 """How the names of variables begin that only the engine sets (S000-X5)."""
+AGENT: Final = "agent_id"
+"""The one variable without `RESERVED` that only the engine sets."""
 ABOUT_PERSON: Final = frozenset({"user_id", "user_name", "employee_id", "chat_id", "today", "time_zone"})
 """The variables that say for whom, where and when a scenario runs, as long as no author or caller gives them another value.
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import ValidationError
 
-from engines.scenarios.core.definition import GIVEN_WINS, RESERVED
+from engines.scenarios.core.definition import AGENT, GIVEN_WINS, RESERVED
 from engines.scenarios.core.executor_log import ExecutorLog
 from engines.scenarios.core.logged_context import LoggedContext
 from engines.scenarios.core.plan import Plan, PlannedStep, Plans, StepTypes
@@ -23,7 +23,6 @@ from orchestrator.expressions.placeholders import TemplateRefused
 MOST_STEPS: Final = 1000
 MOST_DEPTH: Final = 10
 MOST_SECONDS: Final = 1800.0
-_AGENT: Final = "agent_id"
 
 
 class ScenarioEngine:
@@ -95,7 +94,7 @@ class ScenarioEngine:
         Raises RunFailed for a caller's value under a name of the system.
         """
         run, about = ctx.run, _describe_person(ctx.run)
-        names = {"__current_scenario_id__": run.definition.key, "__scenario_instance_id__": run.run_id, _AGENT: self._agent}
+        names = {"__current_scenario_id__": run.definition.key, "__scenario_instance_id__": run.run_id, AGENT: self._agent}
         system = {name: Value(one) for name, one in names.items()} | {RESERVED + name: one for name, one in about.items()}
         caller = dict(run.args)
         if run.definition.edition < GIVEN_WINS:

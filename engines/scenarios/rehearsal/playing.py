@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from engines.scenarios.core.checks import SYSTEM_NAMES
+from engines.scenarios.core.definition import ABOUT_PERSON
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.core.kind import KIND
 from engines.scenarios.core.plan import StepTypes, build_plan
@@ -39,16 +40,25 @@ class Played:
     """Why the dialogue could not be played to its end; "" if it was."""
     left: int = 0
     """How many inputs were not asked for."""
+    given: frozenset[str] = frozenset()
+    """The names of the variables that its author or the start gave."""
 
     @property
     def own_variables(self) -> JsonObject:
         """The variables at the end without those that every run has."""
-        return select_own_variables(self.variables)
+        return select_own_variables(self.variables, self.given)
 
 
-def select_own_variables(variables: JsonObject) -> JsonObject:
-    """Return the variables at the end of a scenario without those that every run has."""
-    return {name: variable for name, variable in variables.items() if name not in {*SYSTEM_NAMES, "success"}}
+def select_own_variables(variables: JsonObject, given: frozenset[str]) -> JsonObject:
+    """Return the variables at the end of a scenario without those that every run has; `given` are those whose values it was given."""
+    usual = {*SYSTEM_NAMES, "success"} - (given & ABOUT_PERSON)
+    return {name: variable for name, variable in variables.items() if name not in usual}
+
+
+def find_given(document: object, dialogue: Dialogue) -> frozenset[str]:
+    """Return the names of the variables that a dialogue with this scenario begins with."""
+    initial = document.get("initial_context") if isinstance(document, Mapping) else None
+    return frozenset((*dialogue.args, *(initial if isinstance(initial, Mapping) else ())))
 
 
 async def play_dialogue(
@@ -91,7 +101,15 @@ async def play_dialogue(
     ended = result.value.data if isinstance(result.value.data, Mapping) else {}
     variables = ended if result.status == "done" and not problem else {**last.get("variables", {}), **ended}
     steps = {name: frozenset(one) for name, one in visited.items()}
-    return Played(result=result, variables=variables, happenings=script.happenings, visited=steps, problem=problem, left=script.left)
+    return Played(
+        result=result,
+        variables=variables,
+        happenings=script.happenings,
+        visited=steps,
+        problem=problem,
+        left=script.left,
+        given=find_given(documents.get(key), dialogue),
+    )
 
 
 def trace_types(types: StepTypes, note: NoteCall) -> StepTypes:

@@ -119,7 +119,7 @@ async def complete_recording(recorded: Recorded, types: StepTypes, find_classes:
     played = await play_dialogue(recorded.key, recorded.documents, types, recorded.dialogue, script)
     check_end((recorded.status, recorded.code), played.result, played.problem)
     check_effects(recorded.effects, list_done(played.happenings))
-    had = select_own_variables(recorded.result) if isinstance(recorded.result, Mapping) else {}
+    had = select_own_variables(recorded.result, played.given) if isinstance(recorded.result, Mapping) else {}
     left_out = compare_variables(had, played.own_variables) if recorded.result is not None else {}
     expected = build_expected(played)
     expected = expected.model_copy(update={"variables": {name: one for name, one in expected.variables.items() if name not in left_out}})

@@ -131,15 +131,21 @@ def test_no_target_is_made_of_a_variable(given: str) -> None:
 
 
 def test_a_value_under_a_name_of_the_program_is_an_error() -> None:
-    """Neither at the beginning nor handed to another scenario; under the seed's names it is the author's own."""
+    """Neither at the beginning nor handed to another scenario nor set; under the seed's names it is the author's own.
+
+    `agent_id` is left out where it is given, which is a warning.
+    """
     call = {
         "type": "execute_sub_scenario",
         "params": {"sub_scenario_id": "x", "input_parameters": {"__user_id": "1"}, "output_mapping": []},
     }
     later = {"type": "schedule_scenario_run", "params": {"scenario_id": "x", "run_in_seconds": 1, "context_to_pass": {"__today": "1"}}}
-    plan = scenario(call, later, initial_context={"user_name": "А", "__user_name": "А"})
+    sets = {"type": "update_context", "params": {"updates": {"agent_id": 1}}}
+    plan = scenario(call, later, sets, initial_context={"user_name": "А", "__user_name": "А", "agent_id": "А"})
     assert {(one.severity, one.code, one.path) for one in check_scenario(Document.from_data(plan), TYPES)} == {
         ("error", "finding-variable-reserved", "initial_context.__user_name"),
+        ("warning", "finding-variable-reserved", "initial_context.agent_id"),
+        ("error", "finding-variable-reserved", "steps[2].params.updates.agent_id"),
         ("error", "finding-variable-reserved", "steps[0].params.input_parameters.__user_id"),
         ("error", "finding-variable-reserved", "steps[1].params.context_to_pass.__today"),
     }

@@ -72,6 +72,7 @@ async def test_the_seeds_example_says_the_name_that_it_was_given(tmp_path: Path)
             await world.work(start(**give(given)))
             assert texts(world) == [TOLD]
     played = await play(plan, args=CONTEXT)
+    assert played.own_variables == CONTEXT
     assert [part.text for one in played.happenings if one.reply for part in one.reply.parts] == [TOLD]
 
 
